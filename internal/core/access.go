@@ -1,0 +1,132 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The plans that exist until an operator makes others: everything without a cap, and no subscription.
+const (
+	PlanOpen = "open"
+	PlanNone = "none"
+)
+
+// Scope is what a credential was made for.
+type Scope string
+
+// The scopes. Agents covers the daily work (search, chat, memories, favourites); manage adds making and changing
+// agents and sources; account reaches keys, billing and settings, and no minted key ever has it.
+const (
+	ScopeAgents  Scope = "agents"
+	ScopeManage  Scope = "manage"
+	ScopeAccount Scope = "account"
+)
+
+// Capability is something that can be done with an agent; an agent's record lists the ones the caller has.
+type Capability string
+
+// The capabilities, in the order in which they are listed.
+const (
+	CapSearch     Capability = "search"
+	CapChat       Capability = "chat"
+	CapResearch   Capability = "research"
+	CapMemories   Capability = "memories"
+	CapFavourites Capability = "favourites"
+	CapManage     Capability = "manage"
+)
+
+var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage}
+
+// Operation is one thing a caller may ask for, as access sees it.
+type Operation string
+
+// The operations.
+const (
+	OpReadAgents      Operation = "read agents"
+	OpManageAgents    Operation = "manage agents"
+	OpSearch          Operation = "search"
+	OpReadThreads     Operation = "read threads"
+	OpWriteThreads    Operation = "write threads"
+	OpSendMessage     Operation = "send a message"
+	OpReadMemories    Operation = "read memories"
+	OpWriteMemories   Operation = "write memories"
+	OpReadFavourites  Operation = "read favourites"
+	OpWriteFavourites Operation = "write favourites"
+	OpAccount         Operation = "change the account"
+)
+
+// rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
+// what is already the user's stays readable without.
+type rule struct {
+	scope   Scope
+	metered bool
+}
+
+var rules = map[Operation]rule{
+	OpReadAgents:      {ScopeAgents, false},
+	OpManageAgents:    {ScopeManage, false},
+	OpSearch:          {ScopeAgents, true},
+	OpReadThreads:     {ScopeAgents, false},
+	OpWriteThreads:    {ScopeAgents, false},
+	OpSendMessage:     {ScopeAgents, true},
+	OpReadMemories:    {ScopeAgents, false},
+	OpWriteMemories:   {ScopeAgents, false},
+	OpReadFavourites:  {ScopeAgents, false},
+	OpWriteFavourites: {ScopeAgents, false},
+	OpAccount:         {ScopeAccount, false},
+}
+
+// Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the
+// error to answer with: first what the credential may not, then what the account may not.
+func (a Actor) Allow(op Operation) error {
+	r, known := rules[op]
+	switch {
+	case !known || a.UserID == "":
+		return Forbidden("forbidden", "This is not allowed.")
+	case !slices.Contains(a.Scopes, r.scope):
+		return Forbidden("insufficient_scope", "This credential was not made for this. Use one with the scope "+string(r.scope)+".")
+	case !r.metered:
+		return nil
+	case a.Plan == PlanNone:
+		return &Error{
+			Kind: KindPaymentRequired, Code: "no_subscription",
+			Detail: "This account has no subscription. What is already here can be read; a plan is needed to search and to chat.",
+		}
+	case a.Spend.Capped && a.Spend.Used >= a.Spend.Cap:
+		return &Error{
+			Kind: KindPaymentRequired, Code: "spend_cap_reached",
+			Detail: fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
+				USD(a.Spend.Cap), USD(a.Spend.Used), a.Spend.ResetsAt.Format(time.RFC3339)),
+		}
+	}
+	return nil
+}
+
+// capabilityOps ties each capability to the operation that it stands for.
+var capabilityOps = map[Capability]Operation{
+	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpSendMessage,
+	CapMemories: OpWriteMemories, CapFavourites: OpWriteFavourites, CapManage: OpManageAgents,
+}
+
+// Capabilities lists what the actor may do with an agent of theirs now.
+func (a Actor) Capabilities() []Capability {
+	out := make([]Capability, 0, len(capabilities))
+	for _, c := range capabilities {
+		if a.Allow(capabilityOps[c]) == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// USD renders micro-dollars for a sentence.
+func USD(micros int64) string {
+	return fmt.Sprintf("%d.%02d USD", micros/1e6, micros%1e6/1e4)
+}
+
+// MonthEnd returns when the spend of the month that t is in starts anew: the first of the next month, UTC.
+func MonthEnd(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+}

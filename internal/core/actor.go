@@ -1,0 +1,80 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Role is what a person is on this installation.
+type Role string
+
+// The roles. There is one owner, the first account; admins manage people and plans; members use agents.
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleMember Role = "member"
+)
+
+// CredentialKind is how a caller proved who they act for.
+type CredentialKind string
+
+// The kinds of credential. Operator is the person at the machine, using the command line.
+const (
+	CredentialKey      CredentialKind = "key"
+	CredentialMinted   CredentialKind = "minted"
+	CredentialOperator CredentialKind = "operator"
+)
+
+// Actor is who is asking: one user, through one credential, with that user's plan and spend. Every service takes
+// one, and what it may do is decided by Allow alone.
+type Actor struct {
+	UserID       string
+	Role         Role
+	Plan         string
+	Spend        Spend
+	CredentialID string
+	Credential   CredentialKind
+	// Scopes are what the credential was made for; the plan may allow less.
+	Scopes []Scope
+	// Agents are the only agents the credential may touch; empty means all of the user's.
+	Agents []string
+}
+
+// Spend is what the user has used of a cap. Money is in micro-dollars.
+type Spend struct {
+	Capped   bool
+	Cap      int64
+	Used     int64
+	ResetsAt time.Time
+}
+
+// Operator is the actor of commands that the person at the machine runs for a user.
+func Operator(userID string) Actor {
+	return Actor{
+		UserID: userID, Role: RoleAdmin, Plan: PlanOpen,
+		Credential: CredentialOperator, Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount},
+	}
+}
+
+// Touches reports whether the credential may touch this agent. Whether the agent is the user's is another question,
+// answered by the store.
+func (a Actor) Touches(agentID string) bool {
+	return len(a.Agents) == 0 || slices.Contains(a.Agents, agentID)
+}
+
+type actorKey struct{}
+
+// WithActor returns a context that carries the actor from the edge, where the credential is checked, to a handler.
+func WithActor(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, &a)
+}
+
+// ActorFrom returns the actor of the context and whether there is one.
+func ActorFrom(ctx context.Context) (Actor, bool) {
+	a, ok := ctx.Value(actorKey{}).(*Actor)
+	if !ok {
+		return Actor{}, false
+	}
+	return *a, true
+}

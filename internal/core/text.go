@@ -1,0 +1,46 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// HasNUL reports whether s holds a NUL, which PostgreSQL cannot keep in text.
+func HasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+
+// TextRule says what a text field of a request must be. Lengths count Unicode code points.
+type TextRule struct {
+	Min, Max int
+}
+
+// Check returns what is wrong with the text, or the empty string. A text of white space alone counts as empty.
+func (r TextRule) Check(s string) string {
+	switch n := utf8.RuneCountInString(s); {
+	case !utf8.ValidString(s):
+		return "Must be valid UTF-8."
+	case HasNUL(s):
+		return "Must not hold a NUL character."
+	case r.Min > 0 && strings.TrimSpace(s) == "":
+		return "Must not be empty."
+	case n < r.Min || n > r.Max:
+		return "Must have " + rangeOf(r.Min, r.Max) + " characters."
+	}
+	return ""
+}
+
+func rangeOf(lo, hi int) string {
+	if lo <= 0 {
+		return "at most " + strconv.Itoa(hi)
+	}
+	return strconv.Itoa(lo) + " to " + strconv.Itoa(hi)
+}
+
+// Fold returns the form of a text by which two spellings of the same words are found equal: compatibility
+// composition (NFKC), case folding, and runs of white space as one space.
+func Fold(s string) string {
+	return strings.ToLower(strings.Join(strings.FieldsFunc(norm.NFKC.String(s), unicode.IsSpace), " "))
+}

@@ -1,0 +1,30 @@
+// Package pins keeps go.mod whole while packages are being written. Deleted before landing.
+package pins
+
+import (
+	_ "github.com/alecthomas/kong"
+	_ "github.com/go-faster/errors"
+	_ "github.com/go-faster/jx"
+	_ "github.com/gowebpki/jcs"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/kljensen/snowball/english"
+	_ "github.com/ogen-go/ogen/ogenerrors"
+	_ "github.com/ogen-go/ogen/http"
+	_ "github.com/pressly/goose/v3"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/santhosh-tekuri/jsonschema/v6"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/yuin/goldmark"
+	_ "go.uber.org/goleak"
+	_ "go.yaml.in/yaml/v3"
+	_ "golang.org/x/crypto/argon2"
+	_ "golang.org/x/net/html"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "golang.org/x/text/unicode/norm"
+	_ "golang.org/x/time/rate"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+)
