@@ -16,11 +16,13 @@ const (
 type Scope string
 
 // The scopes. Agents covers the daily work (search, chat, memories, favourites); manage adds making and changing
-// agents and sources; account reaches keys, billing and settings, and no minted key ever has it.
+// agents and sources; account reaches keys, billing and settings, and no minted key ever has it; admin is for
+// people who run the installation.
 const (
 	ScopeAgents  Scope = "agents"
 	ScopeManage  Scope = "manage"
 	ScopeAccount Scope = "account"
+	ScopeAdmin   Scope = "admin"
 )
 
 // Capability is something that can be done with an agent; an agent's record lists the ones the caller has.
@@ -54,6 +56,7 @@ const (
 	OpReadFavourites  Operation = "read favourites"
 	OpWriteFavourites Operation = "write favourites"
 	OpAccount         Operation = "change the account"
+	OpAdmin           Operation = "administer the installation"
 )
 
 // rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
@@ -75,6 +78,7 @@ var rules = map[Operation]rule{
 	OpReadFavourites:  {ScopeAgents, false},
 	OpWriteFavourites: {ScopeAgents, false},
 	OpAccount:         {ScopeAccount, false},
+	OpAdmin:           {ScopeAdmin, false},
 }
 
 // Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the
@@ -82,7 +86,7 @@ var rules = map[Operation]rule{
 func (a Actor) Allow(op Operation) error {
 	r, known := rules[op]
 	switch {
-	case !known || a.UserID == "":
+	case !known || a.UserID == "" && op != OpAdmin:
 		return Forbidden("forbidden", "This is not allowed.")
 	case !slices.Contains(a.Scopes, r.scope):
 		return Forbidden("insufficient_scope", "This credential was not made for this. Use one with the scope "+string(r.scope)+".")

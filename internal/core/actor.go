@@ -49,11 +49,11 @@ type Spend struct {
 	ResetsAt time.Time
 }
 
-// Operator is the actor of commands that the person at the machine runs for a user.
+// Operator is the actor of commands that the person at the machine runs, for a user where the command names one.
 func Operator(userID string) Actor {
 	return Actor{
-		UserID: userID, Role: RoleAdmin, Plan: PlanOpen,
-		Credential: CredentialOperator, Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount},
+		UserID: userID, Role: RoleAdmin, Plan: PlanOpen, Credential: CredentialOperator,
+		Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount, ScopeAdmin},
 	}
 }
 

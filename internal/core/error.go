@@ -20,6 +20,8 @@ const (
 	KindMismatch        Kind = "mismatch"
 	KindTooLarge        Kind = "too_large"
 	KindUnsupported     Kind = "unsupported"
+	KindMethod          Kind = "method_not_allowed"
+	KindNotAcceptable   Kind = "not_acceptable"
 	KindRateLimited     Kind = "rate_limited"
 	KindUnavailable     Kind = "unavailable"
 	KindInternal        Kind = "internal"

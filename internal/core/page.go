@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
+	"time"
 )
 
 // DefaultLimit and MaxLimit bound the rows of a page; messages have a larger default of their own.
@@ -43,7 +45,7 @@ func DecodeCursor(list, cursor string, n int) ([]string, error) {
 	if cursor == "" {
 		return nil, nil
 	}
-	bad := InvalidField("cursor", "Not a cursor of this list. Use nextCursor of the page before as it is, or leave it out.")
+	bad := BadCursor()
 	if len(cursor) > maxCursor {
 		return nil, bad
 	}
@@ -65,4 +67,27 @@ func DecodeCursor(list, cursor string, n int) ([]string, error) {
 		}
 	}
 	return key[1:], nil
+}
+
+// BadCursor is the answer to a cursor that is not ours.
+func BadCursor() *Error {
+	return InvalidField("cursor", "Not a cursor of this list. Use nextCursor of the page before as it is, or leave it out.")
+}
+
+// DecodeIDCursor unpacks the cursor of a list that is paged by id alone; the first page is the empty id.
+func DecodeIDCursor(list, cursor string) (string, error) {
+	key, err := DecodeCursor(list, cursor, 1)
+	if key == nil || err != nil {
+		return "", err
+	}
+	return key[0], nil
+}
+
+// CursorTime reads a time, in milliseconds, from a part of a cursor.
+func CursorTime(part string) (time.Time, error) {
+	ms, err := strconv.ParseInt(part, 10, 64)
+	if err != nil {
+		return time.Time{}, BadCursor()
+	}
+	return time.UnixMilli(ms).UTC(), nil
 }

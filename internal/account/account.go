@@ -1,0 +1,171 @@
+// Package account holds the people of an installation: who they are, their role, plan and spend cap.
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// User is a person who can sign in and whom credentials act for.
+type User struct {
+	ID    string
+	Email string
+	Name  string
+	Role  core.Role
+	Plan  string
+	// SpendCap is what the user may spend in a month, in micro-dollars; nil means no cap.
+	SpendCap   *int64
+	DisabledAt *time.Time
+	CreatedAt  time.Time
+}
+
+// Store keeps users. A missing user is a not_found error; an e-mail address that is taken is a conflict.
+type Store interface {
+	InsertUser(ctx context.Context, u User, passwordHash string) error
+	UserByEmail(ctx context.Context, email string) (User, error)
+	Users(ctx context.Context) ([]User, error)
+	DisableUser(ctx context.Context, userID string, at time.Time) error
+	SetPlan(ctx context.Context, userID, plan string) error
+	SetSpendCap(ctx context.Context, userID string, cap *int64) error
+}
+
+// Service is the door to accounts.
+type Service struct {
+	store Store
+	clock core.Clock
+}
+
+// NewService returns a service on this store.
+func NewService(store Store, clock core.Clock) *Service {
+	return &Service{store: store, clock: clock}
+}
+
+// NewUser is what an admin says of a person to let in.
+type NewUser struct {
+	Email    string
+	Name     string
+	Password string
+	Role     core.Role
+	Plan     string
+}
+
+// minPassword follows NIST SP 800-63B for a password that stands alone; maxPassword keeps hashing bounded.
+const (
+	minPassword = 8
+	maxPassword = 256
+)
+
+// Create adds a user.
+func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return User{}, err
+	}
+	if n.Role == "" {
+		n.Role = core.RoleMember
+	}
+	if n.Plan == "" {
+		n.Plan = core.PlanOpen
+	}
+	n.Email = NormalEmail(n.Email)
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.check(); err != nil {
+		return User{}, err
+	}
+	hash, err := HashPassword(n.Password)
+	if err != nil {
+		return User{}, fmt.Errorf("hash password: %w", err)
+	}
+	u := User{
+		ID: core.NewID(core.PrefixUser), Email: n.Email, Name: n.Name,
+		Role: n.Role, Plan: n.Plan, CreatedAt: s.clock.Now(),
+	}
+	if err := s.store.InsertUser(ctx, u, hash); err != nil {
+		return User{}, err
+	}
+	return u, nil
+}
+
+func (n NewUser) check() error {
+	var bad []core.FieldError
+	add := func(pointer, detail string) {
+		if detail != "" {
+			bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
+		}
+	}
+	if addr, err := mail.ParseAddress(n.Email); err != nil || addr.Address != n.Email || len(n.Email) > 254 {
+		add("/email", "Must be an e-mail address.")
+	}
+	add("/name", core.TextRule{Min: 1, Max: 200}.Check(n.Name))
+	add("/password", core.TextRule{Min: minPassword, Max: maxPassword}.Check(n.Password))
+	switch n.Role {
+	case core.RoleOwner, core.RoleAdmin, core.RoleMember:
+	default:
+		add("/role", "Must be admin or member.")
+	}
+	add("/plan", checkPlan(n.Plan))
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
+func checkPlan(plan string) string {
+	if plan != core.PlanOpen && plan != core.PlanNone {
+		return "There is no such plan. The plans are open (everything) and none (no subscription)."
+	}
+	return ""
+}
+
+// NormalEmail is the form in which addresses are kept and looked up.
+func NormalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// ByEmail finds a user by address.
+func (s *Service) ByEmail(ctx context.Context, actor core.Actor, email string) (User, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return User{}, err
+	}
+	return s.store.UserByEmail(ctx, NormalEmail(email))
+}
+
+// List returns all users, oldest first.
+func (s *Service) List(ctx context.Context, actor core.Actor) ([]User, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return nil, err
+	}
+	return s.store.Users(ctx)
+}
+
+// Disable shuts a user out at once: every credential of theirs fails from the next request on.
+func (s *Service) Disable(ctx context.Context, actor core.Actor, userID string) error {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return err
+	}
+	return s.store.DisableUser(ctx, userID, s.clock.Now())
+}
+
+// SetPlan gives a user another plan.
+func (s *Service) SetPlan(ctx context.Context, actor core.Actor, userID, plan string) error {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return err
+	}
+	if detail := checkPlan(plan); detail != "" {
+		return core.InvalidField("/plan", detail)
+	}
+	return s.store.SetPlan(ctx, userID, plan)
+}
+
+// SetSpendCap sets what a user may spend in a month, in micro-dollars; nil takes the cap away.
+func (s *Service) SetSpendCap(ctx context.Context, actor core.Actor, userID string, micros *int64) error {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return err
+	}
+	if micros != nil && *micros < 0 {
+		return core.InvalidField("/cap", "Must not be negative.")
+	}
+	return s.store.SetSpendCap(ctx, userID, micros)
+}

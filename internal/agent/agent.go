@@ -1,0 +1,210 @@
+// Package agent holds agents: what a user gives a name, instructions and sources, and then asks.
+package agent
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// Agent is one agent of a user.
+type Agent struct {
+	ID           string
+	UserID       string
+	Name         string
+	Description  string
+	Instructions string
+	// Model overrides the installation's model; empty means that one.
+	Model     string
+	Sources   []Source
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Source is what an agent's record says of a source that it searches.
+type Source struct {
+	ID        string
+	Name      string
+	Kind      string
+	Default   bool
+	Documents int
+	Status    string
+}
+
+// DefaultSource returns the id of the source that is searched when none is named. An agent always has one.
+func (a Agent) DefaultSource() string {
+	for _, s := range a.Sources {
+		if s.Default {
+			return s.ID
+		}
+	}
+	return ""
+}
+
+// Store keeps agents. All but InsertAgent find only agents of the user; others are not_found.
+type Store interface {
+	// InsertAgent stores an agent together with its sources; one with the same id is left as it is.
+	InsertAgent(ctx context.Context, a Agent) error
+	Agent(ctx context.Context, userID, agentID string) (Agent, error)
+	// Agents returns up to n agents, newest first: those older than the id in before, unless it is empty, and only
+	// those listed in only, unless that is empty.
+	Agents(ctx context.Context, userID string, only []string, before string, n int) ([]Agent, error)
+	// ChangeAgent lets change edit the stored agent and stores the outcome, in one transaction. When change fails
+	// nothing is stored.
+	ChangeAgent(ctx context.Context, userID, agentID string, change func(*Agent) error) (Agent, error)
+	// DeleteAgent removes an agent and all that hangs on it, in one transaction.
+	DeleteAgent(ctx context.Context, userID, agentID string) error
+	// HasAgent returns nil when the agent is there and the user's.
+	HasAgent(ctx context.Context, userID, agentID string) error
+}
+
+// Service is the door to agents.
+type Service struct {
+	store Store
+	clock core.Clock
+}
+
+// NewService returns a service on this store.
+func NewService(store Store, clock core.Clock) *Service {
+	return &Service{store: store, clock: clock}
+}
+
+// What an agent's texts may be.
+var (
+	nameRule         = core.TextRule{Min: 1, Max: 100}
+	descriptionRule  = core.TextRule{Max: 2000}
+	instructionsRule = core.TextRule{Max: 8000}
+	modelRule        = core.TextRule{Max: 200}
+)
+
+// Change is what to set of an agent; a nil field is left alone.
+type Change struct {
+	Name         *string
+	Description  *string
+	Instructions *string
+	Model        *string
+}
+
+// apply sets the fields that are given and returns what is wrong with them.
+func (c Change) apply(a *Agent) error {
+	var bad []core.FieldError
+	set := func(pointer string, rule core.TextRule, from, to *string) {
+		if from == nil {
+			return
+		}
+		*to = strings.TrimSpace(*from)
+		if detail := rule.Check(*to); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
+		}
+	}
+	set("/name", nameRule, c.Name, &a.Name)
+	set("/description", descriptionRule, c.Description, &a.Description)
+	set("/instructions", instructionsRule, c.Instructions, &a.Instructions)
+	set("/model", modelRule, c.Model, &a.Model)
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
+// Create makes an agent with an empty library as its default source, so that an agent always has one.
+func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent, error) {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return Agent{}, err
+	}
+	if len(actor.Agents) > 0 {
+		return Agent{}, core.Forbidden("forbidden", "This credential is limited to certain agents and can't make others.")
+	}
+	if c.Name == nil {
+		return Agent{}, core.InvalidField("/name", "Is required.")
+	}
+	now := s.clock.Now()
+	a := Agent{
+		ID: core.NewIDIn(ctx, core.PrefixAgent), UserID: actor.UserID, CreatedAt: now, UpdatedAt: now,
+		Sources: []Source{{
+			ID: core.NewIDIn(ctx, core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
+		}},
+	}
+	if err := c.apply(&a); err != nil {
+		return Agent{}, err
+	}
+	if err := s.store.InsertAgent(ctx, a); err != nil {
+		return Agent{}, err
+	}
+	return s.store.Agent(ctx, actor.UserID, a.ID)
+}
+
+// Get returns one agent.
+func (s *Service) Get(ctx context.Context, actor core.Actor, agentID string) (Agent, error) {
+	if err := actor.Allow(core.OpReadAgents); err != nil {
+		return Agent{}, err
+	}
+	if err := reachable(actor, agentID); err != nil {
+		return Agent{}, err
+	}
+	return s.store.Agent(ctx, actor.UserID, agentID)
+}
+
+// List returns a page of agents, newest first, and the cursor of the next page.
+func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([]Agent, string, error) {
+	if err := actor.Allow(core.OpReadAgents); err != nil {
+		return nil, "", err
+	}
+	rows, err := page.Rows(core.DefaultLimit)
+	if err != nil {
+		return nil, "", err
+	}
+	before, err := core.DecodeIDCursor("agents", page.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	agents, err := s.store.Agents(ctx, actor.UserID, actor.Agents, before, rows+1)
+	if err != nil || len(agents) <= rows {
+		return agents, "", err
+	}
+	agents = agents[:rows]
+	return agents, core.EncodeCursor("agents", agents[rows-1].ID), nil
+}
+
+// Change sets fields of an agent.
+func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, c Change) (Agent, error) {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return Agent{}, err
+	}
+	if err := reachable(actor, agentID); err != nil {
+		return Agent{}, err
+	}
+	return s.store.ChangeAgent(ctx, actor.UserID, agentID, func(a *Agent) error {
+		a.UpdatedAt = s.clock.Now()
+		return c.apply(a)
+	})
+}
+
+// Delete removes an agent with its sources, documents, threads, memories and favourites.
+func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID string) error {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return err
+	}
+	if err := reachable(actor, agentID); err != nil {
+		return err
+	}
+	return s.store.DeleteAgent(ctx, actor.UserID, agentID)
+}
+
+// Reach returns nil when the agent is the actor's and the credential may touch it, else not_found. The other
+// features ask it before they touch anything that hangs on an agent.
+func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID string) error {
+	if err := reachable(actor, agentID); err != nil {
+		return err
+	}
+	return s.store.HasAgent(ctx, actor.UserID, agentID)
+}
+
+func reachable(actor core.Actor, agentID string) error {
+	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
+		return core.NotFound("agent")
+	}
+	return nil
+}

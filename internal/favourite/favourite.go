@@ -1,0 +1,221 @@
+// Package favourite holds favourites: result cards that a user saved, found again by their words and taken away as
+// a bibliography.
+package favourite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// Favourite is a saved card.
+type Favourite struct {
+	CardID    string
+	Card      json.RawMessage
+	ThreadID  string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Key is where a page of favourites goes on.
+type Key struct {
+	CreatedAt time.Time
+	CardID    string
+}
+
+// Store keeps favourites. Everything is scoped to a user and an agent; what lies outside is not_found.
+type Store interface {
+	// SaveFavourite stores a card; one with the same card id is updated and keeps its time of creation.
+	SaveFavourite(ctx context.Context, userID, agentID string, f Favourite) (Favourite, error)
+	// Favourites returns up to n favourites (all of them for n < 0), newest first, after the key unless it is nil.
+	Favourites(ctx context.Context, userID, agentID string, after *Key, n int) ([]Favourite, error)
+	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
+}
+
+// Agents says whether an actor reaches an agent.
+type Agents interface {
+	Reach(ctx context.Context, actor core.Actor, agentID string) error
+}
+
+// Threads says whether a thread is one of the actor's under an agent.
+type Threads interface {
+	Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error
+}
+
+// Service is the door to favourites.
+type Service struct {
+	store   Store
+	agents  Agents
+	threads Threads
+	clock   core.Clock
+}
+
+// NewService returns a service on this store.
+func NewService(store Store, agents Agents, threads Threads, clock core.Clock) *Service {
+	return &Service{store: store, agents: agents, threads: threads, clock: clock}
+}
+
+func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
+	if err := actor.Allow(op); err != nil {
+		return err
+	}
+	return s.agents.Reach(ctx, actor, agentID)
+}
+
+// Save keeps a card, with the thread it came from where one is given.
+func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string) (Favourite, error) {
+	if err := s.allow(ctx, actor, core.OpWriteFavourites, agentID); err != nil {
+		return Favourite{}, err
+	}
+	cardID, err := CardID(card)
+	if err != nil {
+		return Favourite{}, err
+	}
+	if threadID != "" {
+		err := s.threads.Reach(ctx, actor, agentID, threadID)
+		if core.IsKind(err, core.KindNotFound) {
+			return Favourite{}, core.InvalidField("/threadId", "There is no such thread of this agent.")
+		}
+		if err != nil {
+			return Favourite{}, err
+		}
+	}
+	now := s.clock.Now()
+	return s.store.SaveFavourite(ctx, actor.UserID, agentID, Favourite{
+		CardID: cardID, Card: card, ThreadID: threadID, CreatedAt: now, UpdatedAt: now,
+	})
+}
+
+// List returns a page of favourites and the cursor of the next page: newest first, or, with words in q, those that
+// hold them all, best first.
+func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]Favourite, string, error) {
+	if err := s.allow(ctx, actor, core.OpReadFavourites, agentID); err != nil {
+		return nil, "", err
+	}
+	rows, err := page.Rows(core.DefaultLimit)
+	if err != nil {
+		return nil, "", err
+	}
+	if detail := (core.TextRule{Max: 500}).Check(q); detail != "" {
+		return nil, "", core.InvalidField("q", detail)
+	}
+	if m := NewMatcher(q); !m.Empty() {
+		return s.find(ctx, actor, agentID, m, page.Cursor, rows)
+	}
+	after, err := decodeKey(page.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
+	if err != nil || len(found) <= rows {
+		return found, "", err
+	}
+	last := found[rows-1]
+	return found[:rows], core.EncodeCursor("favourites", millis(last.CreatedAt), last.CardID), nil
+}
+
+type match struct {
+	Favourite
+	score int
+}
+
+// compare is the order of matches: best first, then newest, then by id.
+func (m match) compare(o match) int {
+	return cmp.Or(cmp.Compare(o.score, m.score), o.CreatedAt.Compare(m.CreatedAt), cmp.Compare(m.CardID, o.CardID))
+}
+
+// find scores every favourite of the agent. A person keeps hundreds, so a scan is quicker than keeping an index.
+func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int) ([]Favourite, string, error) {
+	key, err := core.DecodeCursor("favourites.q", cursor, 3)
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
+	if err != nil {
+		return nil, "", err
+	}
+	var matches []match
+	for _, f := range all {
+		if score, ok := m.Score(f.Card); ok {
+			matches = append(matches, match{f, score})
+		}
+	}
+	slices.SortFunc(matches, match.compare)
+	if key != nil {
+		last, err := decodeMatch(key)
+		if err != nil {
+			return nil, "", err
+		}
+		matches = slices.DeleteFunc(matches, func(x match) bool { return x.compare(last) <= 0 })
+	}
+	next := ""
+	if len(matches) > rows {
+		matches = matches[:rows]
+		last := matches[rows-1]
+		next = core.EncodeCursor("favourites.q", strconv.Itoa(last.score), millis(last.CreatedAt), last.CardID)
+	}
+	found := make([]Favourite, len(matches))
+	for i, x := range matches {
+		found[i] = x.Favourite
+	}
+	return found, next, nil
+}
+
+// Export writes all favourites of an agent as a bibliography.
+func (s *Service) Export(ctx context.Context, actor core.Actor, agentID string, format Format, w io.Writer) error {
+	if err := s.allow(ctx, actor, core.OpReadFavourites, agentID); err != nil {
+		return err
+	}
+	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
+	if err != nil {
+		return err
+	}
+	cards := make([]Card, len(all))
+	for i, f := range all {
+		cards[i] = Card{ID: f.CardID, JSON: f.Card}
+	}
+	return Export(w, format, cards)
+}
+
+// Delete removes a favourite.
+func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error {
+	if err := s.allow(ctx, actor, core.OpWriteFavourites, agentID); err != nil {
+		return err
+	}
+	if !ValidCardID(cardID) {
+		return core.NotFound("favourite")
+	}
+	return s.store.DeleteFavourite(ctx, actor.UserID, agentID, cardID)
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+func decodeKey(cursor string) (*Key, error) {
+	key, err := core.DecodeCursor("favourites", cursor, 2)
+	if key == nil || err != nil {
+		return nil, err
+	}
+	at, err := core.CursorTime(key[0])
+	if err != nil {
+		return nil, err
+	}
+	return &Key{CreatedAt: at, CardID: key[1]}, nil
+}
+
+func decodeMatch(key []string) (match, error) {
+	score, err := strconv.Atoi(key[0])
+	if err != nil {
+		return match{}, core.BadCursor()
+	}
+	at, err := core.CursorTime(key[1])
+	if err != nil {
+		return match{}, err
+	}
+	return match{Favourite{CardID: key[2], CreatedAt: at}, score}, nil
+}

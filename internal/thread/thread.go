@@ -1,0 +1,212 @@
+// Package thread holds conversations with an agent: threads, their messages, and the turns that answer them.
+package thread
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// Status says whether a turn is running.
+type Status string
+
+// The states of a thread.
+const (
+	StatusIdle    Status = "idle"
+	StatusWorking Status = "working"
+)
+
+// Thread is one conversation with an agent.
+type Thread struct {
+	ID            string
+	AgentID       string
+	Title         string
+	Status        Status
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	LastMessageAt *time.Time
+}
+
+// activity is what threads are ordered by.
+func (t Thread) activity() time.Time {
+	if t.LastMessageAt != nil {
+		return *t.LastMessageAt
+	}
+	return t.CreatedAt
+}
+
+// Role is who wrote a message.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Message is one final message of a thread.
+type Message struct {
+	ID        string
+	ThreadID  string
+	Seq       int
+	Role      Role
+	Text      string
+	Status    string
+	TurnID    string
+	CreatedAt time.Time
+}
+
+// Key is where a page of threads goes on.
+type Key struct {
+	Activity time.Time
+	ID       string
+}
+
+// Store keeps threads and messages. Everything is scoped to a user and an agent; what lies outside is not_found.
+type Store interface {
+	// InsertThread stores a thread; one with the same id is left as it is.
+	InsertThread(ctx context.Context, userID string, t Thread) error
+	Thread(ctx context.Context, userID, agentID, threadID string) (Thread, error)
+	// Threads returns up to n threads, newest activity first, after the key unless it is nil.
+	Threads(ctx context.Context, userID, agentID string, after *Key, n int) ([]Thread, error)
+	RenameThread(ctx context.Context, userID, agentID, threadID, title string, at time.Time) (Thread, error)
+	// DeleteThread removes a thread and its messages, in one transaction.
+	DeleteThread(ctx context.Context, userID, agentID, threadID string) error
+	// Messages returns up to n messages of a thread, newest first: those before the sequence number, unless it is 0.
+	Messages(ctx context.Context, threadID string, before, n int) ([]Message, error)
+	// AppendTurn stores a question and its reply and moves the thread to the front, in one transaction. A thread
+	// without a title takes this one. A turn that is stored already is left as it is.
+	AppendTurn(ctx context.Context, userID, agentID, threadID, title string, question, reply Message) error
+	// Reply returns the reply of a turn.
+	Reply(ctx context.Context, threadID, turnID string) (Message, error)
+}
+
+// Agents says whether an actor reaches an agent.
+type Agents interface {
+	Reach(ctx context.Context, actor core.Actor, agentID string) error
+}
+
+// Service is the door to conversations.
+type Service struct {
+	store  Store
+	agents Agents
+	clock  core.Clock
+}
+
+// NewService returns a service on this store.
+func NewService(store Store, agents Agents, clock core.Clock) *Service {
+	return &Service{store: store, agents: agents, clock: clock}
+}
+
+var titleRule = core.TextRule{Max: 200}
+
+func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
+	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+		return err
+	}
+	return actor.Allow(op)
+}
+
+// Create starts a thread. Without a title it gets one from its first message.
+func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title string) (Thread, error) {
+	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+		return Thread{}, err
+	}
+	title = strings.TrimSpace(title)
+	if detail := titleRule.Check(title); detail != "" {
+		return Thread{}, core.InvalidField("/title", detail)
+	}
+	now := s.clock.Now()
+	t := Thread{
+		ID: core.NewIDIn(ctx, core.PrefixThread), AgentID: agentID, Title: title, Status: StatusIdle,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if err := s.store.InsertThread(ctx, actor.UserID, t); err != nil {
+		return Thread{}, err
+	}
+	return t, nil
+}
+
+// Get returns one thread.
+func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, threadID string) (Thread, error) {
+	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+		return Thread{}, err
+	}
+	return s.get(ctx, actor, agentID, threadID)
+}
+
+func (s *Service) get(ctx context.Context, actor core.Actor, agentID, threadID string) (Thread, error) {
+	if !core.IsID(core.PrefixThread, threadID) {
+		return Thread{}, core.NotFound("thread")
+	}
+	return s.store.Thread(ctx, actor.UserID, agentID, threadID)
+}
+
+// Reach returns nil when the thread is the actor's and of this agent, else not_found. It decides nothing else: the
+// caller has asked for access to what it does.
+func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error {
+	_, err := s.get(ctx, actor, agentID, threadID)
+	return err
+}
+
+// List returns a page of threads, newest activity first, and the cursor of the next page.
+func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Thread, string, error) {
+	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+		return nil, "", err
+	}
+	rows, err := page.Rows(core.DefaultLimit)
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := decodeKey(page.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	threads, err := s.store.Threads(ctx, actor.UserID, agentID, after, rows+1)
+	if err != nil || len(threads) <= rows {
+		return threads, "", err
+	}
+	last := threads[rows-1]
+	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10), last.ID), nil
+}
+
+func decodeKey(cursor string) (*Key, error) {
+	key, err := core.DecodeCursor("threads", cursor, 2)
+	if key == nil || err != nil {
+		return nil, err
+	}
+	at, err := core.CursorTime(key[0])
+	if err != nil {
+		return nil, err
+	}
+	return &Key{Activity: at, ID: key[1]}, nil
+}
+
+// Rename sets a thread's title.
+func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadID, title string) (Thread, error) {
+	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+		return Thread{}, err
+	}
+	title = strings.TrimSpace(title)
+	if detail := titleRule.Check(title); detail != "" {
+		return Thread{}, core.InvalidField("/title", detail)
+	}
+	if !core.IsID(core.PrefixThread, threadID) {
+		return Thread{}, core.NotFound("thread")
+	}
+	return s.store.RenameThread(ctx, actor.UserID, agentID, threadID, title, s.clock.Now())
+}
+
+// Delete removes a thread with its messages.
+func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadID string) error {
+	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+		return err
+	}
+	if !core.IsID(core.PrefixThread, threadID) {
+		return core.NotFound("thread")
+	}
+	return s.store.DeleteThread(ctx, actor.UserID, agentID, threadID)
+}
