@@ -1,0 +1,123 @@
+// Package config holds the settings of an installation: one struct, filled once at start from defaults, a settings
+// file, the environment and the flags, and passed by value from there. One table (settings.go) says all there is to
+// know about each setting, so that loading, help texts and `carrel config` can't disagree.
+package config
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Config is every setting, checked. The zero value is not usable; Load makes one.
+type Config struct {
+	// Addr is where the server listens.
+	Addr string
+	// Data is the folder that holds everything the installation keeps on disk.
+	Data string
+	// BaseURL is the address clients use, without a trailing slash.
+	BaseURL string
+	// Database is a PostgreSQL URL; empty means SQLite inside Data.
+	Database string
+	// TLSCert and TLSKey are PEM files; both are set or neither.
+	TLSCert, TLSKey string
+	// Demo fills an empty data folder with the sample library.
+	Demo bool
+	// MetricsAddr is where Prometheus metrics are served; empty means nowhere.
+	MetricsAddr string
+	// LogLevel is the least level that is logged.
+	LogLevel slog.Level
+	// LogFormat is "auto", "text" or "json".
+	LogFormat string
+	// TurnWait is how long a sent message waits for its reply before it is answered with 202.
+	TurnWait time.Duration
+	// KeyPrefix and CodePrefix start every API key and every connect code.
+	KeyPrefix, CodePrefix string
+	// RateLimits is whether requests are limited.
+	RateLimits bool
+	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	TrustedProxies []netip.Prefix
+	// ShutdownTimeout is how long open requests may take to end when the server stops.
+	ShutdownTimeout time.Duration
+	// SecretKey is the key of keyed hashes; empty means that one is kept in the data folder.
+	SecretKey string
+
+	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
+	Warnings []string
+
+	sources map[string]Source
+}
+
+// Source is where the value of a setting came from.
+type Source string
+
+// The sources, from the weakest to the strongest.
+const (
+	FromDefault Source = "default"
+	FromFile    Source = "file"
+	FromEnv     Source = "env"
+	FromFlag    Source = "flag"
+)
+
+// Setting is one line of `carrel config`. Value never holds a secret.
+type Setting struct {
+	Name   string `json:"name"`
+	Env    string `json:"env"`
+	Value  string `json:"value"`
+	Source Source `json:"source"`
+	Help   string `json:"help"`
+}
+
+// Describe lists every setting with its redacted value and where it came from, in the order of the table.
+func (c Config) Describe() []Setting {
+	out := make([]Setting, 0, len(table))
+	for _, s := range table {
+		from := c.sources[s.name]
+		if from == "" {
+			from = FromDefault
+		}
+		out = append(out, Setting{
+			Name: s.name, Env: s.env(), Value: s.redacted(s.bind(&c).String()), Source: from, Help: s.help,
+		})
+	}
+	return out
+}
+
+// Defaults lists every setting with its default, for the help texts of the flags.
+func Defaults() []Setting {
+	out := make([]Setting, 0, len(table))
+	for _, s := range table {
+		out = append(out, Setting{Name: s.name, Env: s.env(), Value: s.def, Source: FromDefault, Help: s.help})
+	}
+	return out
+}
+
+// TLS reports whether the server itself speaks TLS.
+func (c Config) TLS() bool { return c.TLSCert != "" }
+
+// Bound returns the settings of a server that listens on this address: with port 0 in Addr the real port is known
+// only then. A base URL that nobody set follows.
+func (c Config) Bound(addr string) Config {
+	c.Addr = addr
+	if from := c.sources["base-url"]; from == "" || from == FromDefault {
+		c.BaseURL = baseURL(addr, c.TLS())
+	}
+	return c
+}
+
+// baseURL is the address under which a client on this machine reaches a server that listens on addr.
+func baseURL(addr string, tls bool) string {
+	scheme := "http://"
+	if tls {
+		scheme = "https://"
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return scheme + addr
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return scheme + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,306 @@
+package config_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/config"
+)
+
+// env makes LoadOptions of an environment alone, with a data folder that holds no settings file.
+func env(t *testing.T, kv ...string) config.LoadOptions {
+	t.Helper()
+	vars := map[string]string{"CARREL_DATA": t.TempDir()}
+	for i := 0; i < len(kv); i += 2 {
+		vars[kv[i]] = kv[i+1]
+	}
+	opts := config.LoadOptions{Getenv: func(name string) string { return vars[name] }}
+	for name, value := range vars {
+		opts.Environ = append(opts.Environ, name+"="+value)
+	}
+	return opts
+}
+
+func load(t *testing.T, opts config.LoadOptions) config.Config {
+	t.Helper()
+	c, err := config.Load(opts)
+	if err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	return c
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func describe(t *testing.T, c config.Config, name string) config.Setting {
+	t.Helper()
+	for _, s := range c.Describe() {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no setting %s", name)
+	return config.Setting{}
+}
+
+func TestDefaultsAreUsableWithoutAnyEnvironment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := load(t, config.LoadOptions{})
+	if c.Addr != "127.0.0.1:8080" || c.BaseURL != "http://127.0.0.1:8080" || c.Data != "carrel-data" {
+		t.Errorf("addr %q, base %q, data %q", c.Addr, c.BaseURL, c.Data)
+	}
+	if c.TurnWait != 25*time.Second || c.ShutdownTimeout != 10*time.Second || !c.RateLimits || c.Demo {
+		t.Errorf("wait %v, shutdown %v, limits %v, demo %v", c.TurnWait, c.ShutdownTimeout, c.RateLimits, c.Demo)
+	}
+	if c.KeyPrefix != "crl" || c.CodePrefix != "crlc" || c.LogLevel != slog.LevelInfo || c.LogFormat != "auto" {
+		t.Errorf("prefixes %q %q, log %v %q", c.KeyPrefix, c.CodePrefix, c.LogLevel, c.LogFormat)
+	}
+}
+
+func TestAStrongerSourceWinsAndIsNamed(t *testing.T) {
+	t.Parallel()
+	opts := env(t, "CARREL_LOG_LEVEL", "warn", "CARREL_TURN_WAIT", "3s")
+	opts.File = write(t, "c.conf", "log_level = debug\nturn-wait = 2s\nkey-prefix = 'abc' # ours\n\n# done\n")
+	opts.Overrides = map[string]string{"turn-wait": "4s"}
+	c := load(t, opts)
+	for name, want := range map[string]config.Setting{
+		"turn-wait":   {Value: "4s", Source: config.FromFlag},
+		"log-level":   {Value: "warn", Source: config.FromEnv},
+		"key-prefix":  {Value: "abc", Source: config.FromFile},
+		"code-prefix": {Value: "crlc", Source: config.FromDefault},
+	} {
+		if got := describe(t, c, name); got.Value != want.Value || got.Source != want.Source {
+			t.Errorf("%s = %q from %s, want %q from %s", name, got.Value, got.Source, want.Value, want.Source)
+		}
+	}
+}
+
+func TestTheSettingsFileIsFoundByVariableAndInTheDataFolder(t *testing.T) {
+	t.Parallel()
+	c := load(t, env(t, "CARREL_CONFIG", write(t, "x.conf", `addr = "127.0.0.1:1"`)))
+	if c.Addr != "127.0.0.1:1" {
+		t.Errorf("by variable: addr %q", c.Addr)
+	}
+	inData := write(t, "carrel.conf", "addr=127.0.0.1:2")
+	c = load(t, env(t, "CARREL_DATA", filepath.Dir(inData)))
+	if c.Addr != "127.0.0.1:2" {
+		t.Errorf("in the data folder: addr %q", c.Addr)
+	}
+	if _, err := config.Load(env(t, "CARREL_CONFIG", "/nowhere/x.conf")); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a file that was asked for and is missing: %v", err)
+	}
+	bad := write(t, "carrel.conf", "data = elsewhere")
+	if _, err := config.Load(env(t, "CARREL_DATA", filepath.Dir(bad))); err == nil || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("a file in the data folder that moves it: %v", err)
+	}
+}
+
+func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	opts := env(t,
+		"CARREL_ADDR", "nonsense",
+		"CARREL_DATABASE", "host=db password=hunter2",
+		"CARREL_SECRET_KEY", "too short to be one",
+	)
+	opts.File = write(t, "c.conf", "adr = x\nlog-level=\"loud\nno equals sign hunter2\nturn-wait = 1s\nturn_wait = 2s\ndemo = maybe\n")
+	opts.Overrides = map[string]string{"key-prefix": "9x", "bogus": "1"}
+	_, err := config.Load(opts)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"CARREL_ADDR must be", "CARREL_DATABASE must be", "CARREL_SECRET_KEY must have", "--key-prefix must be", "--bogus is not a setting",
+		"line 1: adr is not a setting; did you mean addr?", "line 2: log-level has a quote", "line 3 is not of the form",
+		"line 5: turn-wait is set twice", "demo must be true or false",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in:\n%v", want, err)
+		}
+	}
+	for _, secret := range []string{"hunter2", "too short"} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error repeats a secret:\n%v", err)
+		}
+	}
+}
+
+func TestEachRuleRefusesWhatItShould(t *testing.T) {
+	t.Parallel()
+	cert := write(t, "cert.pem", "x")
+	for _, tc := range []struct {
+		kv   []string
+		want string // empty: accepted
+	}{
+		{[]string{"CARREL_ADDR", ":8080"}, ""},
+		{[]string{"CARREL_ADDR", "[::1]:0"}, ""},
+		{[]string{"CARREL_ADDR", "127.0.0.1"}, "address and a port"},
+		{[]string{"CARREL_ADDR", "127.0.0.1:70000"}, "0 to 65535"},
+		{[]string{"CARREL_ADDR", "127.0.0.1:http"}, "0 to 65535"},
+		{[]string{"CARREL_BASE_URL", "https://a.example/carrel"}, ""},
+		{[]string{"CARREL_BASE_URL", "https://a.example/"}, "slash"},
+		{[]string{"CARREL_BASE_URL", "https://a.example?x=1"}, "query"},
+		{[]string{"CARREL_BASE_URL", "https://a.example#x"}, "fragment"},
+		{[]string{"CARREL_BASE_URL", "a.example"}, "whole http"},
+		{[]string{"CARREL_BASE_URL", "ftp://a.example"}, "whole http"},
+		{[]string{"CARREL_BASE_URL", "https://u:p@a.example"}, "whole http"},
+		{[]string{"CARREL_DATABASE", "postgres:///carrel?host=/run/postgresql"}, ""},
+		{[]string{"CARREL_DATABASE", "mysql://x"}, "PostgreSQL"},
+		{[]string{"CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", cert}, ""},
+		{[]string{"CARREL_TLS_CERT", cert}, "go together"},
+		{[]string{"CARREL_TLS_CERT", "/nowhere", "CARREL_TLS_KEY", cert}, "exists"},
+		{[]string{"CARREL_TLS_CERT", filepath.Dir(cert), "CARREL_TLS_KEY", cert}, "not a folder"},
+		{[]string{"CARREL_DEMO", "true"}, ""},
+		{[]string{"CARREL_DEMO", "1", "CARREL_ADDR", "localhost:1"}, ""},
+		{[]string{"CARREL_DEMO", "true", "CARREL_ADDR", ":8080"}, "loopback"},
+		{[]string{"CARREL_DEMO", "true", "CARREL_ADDR", "10.0.0.1:8080"}, "loopback"},
+		{[]string{"CARREL_METRICS_ADDR", "127.0.0.1:8080"}, "another port"},
+		{[]string{"CARREL_METRICS_ADDR", "x"}, "address and a port"},
+		{[]string{"CARREL_LOG_FORMAT", "xml"}, "one of"},
+		{[]string{"CARREL_TURN_WAIT", "25"}, "such as 25s"},
+		{[]string{"CARREL_TURN_WAIT", "-1s"}, "such as 25s"},
+		{[]string{"CARREL_TURN_WAIT", "1h"}, "such as 25s"},
+		{[]string{"CARREL_KEY_PREFIX", "a"}, "2 to 16"},
+		{[]string{"CARREL_KEY_PREFIX", "abcdefghijklmnopq"}, "2 to 16"},
+		{[]string{"CARREL_KEY_PREFIX", "a_b"}, "2 to 16"},
+		{[]string{"CARREL_KEY_PREFIX", "same", "CARREL_CODE_PREFIX", "same"}, "differ"},
+		{[]string{"CARREL_RATE_LIMITS", "off"}, ""},
+		{[]string{"CARREL_RATE_LIMITS", "sometimes"}, "on or off"},
+		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/8, ::1 ,192.0.2.1"}, ""},
+		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/33"}, "networks"},
+	} {
+		_, err := config.Load(env(t, tc.kv...))
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%v: %v", tc.kv, err)
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+			t.Errorf("%v: got %v, want an error with %q", tc.kv, err, tc.want)
+		}
+	}
+}
+
+func TestASecretMayComeFromItsOwnFile(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("k", 40)
+	path := write(t, "key", key+"\r\n")
+	if c := load(t, env(t, "CARREL_SECRET_KEY_FILE", path)); c.SecretKey != key {
+		t.Errorf("read %q", c.SecretKey)
+	}
+	for name, opts := range map[string]config.LoadOptions{
+		"both set": env(t, "CARREL_SECRET_KEY_FILE", path, "CARREL_SECRET_KEY", key),
+		"exists":   env(t, "CARREL_SECRET_KEY_FILE", "/nowhere"),
+		"empty":    env(t, "CARREL_SECRET_KEY_FILE", write(t, "empty", "\n")),
+	} {
+		if _, err := config.Load(opts); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A stronger source may say it in the other form.
+	opts := env(t, "CARREL_SECRET_KEY_FILE", "/nowhere")
+	opts.Overrides = map[string]string{"secret-key": key}
+	if c := load(t, opts); c.SecretKey != key {
+		t.Errorf("override: %q", c.SecretKey)
+	}
+}
+
+func TestDescribeNeverShowsASecret(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("s3cr3t", 8)
+	for _, db := range []string{
+		"postgres://carrel:hunter2@db.example/carrel?sslmode=disable",
+		"postgres://carrel@db.example/carrel?password=hunter2&sslmode=disable",
+		"postgres://db.example/carrel?sslpassword=hunter2&sslmode=disable",
+		"postgres://db.example/carrel?sslmode=disable&password=hunter2%zz",
+	} {
+		c := load(t, env(t, "CARREL_DATABASE", db, "CARREL_SECRET_KEY", key))
+		if c.Database != db || c.SecretKey != key {
+			t.Fatal("the settings themselves are redacted")
+		}
+		for _, s := range c.Describe() {
+			if strings.Contains(s.Value, "hunter2") || strings.Contains(s.Value, "s3cr3t") {
+				t.Errorf("%s shows %q", s.Name, s.Value)
+			}
+		}
+		if got := describe(t, c, "database").Value; !strings.Contains(got, "db.example/carrel") {
+			t.Errorf("nothing of the database is shown: %q", got)
+		}
+	}
+	if got := describe(t, load(t, env(t)), "secret-key").Value; got != "" {
+		t.Errorf("an empty secret is shown as %q", got)
+	}
+}
+
+func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, s := range load(t, env(t)).Describe() {
+		if seen[s.Name] || s.Help == "" || s.Env != "CARREL_"+strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) {
+			t.Errorf("bad row %+v", s)
+		}
+		seen[s.Name] = true
+	}
+	if len(seen) != 17 || len(config.Defaults()) != len(seen) {
+		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
+	}
+}
+
+func TestAnUnknownVariableIsAWarningThatNamesTheClosest(t *testing.T) {
+	t.Parallel()
+	c := load(t, env(t, "CARREL_ADR", "x", "CARREL_SOMETHING_ELSE", "y"))
+	want := []string{
+		"CARREL_ADR is not a setting and has no effect; did you mean CARREL_ADDR?",
+		"CARREL_SOMETHING_ELSE is not a setting and has no effect",
+	}
+	if !slices.Equal(c.Warnings, want) {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+}
+
+func TestTheBaseURLFollowsTheAddressUnlessSet(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		":9000": "http://127.0.0.1:9000", "0.0.0.0:9000": "http://127.0.0.1:9000",
+		"[::]:9000": "http://127.0.0.1:9000", "[::1]:9000": "http://[::1]:9000", "box.local:9000": "http://box.local:9000",
+	} {
+		if got := load(t, env(t, "CARREL_ADDR", addr)).BaseURL; got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
+		}
+	}
+	if got := load(t, env(t, "CARREL_ADDR", "127.0.0.1:0")).Bound("127.0.0.1:4711"); got.BaseURL != "http://127.0.0.1:4711" || got.Addr != "127.0.0.1:4711" {
+		t.Errorf("bound: %s %s", got.Addr, got.BaseURL)
+	}
+	if got := load(t, env(t, "CARREL_BASE_URL", "https://a.example")).Bound("127.0.0.1:4711").BaseURL; got != "https://a.example" {
+		t.Errorf("set and bound: %s", got)
+	}
+	cert := write(t, "cert.pem", "x")
+	if got := load(t, env(t, "CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", cert)).BaseURL; got != "https://127.0.0.1:8080" {
+		t.Errorf("with TLS: %s", got)
+	}
+}
+
+func FuzzSettingsFileNeverPanics(f *testing.F) {
+	f.Add("addr = 127.0.0.1:1\n")
+	f.Add("\ufeffaddr='x\n=\n= =\n[x]\n")
+	f.Add("database = \"postgres://a:b#c@d/e\" # x")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "c.conf")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(config.LoadOptions{File: path})
+		if err == nil && c.BaseURL == "" {
+			t.Error("settings without a base URL were accepted")
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package config
+
+import (
+	"flag"
+	"strings"
+)
+
+// setting is one row of the table. The names of the variable, of the key in the settings file and of the flag all
+// follow from name.
+type setting struct {
+	name string
+	help string
+	def  string
+	// secret says that the value may come from a file of its own (NAME_FILE) and is never shown.
+	secret bool
+	// redact shows what may be shown of a secret; nil hides all of it.
+	redact func(string) string
+	// bind returns the field that the setting fills. The value knows how to read, check and print itself.
+	bind func(*Config) flag.Value
+}
+
+// table is every setting there is, in the order in which they are shown.
+var table = []setting{
+	{
+		name: "addr", def: "127.0.0.1:8080", help: "Address and port to listen on.",
+		bind: func(c *Config) flag.Value { return checked{&c.Addr, checkAddr} },
+	},
+	{
+		name: "data", def: "carrel-data", help: "Folder that holds the database, the index and the keys.",
+		bind: func(c *Config) flag.Value { return checked{&c.Data, checkNotEmpty} },
+	},
+	{
+		name: "base-url", help: "Address that clients use, such as https://carrel.example.org. Follows addr when not set.",
+		bind: func(c *Config) flag.Value { return checked{&c.BaseURL, checkBaseURL} },
+	},
+	{
+		name: "database", secret: true, redact: redactURL,
+		help: "PostgreSQL to keep everything in, as postgres://user:password@host/name. Empty means SQLite in the data folder.",
+		bind: func(c *Config) flag.Value { return checked{&c.Database, checkDatabase} },
+	},
+	{
+		name: "tls-cert", help: "Certificate chain (PEM file) to serve HTTPS with. Needs tls-key.",
+		bind: func(c *Config) flag.Value { return checked{&c.TLSCert, checkFile} },
+	},
+	{
+		name: "tls-key", help: "Private key (PEM file) of tls-cert.",
+		bind: func(c *Config) flag.Value { return checked{&c.TLSKey, checkFile} },
+	},
+	{
+		name: "demo", def: "false", help: "Start with a sample account, agent and library. Loopback addresses only.",
+		bind: func(c *Config) flag.Value { return (*boolean)(&c.Demo) },
+	},
+	{
+		name: "metrics-addr", help: "Address and port to serve Prometheus metrics on. Empty means off.",
+		bind: func(c *Config) flag.Value { return checked{&c.MetricsAddr, checkOptionalAddr} },
+	},
+	{
+		name: "log-level", def: "info", help: "Least level to log: debug, info, warn or error.",
+		bind: func(c *Config) flag.Value { return (*level)(&c.LogLevel) },
+	},
+	{
+		name: "log-format", def: "auto", help: "Form of the log: text, json, or auto (text on a terminal, else json).",
+		bind: func(c *Config) flag.Value { return checked{&c.LogFormat, oneOf("auto", "text", "json")} },
+	},
+	{
+		name: "turn-wait", def: "25s", help: "How long a sent message waits for its reply before it is answered with 202.",
+		bind: func(c *Config) flag.Value { return (*duration)(&c.TurnWait) },
+	},
+	{
+		name: "key-prefix", def: "crl", help: "What every API key starts with.",
+		bind: func(c *Config) flag.Value { return checked{&c.KeyPrefix, checkPrefix} },
+	},
+	{
+		name: "code-prefix", def: "crlc", help: "What every connect code starts with.",
+		bind: func(c *Config) flag.Value { return checked{&c.CodePrefix, checkPrefix} },
+	},
+	{
+		name: "rate-limits", def: "on", help: "Limit requests per credential and address: on or off.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.RateLimits) },
+	},
+	{
+		name: "trusted-proxies", help: "Networks of reverse proxies to believe X-Forwarded-For and -Proto from, as 10.0.0.0/8,::1/128.",
+		bind: func(c *Config) flag.Value { return (*prefixes)(&c.TrustedProxies) },
+	},
+	{
+		name: "shutdown-timeout", def: "10s", help: "How long open requests may take to end when the server stops.",
+		bind: func(c *Config) flag.Value { return (*duration)(&c.ShutdownTimeout) },
+	},
+	{
+		name: "secret-key", secret: true, help: "Key of the hashes of credentials. Empty means one kept in the data folder.",
+		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
+	},
+}
+
+// envPrefix starts every variable of ours, and envConfig names the settings file.
+const (
+	envPrefix = "CARREL_"
+	envConfig = "CARREL_CONFIG"
+)
+
+// fileSuffix turns the name of a secret into the name of the file that holds it.
+const fileSuffix = "-file"
+
+func envName(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func (s setting) env() string { return envName(s.name) }
+
+// redacted returns what may be shown of the value.
+func (s setting) redacted(value string) string {
+	switch {
+	case !s.secret || value == "":
+		return value
+	case s.redact != nil:
+		return s.redact(value)
+	}
+	return "[redacted]"
+}
+
+// names lists what a source may set: every setting, and the file of every secret.
+func names() []string {
+	out := make([]string, 0, len(table)+4)
+	for _, s := range table {
+		out = append(out, s.name)
+		if s.secret {
+			out = append(out, s.name+fileSuffix)
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// unknownVariables warns of variables that start as ours do but are none of ours: mostly slips of the pen, and
+// otherwise without any effect. Not an error, because other tools around an installation may use the same start.
+func unknownVariables(environ []string) []string {
+	known := []string{envConfig}
+	for _, name := range names() {
+		known = append(known, envName(name))
+	}
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, envPrefix) && !slices.Contains(known, name) {
+			out = append(out, fmt.Sprintf("%s is not a setting and has no effect%s", name, suggestion(name, known, "")))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// suggestion names the known word that is closest to a wrong one, if one is close enough to be what was meant.
+func suggestion(wrong string, known []string, before string) string {
+	best, distance := "", 1+len(wrong)/3
+	for _, k := range known {
+		if d := editDistance(wrong, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", before, best)
+}
+
+// editDistance is Levenshtein's: how many letters to add, drop or change.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
