@@ -104,10 +104,10 @@ func NewService(store Store, agents Agents, clock core.Clock) *Service {
 var titleRule = core.TextRule{Max: 200}
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
-	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+	if err := actor.Allow(op); err != nil {
 		return err
 	}
-	return actor.Allow(op)
+	return s.agents.Reach(ctx, actor, agentID)
 }
 
 // Create starts a thread. Without a title it gets one from its first message.
