@@ -1,0 +1,3 @@
+package httpapi
+
+//go:generate go run ./gen
