@@ -1,0 +1,106 @@
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// EnvBinary names a carrel program to test instead of one built from the source: a release, for instance.
+const EnvBinary = "CARREL_TEST_BINARY"
+
+// commandPatience bounds one command: none of those that tests run takes long.
+const commandPatience = 2 * time.Minute
+
+// Result is how a command ended and what it wrote.
+type Result struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// Carrel runs the program with these arguments and returns how it ended; a code other than 0 is the caller's to
+// judge. Settings in our own environment do not reach it.
+func Carrel(t testing.TB, args ...string) Result {
+	t.Helper()
+	return runCommand(t, Binary(t), nil, args...)
+}
+
+// Binary returns the path of the program under test, built once per process. With GOCOVERDIR set it is built to
+// write what it covered there.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// buildOnce builds cmd/carrel for all tests of this process.
+var buildOnce = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(EnvBinary); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := scratch.path()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "carrel")
+	// Stamping the version would need a repository that git trusts, which a checkout on CI may not be.
+	args := []string{"build", "-buildvcs=false", "-o", path}
+	if os.Getenv("GOCOVERDIR") != "" {
+		args = append(args, "-cover", "-coverpkg=carrel/...")
+	}
+	cmd := exec.CommandContext(context.Background(), "go", append(args, "carrel/cmd/carrel")...) //nolint:gosec // arguments of ours
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build carrel/cmd/carrel: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// runCommand runs the program to its end, within reason.
+func runCommand(t testing.TB, binary string, env []string, args ...string) Result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := carrelCommand(binary, env, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	p, err := startProcess(cmd, syscall.SIGKILL)
+	if err != nil {
+		t.Fatalf("carrel %s: %v", strings.Join(args, " "), err)
+	}
+	select {
+	case <-p.done:
+	case <-time.After(commandPatience):
+		_ = p.end(syscall.SIGKILL, time.Second)
+		t.Fatalf("carrel %s did not end within %v\nstdout: %s\nstderr: %s",
+			strings.Join(args, " "), commandPatience, &stdout, &stderr)
+	}
+	var exit *exec.ExitError
+	if p.err != nil && !errors.As(p.err, &exit) {
+		t.Fatalf("carrel %s: %v", strings.Join(args, " "), p.err)
+	}
+	return Result{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// carrelCommand returns a command of the program with our environment, less the settings in it.
+func carrelCommand(binary string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), binary, args...) //nolint:gosec // the program under test
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "CARREL_") {
+			cmd.Env = append(cmd.Env, entry)
+		}
+	}
+	cmd.Env = append(cmd.Env, env...)
+	// A grandchild that keeps the output open must not keep us waiting.
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}

@@ -1,0 +1,54 @@
+package testkit_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/testkit"
+)
+
+var _ core.Clock = (*testkit.Clock)(nil)
+
+func TestAClockStandsStillUntilMoved(t *testing.T) {
+	t.Parallel()
+	c := testkit.NewClock()
+	start := c.Now()
+	if got := c.Now(); !got.Equal(start) {
+		t.Errorf("moved by itself from %v to %v", start, got)
+	}
+	if got, want := c.Advance(90*time.Minute), start.Add(90*time.Minute); !got.Equal(want) || !c.Now().Equal(want) {
+		t.Errorf("after Advance: %v returned, %v told, want %v", got, c.Now(), want)
+	}
+}
+
+func TestAClockTellsUTCMilliseconds(t *testing.T) {
+	t.Parallel()
+	c := testkit.NewClock()
+	c.Set(time.Date(2026, 3, 4, 5, 6, 7, 8_999_999, time.FixedZone("", 3600)))
+	want := time.Date(2026, 3, 4, 4, 6, 7, 8_000_000, time.UTC)
+	if got := c.Now(); got != want { //nolint:revive // the location must be equal too
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := c.Advance(1500 * time.Microsecond); got != want.Add(time.Millisecond) { //nolint:revive // as above
+		t.Errorf("got %v, want %v", got, want.Add(time.Millisecond))
+	}
+}
+
+func TestAClockMovesOnceForEveryAdvance(t *testing.T) {
+	t.Parallel()
+	c := testkit.NewClock()
+	start := c.Now()
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			c.Advance(time.Second)
+			c.Now()
+		})
+	}
+	wg.Wait()
+	if got := c.Now().Sub(start); got != 50*time.Second {
+		t.Errorf("moved by %v, want 50 s", got)
+	}
+}

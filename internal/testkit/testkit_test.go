@@ -1,0 +1,49 @@
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(fakeEnv); mode != "" {
+		fakeCarrel(mode)
+	}
+	Main(m)
+}
+
+func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	folder := func(name string) string {
+		dir := filepath.Join(parent, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	held, left, starting, foreign := folder("carrel-test-1"), folder("carrel-test-2"), folder("carrel-test-3"), folder("other")
+	for _, dir := range []string{held, left, foreign} {
+		lock, err := lockScratch(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir == held {
+			t.Cleanup(func() { _ = lock.Close() })
+			continue
+		}
+		_ = lock.Close() // as when the process that held it dies
+	}
+
+	sweepScratch(parent)
+
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("the folder of a dead process is still there (%v)", err)
+	}
+	for _, dir := range []string{held, starting, foreign} {
+		if _, err := os.Stat(dir); err != nil {
+			t.Errorf("%s was swept: %v", filepath.Base(dir), err)
+		}
+	}
+}
