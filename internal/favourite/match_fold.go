@@ -1,0 +1,92 @@
+package favourite
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"carrel/internal/core"
+)
+
+// plainLetters are the letters that people type without their stroke or ligature, which Unicode does not decompose.
+var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ς", "σ")
+
+// fold returns the form in which words are compared: core.Fold, accents removed, and spaces for all that is not
+// part of a word.
+func fold(s string) string {
+	var f folder
+	return string(f.append(nil, []byte(s)))
+}
+
+// folder folds text a character at a time and remembers the characters it has met: normalising whole texts took
+// most of the time of a search over cards that are not in English.
+type folder struct {
+	known map[rune]string
+}
+
+// foldASCII is what foldRune gives for ASCII.
+var foldASCII = func() (table [utf8.RuneSelf]byte) {
+	for c := range table {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+			table[c] = byte(c)
+		case 'A' <= c && c <= 'Z':
+			table[c] = byte(c) + 'a' - 'A'
+		default:
+			table[c] = ' '
+		}
+	}
+	return table
+}()
+
+// maxKnown bounds what a folder remembers; it is more than the characters that any one language uses.
+const maxKnown = 1 << 14
+
+// append folds text onto dst.
+func (f *folder) append(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			dst = append(dst, foldASCII[c])
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		folded, ok := f.known[r]
+		if !ok {
+			folded = foldRune(r)
+			if f.known == nil {
+				f.known = map[rune]string{}
+			}
+			if len(f.known) < maxKnown {
+				f.known[r] = folded
+			}
+		}
+		dst = append(dst, folded...)
+		i += size
+	}
+	return dst
+}
+
+// foldRune folds one character. It gives the same for a letter with an accent and
+// for the letter followed by the accent, since the accent alone folds to nothing. Marks of a combining class below
+// 10 stay: they are no accents but make another letter (Indic vowel signs, the kana voicing mark).
+func foldRune(r rune) string {
+	// Between dots, as white space at the ends would be trimmed and some characters begin with a space ("¨").
+	const dot = "."
+	folded := strings.TrimSuffix(strings.TrimPrefix(core.Fold(dot+string(r)+dot), dot), dot)
+	decomposed := norm.NFKD.String(folded)
+	var out strings.Builder
+	for i, r := range decomposed {
+		if unicode.Is(unicode.Mn, r) && norm.NFKD.PropertiesString(decomposed[i:]).CCC() >= 10 {
+			continue
+		}
+		if !unicode.In(r, unicode.L, unicode.N, unicode.M) {
+			r = ' '
+		}
+		out.WriteRune(r)
+	}
+	return plainLetters.Replace(out.String())
+}
