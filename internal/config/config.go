@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -82,6 +83,25 @@ func (c Config) Describe() []Setting {
 		})
 	}
 	return out
+}
+
+// String shows the settings as `carrel config` does, so that printing the struct by accident gives nothing away.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, s := range c.Describe() {
+		b.WriteString(s.Name + "=" + s.Value + "\n")
+	}
+	return b.String()
+}
+
+// LogValue is String for the log.
+func (c Config) LogValue() slog.Value {
+	settings := c.Describe()
+	attrs := make([]slog.Attr, 0, len(settings))
+	for _, s := range settings {
+		attrs = append(attrs, slog.String(s.Name, s.Value))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // Defaults lists every setting with its default, for the help texts of the flags.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -235,6 +236,12 @@ func TestDescribeNeverShowsASecret(t *testing.T) {
 		if got := describe(t, c, "database").Value; !strings.Contains(got, "db.example/carrel") {
 			t.Errorf("nothing of the database is shown: %q", got)
 		}
+	}
+	c := load(t, env(t, "CARREL_SECRET_KEY", key))
+	var out strings.Builder
+	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c)
+	if printed := fmt.Sprintf("%v %+v %s", c, c, &out); strings.Contains(printed, "s3cr3t") || !strings.Contains(printed, "127.0.0.1:8080") {
+		t.Errorf("printing the struct gives %s", printed)
 	}
 	if got := describe(t, load(t, env(t)), "secret-key").Value; got != "" {
 		t.Errorf("an empty secret is shown as %q", got)

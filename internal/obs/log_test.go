@@ -1,0 +1,163 @@
+package obs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"carrel/internal/obs"
+)
+
+// The key has the shape of ours: 32 random characters and 6 of checksum.
+const (
+	secretBody = "0123456789abcdefghijABCDEFGHIJ01XYZXYZ"
+	key        = "crl_" + secretBody
+	code       = "crlc_" + secretBody
+)
+
+func newLog(format string) (*slog.Logger, *bytes.Buffer) {
+	var out bytes.Buffer
+	return obs.NewLogger(&out, obs.LogOptions{Format: format, Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc"}}), &out
+}
+
+type secretive struct{ Note string }
+
+type valuer struct{}
+
+func (valuer) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("note", "Bearer "+secretBody))
+}
+
+func TestNoFormOfLoggingASecretShowsIt(t *testing.T) {
+	t.Parallel()
+	dsn := "postgres://carrel:" + secretBody + "@db/carrel"
+	u, _ := url.Parse(dsn)
+	for name, log := range map[string]func(*slog.Logger){
+		"message":           func(l *slog.Logger) { l.Info("got " + key) },
+		"text":              func(l *slog.Logger) { l.Info("x", "note", "it was "+key+", twice "+key) },
+		"connect code":      func(l *slog.Logger) { l.Info("x", "note", "code="+code) },
+		"bearer":            func(l *slog.Logger) { l.Info("x", "note", "Authorization: Bearer "+secretBody) },
+		"bearer, odd case":  func(l *slog.Logger) { l.Info("x", "note", "bEaReR   "+secretBody) },
+		"error":             func(l *slog.Logger) { l.Info("x", "error", fmt.Errorf("no: %w", errors.New(key))) },
+		"named key":         func(l *slog.Logger) { l.Info("x", "key", secretBody) },
+		"named apiKey":      func(l *slog.Logger) { l.Info("x", "apiKey", secretBody) },
+		"named token":       func(l *slog.Logger) { l.Info("x", "access_token", secretBody) },
+		"named header":      func(l *slog.Logger) { l.Info("x", "Set-Cookie", secretBody) },
+		"named code":        func(l *slog.Logger) { l.Info("x", "code", secretBody) },
+		"named password":    func(l *slog.Logger) { l.Info("x", "PASSWORD", []string{secretBody}) },
+		"group":             func(l *slog.Logger) { l.Info("x", slog.Group("g", "h", key)) },
+		"secretly named":    func(l *slog.Logger) { l.Info("x", slog.Group("secret", "h", secretBody)) },
+		"with":              func(l *slog.Logger) { l.With("note", key).Info("x") },
+		"with group":        func(l *slog.Logger) { l.WithGroup("cookie").Info("x", "h", secretBody) },
+		"struct":            func(l *slog.Logger) { l.Info("x", "note", secretive{"Bearer " + secretBody}) },
+		"not JSON":          func(l *slog.Logger) { l.Info("x", "note", map[any]any{1: key}) },
+		"bytes":             func(l *slog.Logger) { l.Info("x", "note", []byte(key)) },
+		"valuer":            func(l *slog.Logger) { l.Info("x", "note", valuer{}) },
+		"header":            func(l *slog.Logger) { l.Info("x", "note", http.Header{"Cookie": {secretBody}}) },
+		"database URL":      func(l *slog.Logger) { l.Info("x", "note", "connecting to "+dsn+" failed") },
+		"parsed URL":        func(l *slog.Logger) { l.Info("x", "note", u) },
+		"URL in an error":   func(l *slog.Logger) { l.Info("x", "error", fmt.Errorf("dial %q", dsn)) },
+		"password with @ ;": func(l *slog.Logger) { l.Info("x", "note", "https://u:p@"+secretBody+"@h/x") },
+	} {
+		for _, format := range []string{"text", "json"} {
+			l, out := newLog(format)
+			log(l)
+			if out.Len() == 0 || strings.Contains(out.String(), secretBody) || !strings.Contains(out.String(), "redacted") && name != "parsed URL" {
+				t.Errorf("%s, %s: %s", name, format, out)
+			}
+		}
+	}
+}
+
+func TestHarmlessValuesAreLoggedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	l, out := newLog("json")
+	l.Info("listening", "addr", "http://127.0.0.1:8080/a:b@c", "agent", "agt_01j9z3k4m5n6p7q8r9s0t1v2w3", "inputTokens", 12, "keyId", "crd_1",
+		"note", "crl_short", "tags", []string{"a"}, "error", errors.New("plain"))
+	for _, want := range []string{
+		`"addr":"http://127.0.0.1:8080/a:b@c"`, `"agent":"agt_01j9z3k4m5n6p7q8r9s0t1v2w3"`, `"inputTokens":12`, `"keyId":"crd_1"`,
+		`"note":"crl_short"`, `"tags":["a"]`, `"error":"plain"`, `"msg":"listening"`, `"level":"INFO"`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("missing %s in %s", want, out)
+		}
+	}
+}
+
+func TestTheRestOfAMaskedTextStays(t *testing.T) {
+	t.Parallel()
+	l, out := newLog("json")
+	l.Info("x", "note", "before "+key+", between Bearer abc; postgres://u:p@h/db after")
+	if want := `"before crl_[redacted], between Bearer [redacted]; postgres://u:[redacted]@h/db after"`; !strings.Contains(out.String(), want) {
+		t.Errorf("got %s, want %s", out, want)
+	}
+}
+
+func TestTheFormatFollowsTheTerminalUnlessSet(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		format   string
+		terminal bool
+		json     bool
+	}{{"auto", true, false}, {"auto", false, true}, {"text", false, false}, {"json", true, true}} {
+		var out bytes.Buffer
+		obs.NewLogger(&out, obs.LogOptions{Format: tc.format, Terminal: tc.terminal, Level: slog.LevelInfo}).Info("x")
+		if got := strings.HasPrefix(out.String(), "{"); got != tc.json {
+			t.Errorf("%+v: %s", tc, out.String())
+		}
+	}
+}
+
+func TestTheRequestIDOfTheContextIsOnEveryLine(t *testing.T) {
+	t.Parallel()
+	l, out := newLog("json")
+	ctx := context.WithValue(t.Context(), obs.RequestIDKey{}, "req_1")
+	l.InfoContext(ctx, "x")
+	l.With("a", 1).WarnContext(ctx, "y")
+	if strings.Count(out.String(), `"requestId":"req_1"`) != 2 {
+		t.Error(out)
+	}
+	out.Reset()
+	l.Info("no request")
+	if strings.Contains(out.String(), "requestId") {
+		t.Error(out)
+	}
+	l.DebugContext(ctx, "hush")
+	if strings.Contains(out.String(), "hush") {
+		t.Error("a line below the level was written")
+	}
+}
+
+func FuzzMaskingHidesTheKeyAndNeverPanics(f *testing.F) {
+	f.Add("got ", " there")
+	f.Add("Bearer ", "\t")
+	f.Add("a://b:", "@c")
+	f.Add("crl_crlc_", "_")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		l, out := newLog("json")
+		l.Info(before+key+after, "note", before+code+after, "bearer", "Bearer "+secretBody+after)
+		if strings.Contains(out.String(), secretBody) {
+			t.Errorf("shown: %s", out)
+		}
+	})
+}
+
+func BenchmarkLogLineWithMasking(b *testing.B) {
+	l := obs.NewLogger(discard{}, obs.LogOptions{Format: "json", Level: slog.LevelInfo, Prefixes: []string{"crl", "crlc"}})
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		l.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("method", "GET"), slog.String("route", "/api/agents/{agentId}/threads"),
+			slog.Int("status", 200), slog.String("agent", "curl/8.5.0"))
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
