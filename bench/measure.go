@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	warmUp = 500 * time.Millisecond
+	// settle is the pause before memory is read, so that what a start does in
+	// the background is over.
+	settle = 2 * time.Second
+	// maxRoundRequests bounds what one round can write to the disk.
+	maxRoundRequests = 1_000_000
+)
+
+// options are the sizes of a run.
+type options struct {
+	connections int
+	rounds      int
+	duration    time.Duration
+	starts      int
+	rows        int
+	counted     uint64 // requests that allocations are averaged over
+	scenarios   []scenario
+	progress    io.Writer
+}
+
+// contestant is a server in the run, with what has been measured of it.
+type contestant struct {
+	server
+	in       *instance
+	starts   []time.Duration
+	idle     int64 // resident bytes before the first request
+	loaded   int64 // resident bytes after the last
+	counters map[string]*atomic.Uint64
+	requests map[string]request
+}
+
+// measure runs everything. All servers stay up during the rounds; only one is
+// asked at a time.
+func measure(ctx context.Context, o options, servers []server) (*report, error) {
+	var all []*contestant
+	defer func() {
+		for _, c := range all {
+			if c.in != nil {
+				c.in.stop()
+			}
+		}
+	}()
+	for _, s := range servers {
+		fmt.Fprintf(o.progress, "preparing %s…\n", s.name())
+		if err := s.prepare(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name(), err)
+		}
+		all = append(all, &contestant{server: s, counters: map[string]*atomic.Uint64{}, requests: map[string]request{}})
+	}
+	if err := measureStarts(ctx, o, all); err != nil {
+		return nil, err
+	}
+
+	rep := newReport(o, all)
+	for _, c := range all {
+		notes, err := c.notes(ctx, c.in)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name(), err)
+		}
+		rep.notes = append(rep.notes, notes...)
+		if err := c.verifyAll(ctx, o.scenarios); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name(), err)
+		}
+	}
+	for _, s := range o.scenarios {
+		fmt.Fprintf(o.progress, "measuring: %s…\n", s.title)
+		result, err := measureScenario(ctx, o, s, all)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.title, err)
+		}
+		rep.results = append(rep.results, result)
+	}
+	for _, c := range all {
+		var err error
+		if c.loaded, err = c.in.residentBytes(); err != nil {
+			return nil, err
+		}
+	}
+	return rep, nil
+}
+
+// measureStarts starts every server again and again on its existing folder, in
+// turn, and leaves the last one running.
+func measureStarts(ctx context.Context, o options, all []*contestant) error {
+	fmt.Fprintf(o.progress, "measuring: start, %d times…\n", o.starts)
+	for range o.starts {
+		for _, c := range all {
+			if c.in != nil {
+				c.in.stop()
+				c.in = nil
+			}
+			in, err := c.start(ctx)
+			if err != nil {
+				return err
+			}
+			c.in = in
+			c.starts = append(c.starts, in.ready)
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(settle):
+	}
+	for _, c := range all {
+		var err error
+		if c.idle, err = c.in.residentBytes(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyAll reads one reply of each scenario properly, and keeps the requests.
+func (c *contestant) verifyAll(ctx context.Context, scenarios []scenario) error {
+	for _, s := range scenarios {
+		r, err := c.request(c.in, s.key)
+		if err != nil {
+			return err
+		}
+		counter := new(atomic.Uint64)
+		counter.Store(1 << 20) // beyond the rows made before
+		c.requests[s.key], c.counters[s.key] = r, counter
+		body, err := verify(ctx, c.in.addr, r, counter.Load())
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.title, err)
+		}
+		counter.Add(1)
+		if s.key != "list" {
+			continue
+		}
+		texts, err := decodeRows(body, c.listField())
+		if err == nil {
+			err = checkRows(texts)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.title, err)
+		}
+	}
+	return nil
+}
+
+// load is the load of a scenario on this server.
+func (c *contestant) load(o options, key string, d time.Duration, limit uint64) load {
+	return load{
+		addr: c.in.addr, connections: o.connections, duration: d, maxRequests: limit,
+		request: c.requests[key], counter: c.counters[key],
+	}
+}
+
+// measureScenario lets the servers take turns. Who begins changes from round
+// to round, so that a machine that slows down or speeds up favours nobody.
+func measureScenario(ctx context.Context, o options, s scenario, all []*contestant) (result, error) {
+	res := result{scenario: s, rounds: make([][]sample, len(all)), summaries: make([]summary, len(all))}
+	cpu := make([]time.Duration, len(all))
+	for _, c := range all {
+		if _, err := c.load(o, s.key, warmUp, maxRoundRequests).run(ctx); err != nil {
+			return res, err
+		}
+	}
+	for round := range o.rounds {
+		for turn := range all {
+			i := (round + turn) % len(all)
+			taken, used, err := all[i].round(ctx, o, s.key)
+			if err != nil {
+				return res, err
+			}
+			res.rounds[i] = append(res.rounds[i], taken)
+			cpu[i] += used
+		}
+	}
+	for i, c := range all {
+		res.summaries[i] = summarise(res.rounds[i], cpu[i])
+		var err error
+		if res.summaries[i].allocations, err = c.allocations(ctx, o, s.key); err != nil {
+			return res, err
+		}
+	}
+	if len(all) == 2 {
+		res.ratios = ratios(res.rounds[0], res.rounds[1])
+	}
+	return res, nil
+}
+
+// round runs one round and tells how much processor time the server took.
+func (c *contestant) round(ctx context.Context, o options, key string) (sample, time.Duration, error) {
+	before, err := c.in.cpuTime()
+	if err != nil {
+		return sample{}, 0, err
+	}
+	taken, err := c.load(o, key, o.duration, maxRoundRequests).run(ctx)
+	if err != nil {
+		return sample{}, 0, err
+	}
+	after, err := c.in.cpuTime()
+	return taken, after - before, err
+}
+
+// allocations counts heap objects per request. Reading the counter allocates
+// too; two readings in a row say how much, and that is taken off.
+func (c *contestant) allocations(ctx context.Context, o options, key string) (float64, error) {
+	var seen [3]float64
+	requests := 1
+	for i := range seen {
+		if i == 2 {
+			taken, err := c.load(o, key, 10*time.Second, o.counted).run(ctx)
+			if err != nil {
+				return 0, err
+			}
+			requests = max(1, len(taken.latencies))
+		}
+		var err error
+		if seen[i], err = scrape(ctx, c.in.metricsAddr, metricMallocs); err != nil {
+			return 0, err
+		}
+	}
+	reading := seen[1] - seen[0]
+	return (seen[2] - seen[1] - reading) / float64(requests), nil
+}

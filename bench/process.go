@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = 10 * time.Second
+	// clockTick is the unit of the times in /proc/PID/stat; Linux fixes it at
+	// 100 a second for everything it shows to user space.
+	clockTick = 10 * time.Millisecond
+)
+
+// process is a server that this program started and will end.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	logs string // file with all it printed
+	done chan error
+	// ready is how long it took from the start of the program to the first 200.
+	ready time.Duration
+}
+
+// startProcess runs a command and waits until healthURL answers 200.
+func startProcess(ctx context.Context, name, logs, healthURL string, cmd *exec.Cmd) (*process, error) {
+	out, err := os.OpenFile(logs, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() // the child has its own copy
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = dieWithParent()
+
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	p := &process{name: name, cmd: cmd, logs: logs, done: make(chan error, 1)}
+	go func() { p.done <- cmd.Wait() }()
+	if err := p.waitReady(ctx, healthURL); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s: %w\n%s", name, err, p.logTail())
+	}
+	p.ready = time.Since(began)
+	return p, nil
+}
+
+// waitReady polls every half a millisecond: a start is measured in tens of
+// milliseconds, and a refused connection on loopback costs almost nothing.
+func (p *process) waitReady(ctx context.Context, healthURL string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, healthURL, nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := client.Do(req); err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case err := <-p.done:
+			p.done <- err
+			return fmt.Errorf("ended before it was ready: %w", errors.Join(err, errors.New("no 200 seen")))
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w", ctx.Err())
+		case <-time.After(500 * time.Microsecond):
+		}
+	}
+}
+
+// stop asks the process to end and makes it end when it does not.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(stopTimeout):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// logTail is the end of what the process printed, for an error message.
+func (p *process) logTail() string {
+	raw, err := os.ReadFile(p.logs)
+	if err != nil {
+		return ""
+	}
+	const keep = 2000
+	if len(raw) > keep {
+		raw = raw[len(raw)-keep:]
+	}
+	return string(raw)
+}
+
+// residentBytes is the memory the process holds now.
+func (p *process) residentBytes() (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseResident(raw)
+}
+
+// cpuTime is the processor time the process has used since its start.
+func (p *process) cpuTime() (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseCPUTime(raw)
+}
+
+// parseResident finds VmRSS in /proc/PID/status.
+func parseResident(status []byte) (int64, error) {
+	for line := range bytes.Lines(status) {
+		rest, ok := bytes.CutPrefix(line, []byte("VmRSS:"))
+		if !ok {
+			continue
+		}
+		fields := strings.Fields(string(rest))
+		if len(fields) != 2 || fields[1] != "kB" {
+			break
+		}
+		kib, err := strconv.ParseInt(fields[0], 10, 64)
+		return kib << 10, err
+	}
+	return 0, errors.New("no VmRSS in the process status")
+}
+
+// parseCPUTime adds user and system time of /proc/PID/stat. The program's name
+// stands in parentheses and may hold anything, so counting starts behind it.
+func parseCPUTime(stat []byte) (time.Duration, error) {
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) < 13 {
+		return 0, errors.New("unknown format of the process statistics")
+	}
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
+}
+
+// scrape reads one value of a Prometheus text page.
+func scrape(ctx context.Context, addr, metric string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("metrics: %s", resp.Status)
+	}
+	var page bytes.Buffer
+	if _, err := page.ReadFrom(http.MaxBytesReader(nil, resp.Body, 4<<20)); err != nil {
+		return 0, err
+	}
+	return parseMetric(page.Bytes(), metric)
+}
+
+// parseMetric finds a metric without labels.
+func parseMetric(page []byte, metric string) (float64, error) {
+	for line := range bytes.Lines(page) {
+		if rest, ok := bytes.CutPrefix(line, []byte(metric+" ")); ok {
+			return strconv.ParseFloat(string(bytes.TrimSpace(rest)), 64)
+		}
+	}
+	return 0, fmt.Errorf("metrics: no %s", metric)
+}
+
+// freeAddr finds a loopback address nobody listens on.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// cleanEnv is the environment without what would tune one runtime or one
+// server and not the other.
+func cleanEnv(add ...string) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "CARREL_") || strings.HasPrefix(name, "GOGC") ||
+			name == "GOMEMLIMIT" || name == "GODEBUG" || name == "GOMAXPROCS" {
+			continue
+		}
+		env = append(env, kv)
+	}
+	return append(env, add...)
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// What Carrel is held to besides the ratios.
+const (
+	startTarget = 100 * time.Millisecond
+	idleTarget  = 40 << 20
+)
+
+// report is everything one run found out.
+type report struct {
+	options     options
+	contestants []*contestant
+	results     []result
+	notes       []string
+	when        time.Time
+}
+
+// result is one scenario. The slices are in the order of the contestants.
+type result struct {
+	scenario  scenario
+	rounds    [][]sample
+	summaries []summary
+	ratios    []float64 // one a round; none when only one server ran
+}
+
+func newReport(o options, all []*contestant) *report {
+	return &report{options: o, contestants: all, when: time.Now()}
+}
+
+// table is a titled grid of cells, rendered as text or as Markdown.
+type table struct {
+	title string
+	head  []string
+	rows  [][]string
+}
+
+// verdict says whether a target is met, in words that can be searched for.
+func verdict(met bool) string {
+	if met {
+		return "met"
+	}
+	return "NOT met"
+}
+
+// ratioTable is the answer to the question the run was made for.
+func (r *report) ratioTable() table {
+	t := table{title: "Carrel / PocketBase, requests per second", head: []string{"scenario", "ratio", "lowest–highest round", "target", ""}}
+	for _, res := range r.results {
+		if len(res.ratios) == 0 {
+			continue
+		}
+		middle := median(res.ratios)
+		t.rows = append(t.rows, []string{
+			res.scenario.title,
+			fmt.Sprintf("%.1f×", middle),
+			fmt.Sprintf("%.1f×–%.1f×", slices.Min(res.ratios), slices.Max(res.ratios)),
+			fmt.Sprintf("≥ %.0f×", res.scenario.target),
+			verdict(middle >= res.scenario.target),
+		})
+	}
+	return t
+}
+
+// loadTable has a line for every scenario and server.
+func (r *report) loadTable() table {
+	t := table{
+		title: fmt.Sprintf("%d keep-alive connections, %d rounds of %s", r.options.connections, r.options.rounds, r.options.duration),
+		head:  []string{"scenario", "server", "requests/s", "p50", "p99", "server CPU/request", "allocations/request", "requests"},
+	}
+	for _, res := range r.results {
+		for i, c := range r.contestants {
+			s := res.summaries[i]
+			t.rows = append(t.rows, []string{
+				res.scenario.title, c.name(),
+				fmt.Sprintf("%.0f", s.perSecond), milliseconds(s.p50), milliseconds(s.p99),
+				fmt.Sprintf("%d µs", s.cpu.Microseconds()),
+				fmt.Sprintf("%.0f", s.allocations), fmt.Sprint(s.requests),
+			})
+		}
+	}
+	return t
+}
+
+// footprintTable is about the servers when nobody asks them.
+func (r *report) footprintTable() table {
+	t := table{
+		title: "Start and memory",
+		head:  []string{"server", "start to first 200 (median)", "fastest–slowest", "target", "", "idle memory", "target", "", "memory after the load"},
+	}
+	for _, c := range r.contestants {
+		start := median(c.starts)
+		row := []string{
+			c.name(), milliseconds(start),
+			milliseconds(slices.Min(c.starts)) + "–" + milliseconds(slices.Max(c.starts)), "", "",
+			megabytes(c.idle), "", "", megabytes(c.loaded),
+		}
+		if c.name() == "Carrel" {
+			row[3], row[4] = "≤ "+milliseconds(startTarget), verdict(start <= startTarget)
+			row[6], row[7] = "≤ "+megabytes(idleTarget), verdict(c.idle <= idleTarget)
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// conditions are what a reader needs to compare this run with another.
+func (r *report) conditions() []string {
+	names := make([]string, len(r.contestants))
+	for i, c := range r.contestants {
+		names[i] = c.name()
+	}
+	out := []string{
+		fmt.Sprintf("%s; %s, %s/%s, %d processors, %s; the load generator runs on the same machine, over loopback.",
+			r.when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel()),
+		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows, textLength),
+	}
+	if len(names) > 1 {
+		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
+	}
+	return append(out, r.notes...)
+}
+
+// tables are all there is to print, in order of interest.
+func (r *report) tables() []table {
+	tables := []table{r.ratioTable(), r.loadTable(), r.footprintTable()}
+	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
+}
+
+// writeText prints the report for a terminal.
+func (r *report) writeText(w io.Writer) error {
+	for _, t := range r.tables() {
+		fmt.Fprintf(w, "\n%s\n", t.title)
+		tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		for _, row := range append([][]string{t.head}, t.rows...) {
+			fmt.Fprintln(tw, "  "+strings.Join(row, "\t"))
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	for _, line := range r.conditions() {
+		fmt.Fprintln(w, "  "+line)
+	}
+	return nil
+}
+
+// writeMarkdown prints the same as Markdown.
+func (r *report) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# Carrel beside PocketBase\n")
+	for _, t := range r.tables() {
+		fmt.Fprintf(&b, "\n## %s\n\n", t.title)
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(t.head, " | "))
+		b.WriteString(strings.Repeat("|---", len(t.head)) + "|\n")
+		for _, row := range t.rows {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		}
+	}
+	b.WriteString("\n## Conditions\n\n")
+	for _, line := range r.conditions() {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	if ms >= 10 {
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.2f ms", ms)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/(1<<20)) }
+
+// cpuModel is the processor's name where the system tells it.
+func cpuModel() string {
+	raw, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown processor"
+	}
+	for line := range strings.Lines(string(raw)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown processor"
+}

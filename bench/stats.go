@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// median is the middle value, or the mean of the two in the middle. It is what
+// rounds are summed up with, because one disturbed round does not move it.
+func median[T ~int64 | ~float64](values []T) T {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// percentile is the smallest value that at least p percent of the values do
+// not exceed (nearest rank). The values must be sorted.
+func percentile[T cmp.Ordered](sorted []T, p float64) T {
+	if len(sorted) == 0 {
+		var zero T
+		return zero
+	}
+	rank := int(p / 100 * float64(len(sorted)))
+	if float64(rank) < p/100*float64(len(sorted)) {
+		rank++
+	}
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// summary is what all rounds of one scenario say about one server.
+type summary struct {
+	requests  int
+	perSecond float64 // median over the rounds
+	p50, p99  time.Duration
+	// cpu is the processor time the server itself spent on one request. It is
+	// the number the load generator's own cost cannot blur.
+	cpu time.Duration
+	// allocations is the number of heap objects made per request.
+	allocations float64
+}
+
+// summarise folds the rounds of one server. Percentiles are over all requests
+// of all rounds, so that a slow round shows in the tail.
+func summarise(rounds []sample, cpu time.Duration) summary {
+	var all []time.Duration
+	rates := make([]float64, 0, len(rounds))
+	for _, r := range rounds {
+		all = append(all, r.latencies...)
+		rates = append(rates, r.perSecond())
+	}
+	slices.Sort(all)
+	s := summary{
+		requests:  len(all),
+		perSecond: median(rates),
+		p50:       percentile(all, 50),
+		p99:       percentile(all, 99),
+	}
+	if len(all) > 0 {
+		s.cpu = cpu / time.Duration(len(all))
+	}
+	return s
+}
+
+// ratios divides round by round. Two rounds that ran next to each other saw
+// the same machine; a ratio of two overall means did not.
+func ratios(ours, theirs []sample) []float64 {
+	out := make([]float64, 0, len(ours))
+	for i := range min(len(ours), len(theirs)) {
+		if peer := theirs[i].perSecond(); peer > 0 {
+			out = append(out, ours[i].perSecond()/peer)
+		}
+	}
+	return out
+}
