@@ -89,7 +89,10 @@ func (a Actor) Allow(op Operation) error {
 	case !known || a.UserID == "" && op != OpAdmin:
 		return Forbidden("forbidden", "This is not allowed.")
 	case !slices.Contains(a.Scopes, r.scope):
-		return Forbidden("insufficient_scope", "This credential was not made for this. Use one with the scope "+string(r.scope)+".")
+		return &Error{
+			Kind: KindForbidden, Code: "insufficient_scope", Scope: r.scope,
+			Detail: "This credential was not made for this. Use one with the scope " + string(r.scope) + ".",
+		}
 	case !r.metered:
 		return nil
 	case a.Plan == PlanNone:

@@ -35,7 +35,9 @@ type Error struct {
 	Detail     string
 	Fields     []FieldError
 	RetryAfter time.Duration
-	cause      error
+	// Scope is what a credential would need, where that is what is missing.
+	Scope Scope
+	cause error
 }
 
 // FieldError says what is wrong with one part of a request. Pointer is a JSON pointer (RFC 6901) into the body,

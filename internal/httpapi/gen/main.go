@@ -8,23 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"carrel/api"
 )
-
-// ownHeaders are set by middleware on many replies alike.
-var ownHeaders = map[string]bool{"ETag": true, "X-Request-Id": true, "Cache-Control": true}
-
-// ownParameters are read by middleware.
-var ownParameters = map[string]bool{
-	"#/components/parameters/ifNoneMatch":    true,
-	"#/components/parameters/idempotencyKey": true,
-}
-
-type object = map[string]any
 
 func main() {
 	if err := run(); err != nil {
@@ -34,12 +24,12 @@ func main() {
 }
 
 func run() error {
-	var doc object
+	var doc yaml.Node
 	if err := yaml.Unmarshal(api.Document, &doc); err != nil {
 		return err
 	}
-	reduce(doc)
-	out, err := yaml.Marshal(doc)
+	reduce(doc.Content[0])
+	out, err := yaml.Marshal(&doc)
 	if err != nil {
 		return err
 	}
@@ -53,78 +43,110 @@ func run() error {
 		return err
 	}
 	cmd := exec.Command("go", "tool", "ogen", "--target", "oas", "--package", "oas", "--clean", "--config", "ogen.yml", file)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
 
-func reduce(doc object) {
-	delete(doc, "security")
-	components := doc["components"].(object)
-	delete(components, "securitySchemes")
-	responses := components["responses"].(object)
-	strip(responses["Deleted"].(object))
-	paths := doc["paths"].(object)
-	for path, item := range paths {
-		ops := item.(object)
-		for method, op := range ops {
-			if method == "parameters" {
-				continue
-			}
-			op := op.(object)
-			if op["x-carrel-plain"] == true {
-				delete(ops, method)
-				continue
-			}
-			delete(op, "security")
-			reduceOperation(op)
-		}
-		if len(ops) == 0 || len(ops) == 1 && ops["parameters"] != nil {
-			delete(paths, path)
+// The document is edited as nodes, not as maps, so that fields keep its order in the replies too.
+
+func get(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
 		}
 	}
-	for _, name := range []string{"ETag", "RequestId", "NoStore"} {
-		delete(components["headers"].(object), name)
-	}
-	for name := range ownParameters {
-		delete(components["parameters"].(object), name[strings.LastIndexByte(name, '/')+1:])
-	}
+	return nil
 }
 
-func reduceOperation(op object) {
-	kept := object{"default": object{
-		"description": "A problem.",
-		"content": object{"application/problem+json": object{
-			"schema": object{"$ref": "#/components/schemas/Problem"},
-		}},
-	}}
-	for status, reply := range op["responses"].(object) {
-		if strings.HasPrefix(status, "2") {
-			strip(reply.(object))
-			kept[status] = reply
-		}
-	}
-	op["responses"] = kept
-	var params []any
-	list, _ := op["parameters"].([]any)
-	for _, p := range list {
-		if ref, _ := p.(object)["$ref"].(string); !ownParameters[ref] {
-			params = append(params, p)
-		}
-	}
-	op["parameters"] = params
-}
-
-func strip(reply object) {
-	headers, ok := reply["headers"].(object)
-	if !ok {
+// drop removes the entries of a mapping that it is told to.
+func drop(n *yaml.Node, which func(key string, value *yaml.Node) bool) {
+	if n == nil {
 		return
 	}
-	for name := range headers {
-		if ownHeaders[name] {
-			delete(headers, name)
+	var kept []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !which(n.Content[i].Value, n.Content[i+1]) {
+			kept = append(kept, n.Content[i], n.Content[i+1])
 		}
 	}
-	if len(headers) == 0 {
-		delete(reply, "headers")
+	n.Content = kept
+}
+
+func dropKeys(n *yaml.Node, keys ...string) {
+	drop(n, func(key string, _ *yaml.Node) bool { return slices.Contains(keys, key) })
+}
+
+func isTrue(n *yaml.Node) bool { return n != nil && n.Value == "true" }
+
+func reduce(doc *yaml.Node) {
+	dropKeys(doc, "security")
+	paths, components := get(doc, "paths"), get(doc, "components")
+	drop(paths, func(_ string, item *yaml.Node) bool {
+		operations := 0
+		drop(item, func(method string, op *yaml.Node) bool {
+			if method == "parameters" {
+				return false
+			}
+			if isTrue(get(op, "x-carrel-plain")) {
+				return true
+			}
+			reduceOperation(op)
+			operations++
+			return false
+		})
+		return operations == 0
+	})
+	dropKeys(components, "securitySchemes", "headers")
+	dropKeys(get(components, "parameters"), "ifNoneMatch", "idempotencyKey")
+	responses := get(components, "responses")
+	drop(responses, func(_ string, reply *yaml.Node) bool {
+		return get(get(reply, "content"), "application/problem+json") != nil
+	})
+	for i := 1; i < len(responses.Content); i += 2 {
+		dropOwnHeaders(responses.Content[i])
+	}
+	// A card is kept and sent as it came: as raw JSON, not as a map.
+	dropKeys(get(get(components, "schemas"), "AnyCard"), "type", "additionalProperties", "example")
+	loosen(components)
+	loosen(paths)
+}
+
+func reduceOperation(op *yaml.Node) {
+	dropKeys(op, "security")
+	if params := get(op, "parameters"); params != nil {
+		params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool {
+			ref := get(p, "$ref")
+			return ref != nil && (strings.HasSuffix(ref.Value, "/ifNoneMatch") || strings.HasSuffix(ref.Value, "/idempotencyKey"))
+		})
+	}
+	replies := get(op, "responses")
+	drop(replies, func(status string, _ *yaml.Node) bool { return !strings.HasPrefix(status, "2") })
+	for i := 1; i < len(replies.Content); i += 2 {
+		dropOwnHeaders(replies.Content[i])
+	}
+	var problem yaml.Node
+	_ = yaml.Unmarshal([]byte(`default: {description: A problem., content: {application/problem+json: {schema: {$ref: "#/components/schemas/Problem"}}}}`), &problem)
+	replies.Content = append(replies.Content, problem.Content[0].Content...)
+}
+
+// dropOwnHeaders removes the headers that middleware sets on many replies alike.
+func dropOwnHeaders(reply *yaml.Node) {
+	headers := get(reply, "headers")
+	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control")
+	if headers != nil && len(headers.Content) == 0 {
+		dropKeys(reply, "headers")
+	}
+}
+
+// loosen takes out what the services check themselves, with better words: lengths of texts. Times become plain
+// strings: the generated encoder would leave out the milliseconds.
+func loosen(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		drop(n, func(key string, value *yaml.Node) bool {
+			return key == "minLength" || key == "maxLength" || key == "format" && value.Value == "date-time"
+		})
+	}
+	for _, c := range n.Content {
+		loosen(c)
 	}
 }

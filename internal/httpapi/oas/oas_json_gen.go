@@ -5,11 +5,9 @@ package oas
 import (
 	"math/bits"
 	"strconv"
-	"time"
 
 	"github.com/go-faster/errors"
 	"github.com/go-faster/jx"
-	"github.com/ogen-go/ogen/json"
 	"github.com/ogen-go/ogen/validate"
 )
 
@@ -23,28 +21,16 @@ func (s *Agent) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Agent) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("capabilities")
-		e.ArrStart()
-		for _, elem := range s.Capabilities {
-			elem.Encode(e)
-		}
-		e.ArrEnd()
+		e.FieldStart("id")
+		e.Str(s.ID)
 	}
 	{
-		e.FieldStart("createdAt")
-		json.EncodeDateTime(e, s.CreatedAt)
-	}
-	{
-		e.FieldStart("defaultSourceId")
-		e.Str(s.DefaultSourceId)
+		e.FieldStart("name")
+		e.Str(s.Name)
 	}
 	{
 		e.FieldStart("description")
 		e.Str(s.Description)
-	}
-	{
-		e.FieldStart("id")
-		e.Str(s.ID)
 	}
 	{
 		e.FieldStart("instructions")
@@ -55,10 +41,6 @@ func (s *Agent) encodeFields(e *jx.Encoder) {
 		e.Str(s.Model)
 	}
 	{
-		e.FieldStart("name")
-		e.Str(s.Name)
-	}
-	{
 		e.FieldStart("sources")
 		e.ArrStart()
 		for _, elem := range s.Sources {
@@ -67,21 +49,37 @@ func (s *Agent) encodeFields(e *jx.Encoder) {
 		e.ArrEnd()
 	}
 	{
+		e.FieldStart("defaultSourceId")
+		e.Str(s.DefaultSourceId)
+	}
+	{
+		e.FieldStart("capabilities")
+		e.ArrStart()
+		for _, elem := range s.Capabilities {
+			elem.Encode(e)
+		}
+		e.ArrEnd()
+	}
+	{
+		e.FieldStart("createdAt")
+		e.Str(s.CreatedAt)
+	}
+	{
 		e.FieldStart("updatedAt")
-		json.EncodeDateTime(e, s.UpdatedAt)
+		e.Str(s.UpdatedAt)
 	}
 }
 
 var jsonFieldsNameOfAgent = [10]string{
-	0: "capabilities",
-	1: "createdAt",
-	2: "defaultSourceId",
-	3: "description",
-	4: "id",
-	5: "instructions",
-	6: "model",
-	7: "name",
-	8: "sources",
+	0: "id",
+	1: "name",
+	2: "description",
+	3: "instructions",
+	4: "model",
+	5: "sources",
+	6: "defaultSourceId",
+	7: "capabilities",
+	8: "createdAt",
 	9: "updatedAt",
 }
 
@@ -94,8 +92,98 @@ func (s *Agent) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "capabilities":
+		case "id":
 			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Str()
+				s.ID = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"id\"")
+			}
+		case "name":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Name = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"name\"")
+			}
+		case "description":
+			requiredBitSet[0] |= 1 << 2
+			if err := func() error {
+				v, err := d.Str()
+				s.Description = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"description\"")
+			}
+		case "instructions":
+			requiredBitSet[0] |= 1 << 3
+			if err := func() error {
+				v, err := d.Str()
+				s.Instructions = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"instructions\"")
+			}
+		case "model":
+			requiredBitSet[0] |= 1 << 4
+			if err := func() error {
+				v, err := d.Str()
+				s.Model = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"model\"")
+			}
+		case "sources":
+			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				s.Sources = make([]AgentSource, 0)
+				if err := d.Arr(func(d *jx.Decoder) error {
+					var elem AgentSource
+					if err := elem.Decode(d); err != nil {
+						return err
+					}
+					s.Sources = append(s.Sources, elem)
+					return nil
+				}); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"sources\"")
+			}
+		case "defaultSourceId":
+			requiredBitSet[0] |= 1 << 6
+			if err := func() error {
+				v, err := d.Str()
+				s.DefaultSourceId = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"defaultSourceId\"")
+			}
+		case "capabilities":
+			requiredBitSet[0] |= 1 << 7
 			if err := func() error {
 				s.Capabilities = make([]AgentCapabilitiesItem, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -113,10 +201,10 @@ func (s *Agent) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"capabilities\"")
 			}
 		case "createdAt":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[1] |= 1 << 0
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.CreatedAt = v
+				v, err := d.Str()
+				s.CreatedAt = string(v)
 				if err != nil {
 					return err
 				}
@@ -124,101 +212,11 @@ func (s *Agent) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
-		case "defaultSourceId":
-			requiredBitSet[0] |= 1 << 2
-			if err := func() error {
-				v, err := d.Str()
-				s.DefaultSourceId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"defaultSourceId\"")
-			}
-		case "description":
-			requiredBitSet[0] |= 1 << 3
-			if err := func() error {
-				v, err := d.Str()
-				s.Description = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"description\"")
-			}
-		case "id":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				v, err := d.Str()
-				s.ID = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"id\"")
-			}
-		case "instructions":
-			requiredBitSet[0] |= 1 << 5
-			if err := func() error {
-				v, err := d.Str()
-				s.Instructions = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"instructions\"")
-			}
-		case "model":
-			requiredBitSet[0] |= 1 << 6
-			if err := func() error {
-				v, err := d.Str()
-				s.Model = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"model\"")
-			}
-		case "name":
-			requiredBitSet[0] |= 1 << 7
-			if err := func() error {
-				v, err := d.Str()
-				s.Name = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"name\"")
-			}
-		case "sources":
-			requiredBitSet[1] |= 1 << 0
-			if err := func() error {
-				s.Sources = make([]AgentSource, 0)
-				if err := d.Arr(func(d *jx.Decoder) error {
-					var elem AgentSource
-					if err := elem.Decode(d); err != nil {
-						return err
-					}
-					s.Sources = append(s.Sources, elem)
-					return nil
-				}); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"sources\"")
-			}
 		case "updatedAt":
 			requiredBitSet[1] |= 1 << 1
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.UpdatedAt = v
+				v, err := d.Str()
+				s.UpdatedAt = string(v)
 				if err != nil {
 					return err
 				}
@@ -341,6 +339,12 @@ func (s *AgentChange) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *AgentChange) encodeFields(e *jx.Encoder) {
 	{
+		if s.Name.Set {
+			e.FieldStart("name")
+			s.Name.Encode(e)
+		}
+	}
+	{
 		if s.Description.Set {
 			e.FieldStart("description")
 			s.Description.Encode(e)
@@ -358,19 +362,13 @@ func (s *AgentChange) encodeFields(e *jx.Encoder) {
 			s.Model.Encode(e)
 		}
 	}
-	{
-		if s.Name.Set {
-			e.FieldStart("name")
-			s.Name.Encode(e)
-		}
-	}
 }
 
 var jsonFieldsNameOfAgentChange = [4]string{
-	0: "description",
-	1: "instructions",
-	2: "model",
-	3: "name",
+	0: "name",
+	1: "description",
+	2: "instructions",
+	3: "model",
 }
 
 // Decode decodes AgentChange from json.
@@ -381,6 +379,16 @@ func (s *AgentChange) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
+		case "name":
+			if err := func() error {
+				s.Name.Reset()
+				if err := s.Name.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"name\"")
+			}
 		case "description":
 			if err := func() error {
 				s.Description.Reset()
@@ -410,16 +418,6 @@ func (s *AgentChange) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"model\"")
-			}
-		case "name":
-			if err := func() error {
-				s.Name.Reset()
-				if err := s.Name.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"name\"")
 			}
 		default:
 			return d.Skip()
@@ -455,6 +453,10 @@ func (s *AgentCreate) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *AgentCreate) encodeFields(e *jx.Encoder) {
 	{
+		e.FieldStart("name")
+		e.Str(s.Name)
+	}
+	{
 		if s.Description.Set {
 			e.FieldStart("description")
 			s.Description.Encode(e)
@@ -472,17 +474,13 @@ func (s *AgentCreate) encodeFields(e *jx.Encoder) {
 			s.Model.Encode(e)
 		}
 	}
-	{
-		e.FieldStart("name")
-		e.Str(s.Name)
-	}
 }
 
 var jsonFieldsNameOfAgentCreate = [4]string{
-	0: "description",
-	1: "instructions",
-	2: "model",
-	3: "name",
+	0: "name",
+	1: "description",
+	2: "instructions",
+	3: "model",
 }
 
 // Decode decodes AgentCreate from json.
@@ -494,6 +492,18 @@ func (s *AgentCreate) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
+		case "name":
+			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Str()
+				s.Name = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"name\"")
+			}
 		case "description":
 			if err := func() error {
 				s.Description.Reset()
@@ -524,18 +534,6 @@ func (s *AgentCreate) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"model\"")
 			}
-		case "name":
-			requiredBitSet[0] |= 1 << 3
-			if err := func() error {
-				v, err := d.Str()
-				s.Name = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"name\"")
-			}
 		default:
 			return d.Skip()
 		}
@@ -546,7 +544,7 @@ func (s *AgentCreate) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00001000,
+		0b00000001,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -819,6 +817,18 @@ func (s *AgentSource) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *AgentSource) encodeFields(e *jx.Encoder) {
 	{
+		e.FieldStart("id")
+		e.Str(s.ID)
+	}
+	{
+		e.FieldStart("name")
+		e.Str(s.Name)
+	}
+	{
+		e.FieldStart("kind")
+		s.Kind.Encode(e)
+	}
+	{
 		e.FieldStart("default")
 		e.Bool(s.Default)
 	}
@@ -827,29 +837,17 @@ func (s *AgentSource) encodeFields(e *jx.Encoder) {
 		e.Int(s.Documents)
 	}
 	{
-		e.FieldStart("id")
-		e.Str(s.ID)
-	}
-	{
-		e.FieldStart("kind")
-		s.Kind.Encode(e)
-	}
-	{
-		e.FieldStart("name")
-		e.Str(s.Name)
-	}
-	{
 		e.FieldStart("status")
 		s.Status.Encode(e)
 	}
 }
 
 var jsonFieldsNameOfAgentSource = [6]string{
-	0: "default",
-	1: "documents",
-	2: "id",
-	3: "kind",
-	4: "name",
+	0: "id",
+	1: "name",
+	2: "kind",
+	3: "default",
+	4: "documents",
 	5: "status",
 }
 
@@ -862,8 +860,42 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "default":
+		case "id":
 			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Str()
+				s.ID = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"id\"")
+			}
+		case "name":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Name = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"name\"")
+			}
+		case "kind":
+			requiredBitSet[0] |= 1 << 2
+			if err := func() error {
+				if err := s.Kind.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"kind\"")
+			}
+		case "default":
+			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
 				v, err := d.Bool()
 				s.Default = bool(v)
@@ -875,7 +907,7 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"default\"")
 			}
 		case "documents":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
 				v, err := d.Int()
 				s.Documents = int(v)
@@ -885,40 +917,6 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"documents\"")
-			}
-		case "id":
-			requiredBitSet[0] |= 1 << 2
-			if err := func() error {
-				v, err := d.Str()
-				s.ID = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"id\"")
-			}
-		case "kind":
-			requiredBitSet[0] |= 1 << 3
-			if err := func() error {
-				if err := s.Kind.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"kind\"")
-			}
-		case "name":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				v, err := d.Str()
-				s.Name = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"name\"")
 			}
 		case "status":
 			requiredBitSet[0] |= 1 << 5
@@ -1062,21 +1060,12 @@ func (s *AgentSourceStatus) UnmarshalJSON(data []byte) error {
 	return s.Decode(d)
 }
 
-// Encode implements json.Marshaler.
+// Encode encodes AnyCard as json.
 func (s AnyCard) Encode(e *jx.Encoder) {
-	e.ObjStart()
-	s.encodeFields(e)
-	e.ObjEnd()
-}
+	unwrapped := jx.Raw(s)
 
-// encodeFields implements json.Marshaler.
-func (s AnyCard) encodeFields(e *jx.Encoder) {
-	for k, elem := range s {
-		e.FieldStart(k)
-
-		if len(elem) != 0 {
-			e.Raw(elem)
-		}
+	if len(unwrapped) != 0 {
+		e.Raw(unwrapped)
 	}
 }
 
@@ -1085,25 +1074,18 @@ func (s *AnyCard) Decode(d *jx.Decoder) error {
 	if s == nil {
 		return errors.New("invalid: unable to decode AnyCard to nil")
 	}
-	m := s.init()
-	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
-		var elem jx.Raw
-		if err := func() error {
-			v, err := d.RawAppend(nil)
-			elem = jx.Raw(v)
-			if err != nil {
-				return err
-			}
-			return nil
-		}(); err != nil {
-			return errors.Wrapf(err, "decode field %q", k)
+	var unwrapped jx.Raw
+	if err := func() error {
+		v, err := d.RawAppend(nil)
+		unwrapped = jx.Raw(v)
+		if err != nil {
+			return err
 		}
-		m[string(k)] = elem
 		return nil
-	}); err != nil {
-		return errors.Wrap(err, "decode AnyCard")
+	}(); err != nil {
+		return errors.Wrap(err, "alias")
 	}
-
+	*s = AnyCard(unwrapped)
 	return nil
 }
 
@@ -1130,20 +1112,18 @@ func (s *Card) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Card) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("authors")
-		e.ArrStart()
-		for _, elem := range s.Authors {
-			e.Str(elem)
-		}
-		e.ArrEnd()
-	}
-	{
 		e.FieldStart("cardId")
 		e.Str(s.CardId)
 	}
 	{
-		e.FieldStart("documentId")
-		e.Str(s.DocumentId)
+		e.FieldStart("title")
+		e.Str(s.Title)
+	}
+	{
+		if s.URL.Set {
+			e.FieldStart("url")
+			s.URL.Encode(e)
+		}
 	}
 	{
 		if s.Doi.Set {
@@ -1152,8 +1132,34 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
-		e.FieldStart("externalId")
-		e.Str(s.ExternalId)
+		e.FieldStart("authors")
+		e.ArrStart()
+		for _, elem := range s.Authors {
+			e.Str(elem)
+		}
+		e.ArrEnd()
+	}
+	{
+		if s.Year.Set {
+			e.FieldStart("year")
+			s.Year.Encode(e)
+		}
+	}
+	{
+		if s.Venue.Set {
+			e.FieldStart("venue")
+			s.Venue.Encode(e)
+		}
+	}
+	{
+		if s.Type.Set {
+			e.FieldStart("type")
+			s.Type.Encode(e)
+		}
+	}
+	{
+		e.FieldStart("snippet")
+		e.Str(s.Snippet)
 	}
 	{
 		e.FieldStart("highlights")
@@ -1168,58 +1174,34 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 		e.Float64(s.Score)
 	}
 	{
-		e.FieldStart("snippet")
-		e.Str(s.Snippet)
-	}
-	{
 		e.FieldStart("sourceId")
 		e.Str(s.SourceId)
 	}
 	{
-		e.FieldStart("title")
-		e.Str(s.Title)
+		e.FieldStart("documentId")
+		e.Str(s.DocumentId)
 	}
 	{
-		if s.Type.Set {
-			e.FieldStart("type")
-			s.Type.Encode(e)
-		}
-	}
-	{
-		if s.URL.Set {
-			e.FieldStart("url")
-			s.URL.Encode(e)
-		}
-	}
-	{
-		if s.Venue.Set {
-			e.FieldStart("venue")
-			s.Venue.Encode(e)
-		}
-	}
-	{
-		if s.Year.Set {
-			e.FieldStart("year")
-			s.Year.Encode(e)
-		}
+		e.FieldStart("externalId")
+		e.Str(s.ExternalId)
 	}
 }
 
 var jsonFieldsNameOfCard = [14]string{
-	0:  "authors",
-	1:  "cardId",
-	2:  "documentId",
+	0:  "cardId",
+	1:  "title",
+	2:  "url",
 	3:  "doi",
-	4:  "externalId",
-	5:  "highlights",
-	6:  "score",
-	7:  "snippet",
-	8:  "sourceId",
-	9:  "title",
-	10: "type",
-	11: "url",
-	12: "venue",
-	13: "year",
+	4:  "authors",
+	5:  "year",
+	6:  "venue",
+	7:  "type",
+	8:  "snippet",
+	9:  "highlights",
+	10: "score",
+	11: "sourceId",
+	12: "documentId",
+	13: "externalId",
 }
 
 // Decode decodes Card from json.
@@ -1231,8 +1213,52 @@ func (s *Card) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "authors":
+		case "cardId":
 			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Str()
+				s.CardId = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"cardId\"")
+			}
+		case "title":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Title = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"title\"")
+			}
+		case "url":
+			if err := func() error {
+				s.URL.Reset()
+				if err := s.URL.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"url\"")
+			}
+		case "doi":
+			if err := func() error {
+				s.Doi.Reset()
+				if err := s.Doi.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"doi\"")
+			}
+		case "authors":
+			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
 				s.Authors = make([]string, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -1251,54 +1277,50 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"authors\"")
 			}
-		case "cardId":
-			requiredBitSet[0] |= 1 << 1
+		case "year":
+			if err := func() error {
+				s.Year.Reset()
+				if err := s.Year.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"year\"")
+			}
+		case "venue":
+			if err := func() error {
+				s.Venue.Reset()
+				if err := s.Venue.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"venue\"")
+			}
+		case "type":
+			if err := func() error {
+				s.Type.Reset()
+				if err := s.Type.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"type\"")
+			}
+		case "snippet":
+			requiredBitSet[1] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
-				s.CardId = string(v)
+				s.Snippet = string(v)
 				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"cardId\"")
-			}
-		case "documentId":
-			requiredBitSet[0] |= 1 << 2
-			if err := func() error {
-				v, err := d.Str()
-				s.DocumentId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"documentId\"")
-			}
-		case "doi":
-			if err := func() error {
-				s.Doi.Reset()
-				if err := s.Doi.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"doi\"")
-			}
-		case "externalId":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				v, err := d.Str()
-				s.ExternalId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"externalId\"")
+				return errors.Wrap(err, "decode field \"snippet\"")
 			}
 		case "highlights":
-			requiredBitSet[0] |= 1 << 5
+			requiredBitSet[1] |= 1 << 1
 			if err := func() error {
 				s.Highlights = make([]Span, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -1316,7 +1338,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"highlights\"")
 			}
 		case "score":
-			requiredBitSet[0] |= 1 << 6
+			requiredBitSet[1] |= 1 << 2
 			if err := func() error {
 				v, err := d.Float64()
 				s.Score = float64(v)
@@ -1327,20 +1349,8 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"score\"")
 			}
-		case "snippet":
-			requiredBitSet[0] |= 1 << 7
-			if err := func() error {
-				v, err := d.Str()
-				s.Snippet = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"snippet\"")
-			}
 		case "sourceId":
-			requiredBitSet[1] |= 1 << 0
+			requiredBitSet[1] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.SourceId = string(v)
@@ -1351,57 +1361,29 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"sourceId\"")
 			}
-		case "title":
-			requiredBitSet[1] |= 1 << 1
+		case "documentId":
+			requiredBitSet[1] |= 1 << 4
 			if err := func() error {
 				v, err := d.Str()
-				s.Title = string(v)
+				s.DocumentId = string(v)
 				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"title\"")
+				return errors.Wrap(err, "decode field \"documentId\"")
 			}
-		case "type":
+		case "externalId":
+			requiredBitSet[1] |= 1 << 5
 			if err := func() error {
-				s.Type.Reset()
-				if err := s.Type.Decode(d); err != nil {
+				v, err := d.Str()
+				s.ExternalId = string(v)
+				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"type\"")
-			}
-		case "url":
-			if err := func() error {
-				s.URL.Reset()
-				if err := s.URL.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"url\"")
-			}
-		case "venue":
-			if err := func() error {
-				s.Venue.Reset()
-				if err := s.Venue.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"venue\"")
-			}
-		case "year":
-			if err := func() error {
-				s.Year.Reset()
-				if err := s.Year.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"year\"")
+				return errors.Wrap(err, "decode field \"externalId\"")
 			}
 		default:
 			return d.Skip()
@@ -1413,8 +1395,8 @@ func (s *Card) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [2]uint8{
-		0b11110111,
-		0b00000011,
+		0b00010011,
+		0b00111111,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -1470,18 +1452,18 @@ func (s *ConnectExchange) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *ConnectExchange) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("client")
-		e.Str(s.Client)
-	}
-	{
 		e.FieldStart("code")
 		e.Str(s.Code)
+	}
+	{
+		e.FieldStart("client")
+		e.Str(s.Client)
 	}
 }
 
 var jsonFieldsNameOfConnectExchange = [2]string{
-	0: "client",
-	1: "code",
+	0: "code",
+	1: "client",
 }
 
 // Decode decodes ConnectExchange from json.
@@ -1493,20 +1475,8 @@ func (s *ConnectExchange) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "client":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Str()
-				s.Client = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"client\"")
-			}
 		case "code":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.Code = string(v)
@@ -1516,6 +1486,18 @@ func (s *ConnectExchange) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"code\"")
+			}
+		case "client":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Client = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"client\"")
 			}
 		default:
 			return d.Skip()
@@ -1583,18 +1565,18 @@ func (s *ConnectReply) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *ConnectReply) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("mcpUrl")
-		e.Str(s.McpUrl)
-	}
-	{
 		e.FieldStart("token")
 		e.Str(s.Token)
+	}
+	{
+		e.FieldStart("mcpUrl")
+		e.Str(s.McpUrl)
 	}
 }
 
 var jsonFieldsNameOfConnectReply = [2]string{
-	0: "mcpUrl",
-	1: "token",
+	0: "token",
+	1: "mcpUrl",
 }
 
 // Decode decodes ConnectReply from json.
@@ -1606,20 +1588,8 @@ func (s *ConnectReply) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "mcpUrl":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Str()
-				s.McpUrl = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"mcpUrl\"")
-			}
 		case "token":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.Token = string(v)
@@ -1629,6 +1599,18 @@ func (s *ConnectReply) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"token\"")
+			}
+		case "mcpUrl":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.McpUrl = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"mcpUrl\"")
 			}
 		default:
 			return d.Skip()
@@ -1792,16 +1774,12 @@ func (s *Favourite) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Favourite) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("card")
-		s.Card.Encode(e)
-	}
-	{
 		e.FieldStart("cardId")
 		e.Str(s.CardId)
 	}
 	{
-		e.FieldStart("createdAt")
-		json.EncodeDateTime(e, s.CreatedAt)
+		e.FieldStart("card")
+		s.Card.Encode(e)
 	}
 	{
 		if s.ThreadId.Set {
@@ -1810,16 +1788,20 @@ func (s *Favourite) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		e.FieldStart("createdAt")
+		e.Str(s.CreatedAt)
+	}
+	{
 		e.FieldStart("updatedAt")
-		json.EncodeDateTime(e, s.UpdatedAt)
+		e.Str(s.UpdatedAt)
 	}
 }
 
 var jsonFieldsNameOfFavourite = [5]string{
-	0: "card",
-	1: "cardId",
-	2: "createdAt",
-	3: "threadId",
+	0: "cardId",
+	1: "card",
+	2: "threadId",
+	3: "createdAt",
 	4: "updatedAt",
 }
 
@@ -1832,18 +1814,8 @@ func (s *Favourite) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "card":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				if err := s.Card.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"card\"")
-			}
 		case "cardId":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.CardId = string(v)
@@ -1854,17 +1826,15 @@ func (s *Favourite) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"cardId\"")
 			}
-		case "createdAt":
-			requiredBitSet[0] |= 1 << 2
+		case "card":
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.CreatedAt = v
-				if err != nil {
+				if err := s.Card.Decode(d); err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"createdAt\"")
+				return errors.Wrap(err, "decode field \"card\"")
 			}
 		case "threadId":
 			if err := func() error {
@@ -1876,11 +1846,23 @@ func (s *Favourite) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"threadId\"")
 			}
+		case "createdAt":
+			requiredBitSet[0] |= 1 << 3
+			if err := func() error {
+				v, err := d.Str()
+				s.CreatedAt = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"createdAt\"")
+			}
 		case "updatedAt":
 			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.UpdatedAt = v
+				v, err := d.Str()
+				s.UpdatedAt = string(v)
 				if err != nil {
 					return err
 				}
@@ -1898,7 +1880,7 @@ func (s *Favourite) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00010111,
+		0b00011011,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -2282,18 +2264,18 @@ func (s *FieldProblem) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *FieldProblem) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("detail")
-		e.Str(s.Detail)
-	}
-	{
 		e.FieldStart("pointer")
 		e.Str(s.Pointer)
+	}
+	{
+		e.FieldStart("detail")
+		e.Str(s.Detail)
 	}
 }
 
 var jsonFieldsNameOfFieldProblem = [2]string{
-	0: "detail",
-	1: "pointer",
+	0: "pointer",
+	1: "detail",
 }
 
 // Decode decodes FieldProblem from json.
@@ -2305,20 +2287,8 @@ func (s *FieldProblem) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "detail":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Str()
-				s.Detail = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"detail\"")
-			}
 		case "pointer":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.Pointer = string(v)
@@ -2328,6 +2298,18 @@ func (s *FieldProblem) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"pointer\"")
+			}
+		case "detail":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Detail = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"detail\"")
 			}
 		default:
 			return d.Skip()
@@ -2395,32 +2377,32 @@ func (s *Memory) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Memory) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("createdAt")
-		json.EncodeDateTime(e, s.CreatedAt)
-	}
-	{
 		e.FieldStart("id")
 		e.Str(s.ID)
-	}
-	{
-		e.FieldStart("origin")
-		s.Origin.Encode(e)
 	}
 	{
 		e.FieldStart("text")
 		e.Str(s.Text)
 	}
 	{
+		e.FieldStart("origin")
+		s.Origin.Encode(e)
+	}
+	{
+		e.FieldStart("createdAt")
+		e.Str(s.CreatedAt)
+	}
+	{
 		e.FieldStart("updatedAt")
-		json.EncodeDateTime(e, s.UpdatedAt)
+		e.Str(s.UpdatedAt)
 	}
 }
 
 var jsonFieldsNameOfMemory = [5]string{
-	0: "createdAt",
-	1: "id",
+	0: "id",
+	1: "text",
 	2: "origin",
-	3: "text",
+	3: "createdAt",
 	4: "updatedAt",
 }
 
@@ -2433,20 +2415,8 @@ func (s *Memory) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "createdAt":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.CreatedAt = v
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"createdAt\"")
-			}
 		case "id":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.ID = string(v)
@@ -2456,6 +2426,18 @@ func (s *Memory) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"id\"")
+			}
+		case "text":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Text = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"text\"")
 			}
 		case "origin":
 			requiredBitSet[0] |= 1 << 2
@@ -2467,23 +2449,23 @@ func (s *Memory) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"origin\"")
 			}
-		case "text":
+		case "createdAt":
 			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
-				s.Text = string(v)
+				s.CreatedAt = string(v)
 				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"text\"")
+				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		case "updatedAt":
 			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.UpdatedAt = v
+				v, err := d.Str()
+				s.UpdatedAt = string(v)
 				if err != nil {
 					return err
 				}
@@ -2912,10 +2894,6 @@ func (s *Message) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Message) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("createdAt")
-		json.EncodeDateTime(e, s.CreatedAt)
-	}
-	{
 		e.FieldStart("id")
 		e.Str(s.ID)
 	}
@@ -2924,26 +2902,30 @@ func (s *Message) encodeFields(e *jx.Encoder) {
 		s.Role.Encode(e)
 	}
 	{
-		e.FieldStart("status")
-		s.Status.Encode(e)
-	}
-	{
 		e.FieldStart("text")
 		e.Str(s.Text)
+	}
+	{
+		e.FieldStart("status")
+		s.Status.Encode(e)
 	}
 	{
 		e.FieldStart("turnId")
 		e.Str(s.TurnId)
 	}
+	{
+		e.FieldStart("createdAt")
+		e.Str(s.CreatedAt)
+	}
 }
 
 var jsonFieldsNameOfMessage = [6]string{
-	0: "createdAt",
-	1: "id",
-	2: "role",
+	0: "id",
+	1: "role",
+	2: "text",
 	3: "status",
-	4: "text",
-	5: "turnId",
+	4: "turnId",
+	5: "createdAt",
 }
 
 // Decode decodes Message from json.
@@ -2955,20 +2937,8 @@ func (s *Message) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "createdAt":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.CreatedAt = v
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"createdAt\"")
-			}
 		case "id":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.ID = string(v)
@@ -2980,7 +2950,7 @@ func (s *Message) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"id\"")
 			}
 		case "role":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
 				if err := s.Role.Decode(d); err != nil {
 					return err
@@ -2988,6 +2958,18 @@ func (s *Message) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"role\"")
+			}
+		case "text":
+			requiredBitSet[0] |= 1 << 2
+			if err := func() error {
+				v, err := d.Str()
+				s.Text = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"text\"")
 			}
 		case "status":
 			requiredBitSet[0] |= 1 << 3
@@ -2999,20 +2981,8 @@ func (s *Message) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"status\"")
 			}
-		case "text":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				v, err := d.Str()
-				s.Text = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"text\"")
-			}
 		case "turnId":
-			requiredBitSet[0] |= 1 << 5
+			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
 				v, err := d.Str()
 				s.TurnId = string(v)
@@ -3022,6 +2992,18 @@ func (s *Message) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"turnId\"")
+			}
+		case "createdAt":
+			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				v, err := d.Str()
+				s.CreatedAt = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"createdAt\"")
 			}
 		default:
 			return d.Skip()
@@ -3097,21 +3079,21 @@ func (s *MessageList) encodeFields(e *jx.Encoder) {
 		e.ArrEnd()
 	}
 	{
+		e.FieldStart("status")
+		s.Status.Encode(e)
+	}
+	{
 		if s.NextCursor.Set {
 			e.FieldStart("nextCursor")
 			s.NextCursor.Encode(e)
 		}
 	}
-	{
-		e.FieldStart("status")
-		s.Status.Encode(e)
-	}
 }
 
 var jsonFieldsNameOfMessageList = [3]string{
 	0: "messages",
-	1: "nextCursor",
-	2: "status",
+	1: "status",
+	2: "nextCursor",
 }
 
 // Decode decodes MessageList from json.
@@ -3141,6 +3123,16 @@ func (s *MessageList) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"messages\"")
 			}
+		case "status":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				if err := s.Status.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"status\"")
+			}
 		case "nextCursor":
 			if err := func() error {
 				s.NextCursor.Reset()
@@ -3150,16 +3142,6 @@ func (s *MessageList) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"nextCursor\"")
-			}
-		case "status":
-			requiredBitSet[0] |= 1 << 2
-			if err := func() error {
-				if err := s.Status.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"status\"")
 			}
 		default:
 			return d.Skip()
@@ -3171,7 +3153,7 @@ func (s *MessageList) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00000101,
+		0b00000011,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -3435,50 +3417,50 @@ func (s *MessageStatus) UnmarshalJSON(data []byte) error {
 	return s.Decode(d)
 }
 
-// Encode encodes time.Time as json.
-func (o NilDateTime) Encode(e *jx.Encoder, format func(*jx.Encoder, time.Time)) {
+// Encode encodes string as json.
+func (o NilString) Encode(e *jx.Encoder) {
 	if o.Null {
 		e.Null()
 		return
 	}
-	format(e, o.Value)
+	e.Str(string(o.Value))
 }
 
-// Decode decodes time.Time from json.
-func (o *NilDateTime) Decode(d *jx.Decoder, format func(*jx.Decoder) (time.Time, error)) error {
+// Decode decodes string from json.
+func (o *NilString) Decode(d *jx.Decoder) error {
 	if o == nil {
-		return errors.New("invalid: unable to decode NilDateTime to nil")
+		return errors.New("invalid: unable to decode NilString to nil")
 	}
 	if d.Next() == jx.Null {
 		if err := d.Null(); err != nil {
 			return err
 		}
 
-		var v time.Time
+		var v string
 		o.Value = v
 		o.Null = true
 		return nil
 	}
 	o.Null = false
-	v, err := format(d)
+	v, err := d.Str()
 	if err != nil {
 		return err
 	}
-	o.Value = v
+	o.Value = string(v)
 	return nil
 }
 
 // MarshalJSON implements stdjson.Marshaler.
-func (s NilDateTime) MarshalJSON() ([]byte, error) {
+func (s NilString) MarshalJSON() ([]byte, error) {
 	e := jx.Encoder{}
-	s.Encode(&e, json.EncodeDateTime)
+	s.Encode(&e)
 	return e.Bytes(), nil
 }
 
 // UnmarshalJSON implements stdjson.Unmarshaler.
-func (s *NilDateTime) UnmarshalJSON(data []byte) error {
+func (s *NilString) UnmarshalJSON(data []byte) error {
 	d := jx.DecodeBytes(data)
-	return s.Decode(d, json.DecodeDateTime)
+	return s.Decode(d)
 }
 
 // Encode encodes bool as json.
@@ -3629,12 +3611,28 @@ func (s *Problem) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Problem) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("code")
-		s.Code.Encode(e)
+		e.FieldStart("type")
+		e.Str(s.Type)
+	}
+	{
+		e.FieldStart("title")
+		e.Str(s.Title)
+	}
+	{
+		e.FieldStart("status")
+		e.Int(s.Status)
 	}
 	{
 		e.FieldStart("detail")
 		e.Str(s.Detail)
+	}
+	{
+		e.FieldStart("code")
+		s.Code.Encode(e)
+	}
+	{
+		e.FieldStart("requestId")
+		e.Str(s.RequestId)
 	}
 	{
 		if s.Errors != nil {
@@ -3646,32 +3644,16 @@ func (s *Problem) encodeFields(e *jx.Encoder) {
 			e.ArrEnd()
 		}
 	}
-	{
-		e.FieldStart("requestId")
-		e.Str(s.RequestId)
-	}
-	{
-		e.FieldStart("status")
-		e.Int(s.Status)
-	}
-	{
-		e.FieldStart("title")
-		e.Str(s.Title)
-	}
-	{
-		e.FieldStart("type")
-		e.Str(s.Type)
-	}
 }
 
 var jsonFieldsNameOfProblem = [7]string{
-	0: "code",
-	1: "detail",
-	2: "errors",
-	3: "requestId",
-	4: "status",
-	5: "title",
-	6: "type",
+	0: "type",
+	1: "title",
+	2: "status",
+	3: "detail",
+	4: "code",
+	5: "requestId",
+	6: "errors",
 }
 
 // Decode decodes Problem from json.
@@ -3683,18 +3665,44 @@ func (s *Problem) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "code":
+		case "type":
 			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
-				if err := s.Code.Decode(d); err != nil {
+				v, err := d.Str()
+				s.Type = string(v)
+				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"code\"")
+				return errors.Wrap(err, "decode field \"type\"")
+			}
+		case "title":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Str()
+				s.Title = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"title\"")
+			}
+		case "status":
+			requiredBitSet[0] |= 1 << 2
+			if err := func() error {
+				v, err := d.Int()
+				s.Status = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"status\"")
 			}
 		case "detail":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.Detail = string(v)
@@ -3704,6 +3712,28 @@ func (s *Problem) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"detail\"")
+			}
+		case "code":
+			requiredBitSet[0] |= 1 << 4
+			if err := func() error {
+				if err := s.Code.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"code\"")
+			}
+		case "requestId":
+			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				v, err := d.Str()
+				s.RequestId = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"requestId\"")
 			}
 		case "errors":
 			if err := func() error {
@@ -3722,54 +3752,6 @@ func (s *Problem) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"errors\"")
 			}
-		case "requestId":
-			requiredBitSet[0] |= 1 << 3
-			if err := func() error {
-				v, err := d.Str()
-				s.RequestId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"requestId\"")
-			}
-		case "status":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				v, err := d.Int()
-				s.Status = int(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"status\"")
-			}
-		case "title":
-			requiredBitSet[0] |= 1 << 5
-			if err := func() error {
-				v, err := d.Str()
-				s.Title = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"title\"")
-			}
-		case "type":
-			requiredBitSet[0] |= 1 << 6
-			if err := func() error {
-				v, err := d.Str()
-				s.Type = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"type\"")
-			}
 		default:
 			return d.Skip()
 		}
@@ -3780,7 +3762,7 @@ func (s *Problem) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b01111011,
+		0b00111111,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -3958,10 +3940,6 @@ func (s *SearchReply) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *SearchReply) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("query")
-		s.Query.Encode(e)
-	}
-	{
 		e.FieldStart("results")
 		e.ArrStart()
 		for _, elem := range s.Results {
@@ -3974,26 +3952,14 @@ func (s *SearchReply) encodeFields(e *jx.Encoder) {
 		e.Str(s.SourceId)
 	}
 	{
-		e.FieldStart("tookMs")
-		e.Float64(s.TookMs)
-	}
-	{
 		if s.Total.Set {
 			e.FieldStart("total")
 			s.Total.Encode(e)
 		}
 	}
 	{
-		e.FieldStart("undatedExcluded")
-		e.Int(s.UndatedExcluded)
-	}
-	{
-		e.FieldStart("warnings")
-		e.ArrStart()
-		for _, elem := range s.Warnings {
-			elem.Encode(e)
-		}
-		e.ArrEnd()
+		e.FieldStart("tookMs")
+		e.Float64(s.TookMs)
 	}
 	{
 		if s.Years != nil {
@@ -4005,17 +3971,33 @@ func (s *SearchReply) encodeFields(e *jx.Encoder) {
 			e.ArrEnd()
 		}
 	}
+	{
+		e.FieldStart("undatedExcluded")
+		e.Int(s.UndatedExcluded)
+	}
+	{
+		e.FieldStart("query")
+		s.Query.Encode(e)
+	}
+	{
+		e.FieldStart("warnings")
+		e.ArrStart()
+		for _, elem := range s.Warnings {
+			elem.Encode(e)
+		}
+		e.ArrEnd()
+	}
 }
 
 var jsonFieldsNameOfSearchReply = [8]string{
-	0: "query",
-	1: "results",
-	2: "sourceId",
+	0: "results",
+	1: "sourceId",
+	2: "total",
 	3: "tookMs",
-	4: "total",
+	4: "years",
 	5: "undatedExcluded",
-	6: "warnings",
-	7: "years",
+	6: "query",
+	7: "warnings",
 }
 
 // Decode decodes SearchReply from json.
@@ -4027,18 +4009,8 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "query":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				if err := s.Query.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"query\"")
-			}
 		case "results":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				s.Results = make([]Card, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -4056,7 +4028,7 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"results\"")
 			}
 		case "sourceId":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
 				v, err := d.Str()
 				s.SourceId = string(v)
@@ -4066,6 +4038,16 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"sourceId\"")
+			}
+		case "total":
+			if err := func() error {
+				s.Total.Reset()
+				if err := s.Total.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"total\"")
 			}
 		case "tookMs":
 			requiredBitSet[0] |= 1 << 3
@@ -4078,46 +4060,6 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"tookMs\"")
-			}
-		case "total":
-			if err := func() error {
-				s.Total.Reset()
-				if err := s.Total.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"total\"")
-			}
-		case "undatedExcluded":
-			requiredBitSet[0] |= 1 << 5
-			if err := func() error {
-				v, err := d.Int()
-				s.UndatedExcluded = int(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"undatedExcluded\"")
-			}
-		case "warnings":
-			requiredBitSet[0] |= 1 << 6
-			if err := func() error {
-				s.Warnings = make([]SearchWarning, 0)
-				if err := d.Arr(func(d *jx.Decoder) error {
-					var elem SearchWarning
-					if err := elem.Decode(d); err != nil {
-						return err
-					}
-					s.Warnings = append(s.Warnings, elem)
-					return nil
-				}); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"warnings\"")
 			}
 		case "years":
 			if err := func() error {
@@ -4136,6 +4078,46 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"years\"")
 			}
+		case "undatedExcluded":
+			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				v, err := d.Int()
+				s.UndatedExcluded = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"undatedExcluded\"")
+			}
+		case "query":
+			requiredBitSet[0] |= 1 << 6
+			if err := func() error {
+				if err := s.Query.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"query\"")
+			}
+		case "warnings":
+			requiredBitSet[0] |= 1 << 7
+			if err := func() error {
+				s.Warnings = make([]SearchWarning, 0)
+				if err := d.Arr(func(d *jx.Decoder) error {
+					var elem SearchWarning
+					if err := elem.Decode(d); err != nil {
+						return err
+					}
+					s.Warnings = append(s.Warnings, elem)
+					return nil
+				}); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"warnings\"")
+			}
 		default:
 			return d.Skip()
 		}
@@ -4146,7 +4128,7 @@ func (s *SearchReply) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b01101111,
+		0b11101011,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -4202,9 +4184,19 @@ func (s *SearchRequest) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *SearchRequest) encodeFields(e *jx.Encoder) {
 	{
-		if s.Facets.Set {
-			e.FieldStart("facets")
-			s.Facets.Encode(e)
+		e.FieldStart("query")
+		e.Str(s.Query)
+	}
+	{
+		if s.NumResults.Set {
+			e.FieldStart("numResults")
+			s.NumResults.Encode(e)
+		}
+	}
+	{
+		if s.SourceId.Set {
+			e.FieldStart("sourceId")
+			s.SourceId.Encode(e)
 		}
 	}
 	{
@@ -4214,36 +4206,26 @@ func (s *SearchRequest) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
-		if s.NumResults.Set {
-			e.FieldStart("numResults")
-			s.NumResults.Encode(e)
-		}
-	}
-	{
-		e.FieldStart("query")
-		e.Str(s.Query)
-	}
-	{
-		if s.SourceId.Set {
-			e.FieldStart("sourceId")
-			s.SourceId.Encode(e)
-		}
-	}
-	{
 		if s.ToYear.Set {
 			e.FieldStart("toYear")
 			s.ToYear.Encode(e)
 		}
 	}
+	{
+		if s.Facets.Set {
+			e.FieldStart("facets")
+			s.Facets.Encode(e)
+		}
+	}
 }
 
 var jsonFieldsNameOfSearchRequest = [6]string{
-	0: "facets",
-	1: "fromYear",
-	2: "numResults",
-	3: "query",
-	4: "sourceId",
-	5: "toYear",
+	0: "query",
+	1: "numResults",
+	2: "sourceId",
+	3: "fromYear",
+	4: "toYear",
+	5: "facets",
 }
 
 // Decode decodes SearchRequest from json.
@@ -4255,25 +4237,17 @@ func (s *SearchRequest) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "facets":
+		case "query":
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
-				s.Facets.Reset()
-				if err := s.Facets.Decode(d); err != nil {
+				v, err := d.Str()
+				s.Query = string(v)
+				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"facets\"")
-			}
-		case "fromYear":
-			if err := func() error {
-				s.FromYear.Reset()
-				if err := s.FromYear.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"fromYear\"")
+				return errors.Wrap(err, "decode field \"query\"")
 			}
 		case "numResults":
 			if err := func() error {
@@ -4285,18 +4259,6 @@ func (s *SearchRequest) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"numResults\"")
 			}
-		case "query":
-			requiredBitSet[0] |= 1 << 3
-			if err := func() error {
-				v, err := d.Str()
-				s.Query = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"query\"")
-			}
 		case "sourceId":
 			if err := func() error {
 				s.SourceId.Reset()
@@ -4306,6 +4268,16 @@ func (s *SearchRequest) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"sourceId\"")
+			}
+		case "fromYear":
+			if err := func() error {
+				s.FromYear.Reset()
+				if err := s.FromYear.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"fromYear\"")
 			}
 		case "toYear":
 			if err := func() error {
@@ -4317,6 +4289,16 @@ func (s *SearchRequest) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"toYear\"")
 			}
+		case "facets":
+			if err := func() error {
+				s.Facets.Reset()
+				if err := s.Facets.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"facets\"")
+			}
 		default:
 			return d.Skip()
 		}
@@ -4327,7 +4309,7 @@ func (s *SearchRequest) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00001000,
+		0b00000001,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -4383,6 +4365,12 @@ func (s *SearchWarning) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *SearchWarning) encodeFields(e *jx.Encoder) {
 	{
+		if s.SourceId.Set {
+			e.FieldStart("sourceId")
+			s.SourceId.Encode(e)
+		}
+	}
+	{
 		e.FieldStart("code")
 		e.Str(s.Code)
 	}
@@ -4390,18 +4378,12 @@ func (s *SearchWarning) encodeFields(e *jx.Encoder) {
 		e.FieldStart("detail")
 		e.Str(s.Detail)
 	}
-	{
-		if s.SourceId.Set {
-			e.FieldStart("sourceId")
-			s.SourceId.Encode(e)
-		}
-	}
 }
 
 var jsonFieldsNameOfSearchWarning = [3]string{
-	0: "code",
-	1: "detail",
-	2: "sourceId",
+	0: "sourceId",
+	1: "code",
+	2: "detail",
 }
 
 // Decode decodes SearchWarning from json.
@@ -4413,8 +4395,18 @@ func (s *SearchWarning) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
+		case "sourceId":
+			if err := func() error {
+				s.SourceId.Reset()
+				if err := s.SourceId.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"sourceId\"")
+			}
 		case "code":
-			requiredBitSet[0] |= 1 << 0
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
 				v, err := d.Str()
 				s.Code = string(v)
@@ -4426,7 +4418,7 @@ func (s *SearchWarning) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"code\"")
 			}
 		case "detail":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.Detail = string(v)
@@ -4436,16 +4428,6 @@ func (s *SearchWarning) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"detail\"")
-			}
-		case "sourceId":
-			if err := func() error {
-				s.SourceId.Reset()
-				if err := s.SourceId.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"sourceId\"")
 			}
 		default:
 			return d.Skip()
@@ -4457,7 +4439,7 @@ func (s *SearchWarning) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00000011,
+		0b00000110,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -4513,18 +4495,18 @@ func (s *Span) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Span) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("end")
-		e.Int(s.End)
-	}
-	{
 		e.FieldStart("start")
 		e.Int(s.Start)
+	}
+	{
+		e.FieldStart("end")
+		e.Int(s.End)
 	}
 }
 
 var jsonFieldsNameOfSpan = [2]string{
-	0: "end",
-	1: "start",
+	0: "start",
+	1: "end",
 }
 
 // Decode decodes Span from json.
@@ -4536,20 +4518,8 @@ func (s *Span) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "end":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Int()
-				s.End = int(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"end\"")
-			}
 		case "start":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Int()
 				s.Start = int(v)
@@ -4559,6 +4529,18 @@ func (s *Span) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"start\"")
+			}
+		case "end":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Int()
+				s.End = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"end\"")
 			}
 		default:
 			return d.Skip()
@@ -4626,43 +4608,43 @@ func (s *Thread) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *Thread) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("agentId")
-		e.Str(s.AgentId)
-	}
-	{
-		e.FieldStart("createdAt")
-		json.EncodeDateTime(e, s.CreatedAt)
-	}
-	{
 		e.FieldStart("id")
 		e.Str(s.ID)
 	}
 	{
-		e.FieldStart("lastMessageAt")
-		s.LastMessageAt.Encode(e, json.EncodeDateTime)
-	}
-	{
-		e.FieldStart("status")
-		s.Status.Encode(e)
+		e.FieldStart("agentId")
+		e.Str(s.AgentId)
 	}
 	{
 		e.FieldStart("title")
 		e.Str(s.Title)
 	}
 	{
+		e.FieldStart("status")
+		s.Status.Encode(e)
+	}
+	{
+		e.FieldStart("createdAt")
+		e.Str(s.CreatedAt)
+	}
+	{
 		e.FieldStart("updatedAt")
-		json.EncodeDateTime(e, s.UpdatedAt)
+		e.Str(s.UpdatedAt)
+	}
+	{
+		e.FieldStart("lastMessageAt")
+		s.LastMessageAt.Encode(e)
 	}
 }
 
 var jsonFieldsNameOfThread = [7]string{
-	0: "agentId",
-	1: "createdAt",
-	2: "id",
-	3: "lastMessageAt",
-	4: "status",
-	5: "title",
-	6: "updatedAt",
+	0: "id",
+	1: "agentId",
+	2: "title",
+	3: "status",
+	4: "createdAt",
+	5: "updatedAt",
+	6: "lastMessageAt",
 }
 
 // Decode decodes Thread from json.
@@ -4674,32 +4656,8 @@ func (s *Thread) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "agentId":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Str()
-				s.AgentId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"agentId\"")
-			}
-		case "createdAt":
-			requiredBitSet[0] |= 1 << 1
-			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.CreatedAt = v
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"createdAt\"")
-			}
 		case "id":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.ID = string(v)
@@ -4710,28 +4668,20 @@ func (s *Thread) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"id\"")
 			}
-		case "lastMessageAt":
-			requiredBitSet[0] |= 1 << 3
+		case "agentId":
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
-				if err := s.LastMessageAt.Decode(d, json.DecodeDateTime); err != nil {
+				v, err := d.Str()
+				s.AgentId = string(v)
+				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
-				return errors.Wrap(err, "decode field \"lastMessageAt\"")
-			}
-		case "status":
-			requiredBitSet[0] |= 1 << 4
-			if err := func() error {
-				if err := s.Status.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"status\"")
+				return errors.Wrap(err, "decode field \"agentId\"")
 			}
 		case "title":
-			requiredBitSet[0] |= 1 << 5
+			requiredBitSet[0] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.Title = string(v)
@@ -4742,17 +4692,49 @@ func (s *Thread) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"title\"")
 			}
-		case "updatedAt":
-			requiredBitSet[0] |= 1 << 6
+		case "status":
+			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
-				v, err := json.DecodeDateTime(d)
-				s.UpdatedAt = v
+				if err := s.Status.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"status\"")
+			}
+		case "createdAt":
+			requiredBitSet[0] |= 1 << 4
+			if err := func() error {
+				v, err := d.Str()
+				s.CreatedAt = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"createdAt\"")
+			}
+		case "updatedAt":
+			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				v, err := d.Str()
+				s.UpdatedAt = string(v)
 				if err != nil {
 					return err
 				}
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"updatedAt\"")
+			}
+		case "lastMessageAt":
+			requiredBitSet[0] |= 1 << 6
+			if err := func() error {
+				if err := s.LastMessageAt.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"lastMessageAt\"")
 			}
 		default:
 			return d.Skip()
@@ -4883,12 +4865,6 @@ func (s *ThreadList) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *ThreadList) encodeFields(e *jx.Encoder) {
 	{
-		if s.NextCursor.Set {
-			e.FieldStart("nextCursor")
-			s.NextCursor.Encode(e)
-		}
-	}
-	{
 		e.FieldStart("threads")
 		e.ArrStart()
 		for _, elem := range s.Threads {
@@ -4896,11 +4872,17 @@ func (s *ThreadList) encodeFields(e *jx.Encoder) {
 		}
 		e.ArrEnd()
 	}
+	{
+		if s.NextCursor.Set {
+			e.FieldStart("nextCursor")
+			s.NextCursor.Encode(e)
+		}
+	}
 }
 
 var jsonFieldsNameOfThreadList = [2]string{
-	0: "nextCursor",
-	1: "threads",
+	0: "threads",
+	1: "nextCursor",
 }
 
 // Decode decodes ThreadList from json.
@@ -4912,18 +4894,8 @@ func (s *ThreadList) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "nextCursor":
-			if err := func() error {
-				s.NextCursor.Reset()
-				if err := s.NextCursor.Decode(d); err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"nextCursor\"")
-			}
 		case "threads":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				s.Threads = make([]Thread, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -4940,6 +4912,16 @@ func (s *ThreadList) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"threads\"")
 			}
+		case "nextCursor":
+			if err := func() error {
+				s.NextCursor.Reset()
+				if err := s.NextCursor.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"nextCursor\"")
+			}
 		default:
 			return d.Skip()
 		}
@@ -4950,7 +4932,7 @@ func (s *ThreadList) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00000010,
+		0b00000001,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -5236,10 +5218,6 @@ func (s *TurnComplete) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *TurnComplete) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("messageId")
-		e.Str(s.MessageId)
-	}
-	{
 		e.FieldStart("status")
 		e.Str("complete")
 	}
@@ -5251,13 +5229,17 @@ func (s *TurnComplete) encodeFields(e *jx.Encoder) {
 		e.FieldStart("turnId")
 		e.Str(s.TurnId)
 	}
+	{
+		e.FieldStart("messageId")
+		e.Str(s.MessageId)
+	}
 }
 
 var jsonFieldsNameOfTurnComplete = [4]string{
-	0: "messageId",
-	1: "status",
-	2: "text",
-	3: "turnId",
+	0: "status",
+	1: "text",
+	2: "turnId",
+	3: "messageId",
 }
 
 // Decode decodes TurnComplete from json.
@@ -5269,20 +5251,8 @@ func (s *TurnComplete) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "messageId":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Str()
-				s.MessageId = string(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"messageId\"")
-			}
 		case "status":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.Status = string(v)
@@ -5294,7 +5264,7 @@ func (s *TurnComplete) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"status\"")
 			}
 		case "text":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
 				v, err := d.Str()
 				s.Text = string(v)
@@ -5306,7 +5276,7 @@ func (s *TurnComplete) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"text\"")
 			}
 		case "turnId":
-			requiredBitSet[0] |= 1 << 3
+			requiredBitSet[0] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.TurnId = string(v)
@@ -5316,6 +5286,18 @@ func (s *TurnComplete) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"turnId\"")
+			}
+		case "messageId":
+			requiredBitSet[0] |= 1 << 3
+			if err := func() error {
+				v, err := d.Str()
+				s.MessageId = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"messageId\"")
 			}
 		default:
 			return d.Skip()
@@ -5383,18 +5365,18 @@ func (s *YearCount) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *YearCount) encodeFields(e *jx.Encoder) {
 	{
-		e.FieldStart("count")
-		e.Int(s.Count)
-	}
-	{
 		e.FieldStart("year")
 		e.Int(s.Year)
+	}
+	{
+		e.FieldStart("count")
+		e.Int(s.Count)
 	}
 }
 
 var jsonFieldsNameOfYearCount = [2]string{
-	0: "count",
-	1: "year",
+	0: "year",
+	1: "count",
 }
 
 // Decode decodes YearCount from json.
@@ -5406,20 +5388,8 @@ func (s *YearCount) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
-		case "count":
-			requiredBitSet[0] |= 1 << 0
-			if err := func() error {
-				v, err := d.Int()
-				s.Count = int(v)
-				if err != nil {
-					return err
-				}
-				return nil
-			}(); err != nil {
-				return errors.Wrap(err, "decode field \"count\"")
-			}
 		case "year":
-			requiredBitSet[0] |= 1 << 1
+			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
 				v, err := d.Int()
 				s.Year = int(v)
@@ -5429,6 +5399,18 @@ func (s *YearCount) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"year\"")
+			}
+		case "count":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Int()
+				s.Count = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"count\"")
 			}
 		default:
 			return d.Skip()

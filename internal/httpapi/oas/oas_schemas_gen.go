@@ -4,7 +4,6 @@ package oas
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/go-faster/errors"
 	"github.com/go-faster/jx"
@@ -16,46 +15,36 @@ func (s *ProblemStatusCode) Error() string {
 
 // Ref: #/components/schemas/Agent
 type Agent struct {
-	// What this caller may do with this agent now.
-	Capabilities []AgentCapabilitiesItem `json:"capabilities"`
-	CreatedAt    time.Time               `json:"createdAt"`
-	// The source that is searched when none is named.
-	DefaultSourceId string `json:"defaultSourceId"`
-	Description     string `json:"description"`
-	ID              string `json:"id"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// What the agent is told before every conversation.
 	Instructions string `json:"instructions"`
 	// The model that the agent uses; empty for the installation's own.
 	Model string `json:"model"`
-	Name  string `json:"name"`
 	// What it can search.
-	Sources   []AgentSource `json:"sources"`
-	UpdatedAt time.Time     `json:"updatedAt"`
-}
-
-// GetCapabilities returns the value of Capabilities.
-func (s *Agent) GetCapabilities() []AgentCapabilitiesItem {
-	return s.Capabilities
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Agent) GetCreatedAt() time.Time {
-	return s.CreatedAt
-}
-
-// GetDefaultSourceId returns the value of DefaultSourceId.
-func (s *Agent) GetDefaultSourceId() string {
-	return s.DefaultSourceId
-}
-
-// GetDescription returns the value of Description.
-func (s *Agent) GetDescription() string {
-	return s.Description
+	Sources []AgentSource `json:"sources"`
+	// The source that is searched when none is named.
+	DefaultSourceId string `json:"defaultSourceId"`
+	// What this caller may do with this agent now.
+	Capabilities []AgentCapabilitiesItem `json:"capabilities"`
+	CreatedAt    string                  `json:"createdAt"`
+	UpdatedAt    string                  `json:"updatedAt"`
 }
 
 // GetID returns the value of ID.
 func (s *Agent) GetID() string {
 	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *Agent) GetName() string {
+	return s.Name
+}
+
+// GetDescription returns the value of Description.
+func (s *Agent) GetDescription() string {
+	return s.Description
 }
 
 // GetInstructions returns the value of Instructions.
@@ -68,44 +57,44 @@ func (s *Agent) GetModel() string {
 	return s.Model
 }
 
-// GetName returns the value of Name.
-func (s *Agent) GetName() string {
-	return s.Name
-}
-
 // GetSources returns the value of Sources.
 func (s *Agent) GetSources() []AgentSource {
 	return s.Sources
 }
 
+// GetDefaultSourceId returns the value of DefaultSourceId.
+func (s *Agent) GetDefaultSourceId() string {
+	return s.DefaultSourceId
+}
+
+// GetCapabilities returns the value of Capabilities.
+func (s *Agent) GetCapabilities() []AgentCapabilitiesItem {
+	return s.Capabilities
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Agent) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
 // GetUpdatedAt returns the value of UpdatedAt.
-func (s *Agent) GetUpdatedAt() time.Time {
+func (s *Agent) GetUpdatedAt() string {
 	return s.UpdatedAt
-}
-
-// SetCapabilities sets the value of Capabilities.
-func (s *Agent) SetCapabilities(val []AgentCapabilitiesItem) {
-	s.Capabilities = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Agent) SetCreatedAt(val time.Time) {
-	s.CreatedAt = val
-}
-
-// SetDefaultSourceId sets the value of DefaultSourceId.
-func (s *Agent) SetDefaultSourceId(val string) {
-	s.DefaultSourceId = val
-}
-
-// SetDescription sets the value of Description.
-func (s *Agent) SetDescription(val string) {
-	s.Description = val
 }
 
 // SetID sets the value of ID.
 func (s *Agent) SetID(val string) {
 	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *Agent) SetName(val string) {
+	s.Name = val
+}
+
+// SetDescription sets the value of Description.
+func (s *Agent) SetDescription(val string) {
+	s.Description = val
 }
 
 // SetInstructions sets the value of Instructions.
@@ -118,18 +107,28 @@ func (s *Agent) SetModel(val string) {
 	s.Model = val
 }
 
-// SetName sets the value of Name.
-func (s *Agent) SetName(val string) {
-	s.Name = val
-}
-
 // SetSources sets the value of Sources.
 func (s *Agent) SetSources(val []AgentSource) {
 	s.Sources = val
 }
 
+// SetDefaultSourceId sets the value of DefaultSourceId.
+func (s *Agent) SetDefaultSourceId(val string) {
+	s.DefaultSourceId = val
+}
+
+// SetCapabilities sets the value of Capabilities.
+func (s *Agent) SetCapabilities(val []AgentCapabilitiesItem) {
+	s.Capabilities = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Agent) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Agent) SetUpdatedAt(val time.Time) {
+func (s *Agent) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
@@ -204,11 +203,16 @@ func (s *AgentCapabilitiesItem) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/AgentChange
 type AgentChange struct {
+	// 1 to 100 characters.
+	Name         OptString `json:"name"`
 	Description  OptString `json:"description"`
 	Instructions OptString `json:"instructions"`
 	Model        OptString `json:"model"`
-	// 1 to 100 characters.
-	Name OptString `json:"name"`
+}
+
+// GetName returns the value of Name.
+func (s *AgentChange) GetName() OptString {
+	return s.Name
 }
 
 // GetDescription returns the value of Description.
@@ -226,9 +230,9 @@ func (s *AgentChange) GetModel() OptString {
 	return s.Model
 }
 
-// GetName returns the value of Name.
-func (s *AgentChange) GetName() OptString {
-	return s.Name
+// SetName sets the value of Name.
+func (s *AgentChange) SetName(val OptString) {
+	s.Name = val
 }
 
 // SetDescription sets the value of Description.
@@ -246,18 +250,18 @@ func (s *AgentChange) SetModel(val OptString) {
 	s.Model = val
 }
 
-// SetName sets the value of Name.
-func (s *AgentChange) SetName(val OptString) {
-	s.Name = val
-}
-
 // Ref: #/components/schemas/AgentCreate
 type AgentCreate struct {
+	// 1 to 100 characters.
+	Name         string    `json:"name"`
 	Description  OptString `json:"description"`
 	Instructions OptString `json:"instructions"`
 	Model        OptString `json:"model"`
-	// 1 to 100 characters.
-	Name string `json:"name"`
+}
+
+// GetName returns the value of Name.
+func (s *AgentCreate) GetName() string {
+	return s.Name
 }
 
 // GetDescription returns the value of Description.
@@ -275,9 +279,9 @@ func (s *AgentCreate) GetModel() OptString {
 	return s.Model
 }
 
-// GetName returns the value of Name.
-func (s *AgentCreate) GetName() string {
-	return s.Name
+// SetName sets the value of Name.
+func (s *AgentCreate) SetName(val string) {
+	s.Name = val
 }
 
 // SetDescription sets the value of Description.
@@ -293,11 +297,6 @@ func (s *AgentCreate) SetInstructions(val OptString) {
 // SetModel sets the value of Model.
 func (s *AgentCreate) SetModel(val OptString) {
 	s.Model = val
-}
-
-// SetName sets the value of Name.
-func (s *AgentCreate) SetName(val string) {
-	s.Name = val
 }
 
 // Ref: #/components/schemas/AgentList
@@ -343,13 +342,28 @@ func (s *AgentReply) SetAgent(val Agent) {
 
 // Ref: #/components/schemas/AgentSource
 type AgentSource struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Kind AgentSourceKind `json:"kind"`
 	// Searched when a search names no source.
 	Default   bool              `json:"default"`
 	Documents int               `json:"documents"`
-	ID        string            `json:"id"`
-	Kind      AgentSourceKind   `json:"kind"`
-	Name      string            `json:"name"`
 	Status    AgentSourceStatus `json:"status"`
+}
+
+// GetID returns the value of ID.
+func (s *AgentSource) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *AgentSource) GetName() string {
+	return s.Name
+}
+
+// GetKind returns the value of Kind.
+func (s *AgentSource) GetKind() AgentSourceKind {
+	return s.Kind
 }
 
 // GetDefault returns the value of Default.
@@ -362,24 +376,24 @@ func (s *AgentSource) GetDocuments() int {
 	return s.Documents
 }
 
-// GetID returns the value of ID.
-func (s *AgentSource) GetID() string {
-	return s.ID
-}
-
-// GetKind returns the value of Kind.
-func (s *AgentSource) GetKind() AgentSourceKind {
-	return s.Kind
-}
-
-// GetName returns the value of Name.
-func (s *AgentSource) GetName() string {
-	return s.Name
-}
-
 // GetStatus returns the value of Status.
 func (s *AgentSource) GetStatus() AgentSourceStatus {
 	return s.Status
+}
+
+// SetID sets the value of ID.
+func (s *AgentSource) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *AgentSource) SetName(val string) {
+	s.Name = val
+}
+
+// SetKind sets the value of Kind.
+func (s *AgentSource) SetKind(val AgentSourceKind) {
+	s.Kind = val
 }
 
 // SetDefault sets the value of Default.
@@ -390,21 +404,6 @@ func (s *AgentSource) SetDefault(val bool) {
 // SetDocuments sets the value of Documents.
 func (s *AgentSource) SetDocuments(val int) {
 	s.Documents = val
-}
-
-// SetID sets the value of ID.
-func (s *AgentSource) SetID(val string) {
-	s.ID = val
-}
-
-// SetKind sets the value of Kind.
-func (s *AgentSource) SetKind(val AgentSourceKind) {
-	s.Kind = val
-}
-
-// SetName sets the value of Name.
-func (s *AgentSource) SetName(val string) {
-	s.Name = val
 }
 
 // SetStatus sets the value of Status.
@@ -480,45 +479,28 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 	}
 }
 
-// A card: any JSON object up to 64 KiB. Its `cardId`, else its `id`, names the favourite when that is
-// a usable string; else a hash of the card does.
-// Ref: #/components/schemas/AnyCard
-type AnyCard map[string]jx.Raw
-
-func (s *AnyCard) init() AnyCard {
-	m := *s
-	if m == nil {
-		m = map[string]jx.Raw{}
-		*s = m
-	}
-	return m
-}
+type AnyCard jx.Raw
 
 // One search result. The same document is the same card in every search, conversation and favourite.
 // Ref: #/components/schemas/Card
 type Card struct {
-	Authors    []string  `json:"authors"`
-	CardId     string    `json:"cardId"`
-	DocumentId string    `json:"documentId"`
-	Doi        OptString `json:"doi"`
-	// The id that the document came with.
-	ExternalId string `json:"externalId"`
+	CardId  string    `json:"cardId"`
+	Title   string    `json:"title"`
+	URL     OptString `json:"url"`
+	Doi     OptString `json:"doi"`
+	Authors []string  `json:"authors"`
+	Year    OptInt    `json:"year"`
+	Venue   OptString `json:"venue"`
+	Type    OptString `json:"type"`
+	// The part of the text that shows best why it matches.
+	Snippet string `json:"snippet"`
 	// The matched words in the snippet.
 	Highlights []Span  `json:"highlights"`
 	Score      float64 `json:"score"`
-	// The part of the text that shows best why it matches.
-	Snippet  string    `json:"snippet"`
-	SourceId string    `json:"sourceId"`
-	Title    string    `json:"title"`
-	Type     OptString `json:"type"`
-	URL      OptString `json:"url"`
-	Venue    OptString `json:"venue"`
-	Year     OptInt    `json:"year"`
-}
-
-// GetAuthors returns the value of Authors.
-func (s *Card) GetAuthors() []string {
-	return s.Authors
+	SourceId   string  `json:"sourceId"`
+	DocumentId string  `json:"documentId"`
+	// The id that the document came with.
+	ExternalId string `json:"externalId"`
 }
 
 // GetCardId returns the value of CardId.
@@ -526,9 +508,14 @@ func (s *Card) GetCardId() string {
 	return s.CardId
 }
 
-// GetDocumentId returns the value of DocumentId.
-func (s *Card) GetDocumentId() string {
-	return s.DocumentId
+// GetTitle returns the value of Title.
+func (s *Card) GetTitle() string {
+	return s.Title
+}
+
+// GetURL returns the value of URL.
+func (s *Card) GetURL() OptString {
+	return s.URL
 }
 
 // GetDoi returns the value of Doi.
@@ -536,9 +523,29 @@ func (s *Card) GetDoi() OptString {
 	return s.Doi
 }
 
-// GetExternalId returns the value of ExternalId.
-func (s *Card) GetExternalId() string {
-	return s.ExternalId
+// GetAuthors returns the value of Authors.
+func (s *Card) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *Card) GetYear() OptInt {
+	return s.Year
+}
+
+// GetVenue returns the value of Venue.
+func (s *Card) GetVenue() OptString {
+	return s.Venue
+}
+
+// GetType returns the value of Type.
+func (s *Card) GetType() OptString {
+	return s.Type
+}
+
+// GetSnippet returns the value of Snippet.
+func (s *Card) GetSnippet() string {
+	return s.Snippet
 }
 
 // GetHighlights returns the value of Highlights.
@@ -551,44 +558,19 @@ func (s *Card) GetScore() float64 {
 	return s.Score
 }
 
-// GetSnippet returns the value of Snippet.
-func (s *Card) GetSnippet() string {
-	return s.Snippet
-}
-
 // GetSourceId returns the value of SourceId.
 func (s *Card) GetSourceId() string {
 	return s.SourceId
 }
 
-// GetTitle returns the value of Title.
-func (s *Card) GetTitle() string {
-	return s.Title
+// GetDocumentId returns the value of DocumentId.
+func (s *Card) GetDocumentId() string {
+	return s.DocumentId
 }
 
-// GetType returns the value of Type.
-func (s *Card) GetType() OptString {
-	return s.Type
-}
-
-// GetURL returns the value of URL.
-func (s *Card) GetURL() OptString {
-	return s.URL
-}
-
-// GetVenue returns the value of Venue.
-func (s *Card) GetVenue() OptString {
-	return s.Venue
-}
-
-// GetYear returns the value of Year.
-func (s *Card) GetYear() OptInt {
-	return s.Year
-}
-
-// SetAuthors sets the value of Authors.
-func (s *Card) SetAuthors(val []string) {
-	s.Authors = val
+// GetExternalId returns the value of ExternalId.
+func (s *Card) GetExternalId() string {
+	return s.ExternalId
 }
 
 // SetCardId sets the value of CardId.
@@ -596,9 +578,14 @@ func (s *Card) SetCardId(val string) {
 	s.CardId = val
 }
 
-// SetDocumentId sets the value of DocumentId.
-func (s *Card) SetDocumentId(val string) {
-	s.DocumentId = val
+// SetTitle sets the value of Title.
+func (s *Card) SetTitle(val string) {
+	s.Title = val
+}
+
+// SetURL sets the value of URL.
+func (s *Card) SetURL(val OptString) {
+	s.URL = val
 }
 
 // SetDoi sets the value of Doi.
@@ -606,9 +593,29 @@ func (s *Card) SetDoi(val OptString) {
 	s.Doi = val
 }
 
-// SetExternalId sets the value of ExternalId.
-func (s *Card) SetExternalId(val string) {
-	s.ExternalId = val
+// SetAuthors sets the value of Authors.
+func (s *Card) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *Card) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetVenue sets the value of Venue.
+func (s *Card) SetVenue(val OptString) {
+	s.Venue = val
+}
+
+// SetType sets the value of Type.
+func (s *Card) SetType(val OptString) {
+	s.Type = val
+}
+
+// SetSnippet sets the value of Snippet.
+func (s *Card) SetSnippet(val string) {
+	s.Snippet = val
 }
 
 // SetHighlights sets the value of Highlights.
@@ -621,52 +628,27 @@ func (s *Card) SetScore(val float64) {
 	s.Score = val
 }
 
-// SetSnippet sets the value of Snippet.
-func (s *Card) SetSnippet(val string) {
-	s.Snippet = val
-}
-
 // SetSourceId sets the value of SourceId.
 func (s *Card) SetSourceId(val string) {
 	s.SourceId = val
 }
 
-// SetTitle sets the value of Title.
-func (s *Card) SetTitle(val string) {
-	s.Title = val
+// SetDocumentId sets the value of DocumentId.
+func (s *Card) SetDocumentId(val string) {
+	s.DocumentId = val
 }
 
-// SetType sets the value of Type.
-func (s *Card) SetType(val OptString) {
-	s.Type = val
-}
-
-// SetURL sets the value of URL.
-func (s *Card) SetURL(val OptString) {
-	s.URL = val
-}
-
-// SetVenue sets the value of Venue.
-func (s *Card) SetVenue(val OptString) {
-	s.Venue = val
-}
-
-// SetYear sets the value of Year.
-func (s *Card) SetYear(val OptInt) {
-	s.Year = val
+// SetExternalId sets the value of ExternalId.
+func (s *Card) SetExternalId(val string) {
+	s.ExternalId = val
 }
 
 // Ref: #/components/schemas/ConnectExchange
 type ConnectExchange struct {
-	// A short name for the calling tool: 1 to 64 printable characters.
-	Client string `json:"client"`
 	// The connect code.
 	Code string `json:"code"`
-}
-
-// GetClient returns the value of Client.
-func (s *ConnectExchange) GetClient() string {
-	return s.Client
+	// A short name for the calling tool: 1 to 64 printable characters.
+	Client string `json:"client"`
 }
 
 // GetCode returns the value of Code.
@@ -674,9 +656,9 @@ func (s *ConnectExchange) GetCode() string {
 	return s.Code
 }
 
-// SetClient sets the value of Client.
-func (s *ConnectExchange) SetClient(val string) {
-	s.Client = val
+// GetClient returns the value of Client.
+func (s *ConnectExchange) GetClient() string {
+	return s.Client
 }
 
 // SetCode sets the value of Code.
@@ -684,17 +666,17 @@ func (s *ConnectExchange) SetCode(val string) {
 	s.Code = val
 }
 
-// Ref: #/components/schemas/ConnectReply
-type ConnectReply struct {
-	// The address of the MCP endpoint.
-	McpUrl string `json:"mcpUrl"`
-	// A key for this client alone, to be sent as a bearer token.
-	Token string `json:"token"`
+// SetClient sets the value of Client.
+func (s *ConnectExchange) SetClient(val string) {
+	s.Client = val
 }
 
-// GetMcpUrl returns the value of McpUrl.
-func (s *ConnectReply) GetMcpUrl() string {
-	return s.McpUrl
+// Ref: #/components/schemas/ConnectReply
+type ConnectReply struct {
+	// A key for this client alone, to be sent as a bearer token.
+	Token string `json:"token"`
+	// The address of the MCP endpoint.
+	McpUrl string `json:"mcpUrl"`
 }
 
 // GetToken returns the value of Token.
@@ -702,14 +684,19 @@ func (s *ConnectReply) GetToken() string {
 	return s.Token
 }
 
-// SetMcpUrl sets the value of McpUrl.
-func (s *ConnectReply) SetMcpUrl(val string) {
-	s.McpUrl = val
+// GetMcpUrl returns the value of McpUrl.
+func (s *ConnectReply) GetMcpUrl() string {
+	return s.McpUrl
 }
 
 // SetToken sets the value of Token.
 func (s *ConnectReply) SetToken(val string) {
 	s.Token = val
+}
+
+// SetMcpUrl sets the value of McpUrl.
+func (s *ConnectReply) SetMcpUrl(val string) {
+	s.McpUrl = val
 }
 
 // Ref: #/components/schemas/Deleted
@@ -729,17 +716,12 @@ func (s *Deleted) SetDeleted(val bool) {
 
 // Ref: #/components/schemas/Favourite
 type Favourite struct {
-	Card      AnyCard   `json:"card"`
-	CardId    string    `json:"cardId"`
-	CreatedAt time.Time `json:"createdAt"`
+	CardId string  `json:"cardId"`
+	Card   AnyCard `json:"card"`
 	// The thread that the card came from.
 	ThreadId  OptString `json:"threadId"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-// GetCard returns the value of Card.
-func (s *Favourite) GetCard() AnyCard {
-	return s.Card
+	CreatedAt string    `json:"createdAt"`
+	UpdatedAt string    `json:"updatedAt"`
 }
 
 // GetCardId returns the value of CardId.
@@ -747,9 +729,9 @@ func (s *Favourite) GetCardId() string {
 	return s.CardId
 }
 
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Favourite) GetCreatedAt() time.Time {
-	return s.CreatedAt
+// GetCard returns the value of Card.
+func (s *Favourite) GetCard() AnyCard {
+	return s.Card
 }
 
 // GetThreadId returns the value of ThreadId.
@@ -757,14 +739,14 @@ func (s *Favourite) GetThreadId() OptString {
 	return s.ThreadId
 }
 
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Favourite) GetUpdatedAt() time.Time {
-	return s.UpdatedAt
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Favourite) GetCreatedAt() string {
+	return s.CreatedAt
 }
 
-// SetCard sets the value of Card.
-func (s *Favourite) SetCard(val AnyCard) {
-	s.Card = val
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Favourite) GetUpdatedAt() string {
+	return s.UpdatedAt
 }
 
 // SetCardId sets the value of CardId.
@@ -772,9 +754,9 @@ func (s *Favourite) SetCardId(val string) {
 	s.CardId = val
 }
 
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Favourite) SetCreatedAt(val time.Time) {
-	s.CreatedAt = val
+// SetCard sets the value of Card.
+func (s *Favourite) SetCard(val AnyCard) {
+	s.Card = val
 }
 
 // SetThreadId sets the value of ThreadId.
@@ -782,8 +764,13 @@ func (s *Favourite) SetThreadId(val OptString) {
 	s.ThreadId = val
 }
 
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Favourite) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Favourite) SetUpdatedAt(val time.Time) {
+func (s *Favourite) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
@@ -857,15 +844,10 @@ func (s *FavouriteSave) SetThreadId(val OptString) {
 
 // Ref: #/components/schemas/FieldProblem
 type FieldProblem struct {
-	// What it must be.
-	Detail string `json:"detail"`
 	// A JSON pointer into the body (RFC 6901), or the name of a parameter.
 	Pointer string `json:"pointer"`
-}
-
-// GetDetail returns the value of Detail.
-func (s *FieldProblem) GetDetail() string {
-	return s.Detail
+	// What it must be.
+	Detail string `json:"detail"`
 }
 
 // GetPointer returns the value of Pointer.
@@ -873,9 +855,9 @@ func (s *FieldProblem) GetPointer() string {
 	return s.Pointer
 }
 
-// SetDetail sets the value of Detail.
-func (s *FieldProblem) SetDetail(val string) {
-	s.Detail = val
+// GetDetail returns the value of Detail.
+func (s *FieldProblem) GetDetail() string {
+	return s.Detail
 }
 
 // SetPointer sets the value of Pointer.
@@ -883,19 +865,19 @@ func (s *FieldProblem) SetPointer(val string) {
 	s.Pointer = val
 }
 
-// Ref: #/components/schemas/Memory
-type Memory struct {
-	CreatedAt time.Time `json:"createdAt"`
-	ID        string    `json:"id"`
-	// Who it comes from: the user in person, the agent, or a program.
-	Origin    MemoryOrigin `json:"origin"`
-	Text      string       `json:"text"`
-	UpdatedAt time.Time    `json:"updatedAt"`
+// SetDetail sets the value of Detail.
+func (s *FieldProblem) SetDetail(val string) {
+	s.Detail = val
 }
 
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Memory) GetCreatedAt() time.Time {
-	return s.CreatedAt
+// Ref: #/components/schemas/Memory
+type Memory struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	// Who it comes from: the user in person, the agent, or a program.
+	Origin    MemoryOrigin `json:"origin"`
+	CreatedAt string       `json:"createdAt"`
+	UpdatedAt string       `json:"updatedAt"`
 }
 
 // GetID returns the value of ID.
@@ -903,24 +885,24 @@ func (s *Memory) GetID() string {
 	return s.ID
 }
 
-// GetOrigin returns the value of Origin.
-func (s *Memory) GetOrigin() MemoryOrigin {
-	return s.Origin
-}
-
 // GetText returns the value of Text.
 func (s *Memory) GetText() string {
 	return s.Text
 }
 
-// GetUpdatedAt returns the value of UpdatedAt.
-func (s *Memory) GetUpdatedAt() time.Time {
-	return s.UpdatedAt
+// GetOrigin returns the value of Origin.
+func (s *Memory) GetOrigin() MemoryOrigin {
+	return s.Origin
 }
 
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Memory) SetCreatedAt(val time.Time) {
-	s.CreatedAt = val
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Memory) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Memory) GetUpdatedAt() string {
+	return s.UpdatedAt
 }
 
 // SetID sets the value of ID.
@@ -928,18 +910,23 @@ func (s *Memory) SetID(val string) {
 	s.ID = val
 }
 
-// SetOrigin sets the value of Origin.
-func (s *Memory) SetOrigin(val MemoryOrigin) {
-	s.Origin = val
-}
-
 // SetText sets the value of Text.
 func (s *Memory) SetText(val string) {
 	s.Text = val
 }
 
+// SetOrigin sets the value of Origin.
+func (s *Memory) SetOrigin(val MemoryOrigin) {
+	s.Origin = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Memory) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Memory) SetUpdatedAt(val time.Time) {
+func (s *Memory) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
@@ -1051,17 +1038,12 @@ func (s *MemoryText) SetText(val string) {
 
 // Ref: #/components/schemas/Message
 type Message struct {
-	CreatedAt time.Time     `json:"createdAt"`
 	ID        string        `json:"id"`
 	Role      MessageRole   `json:"role"`
-	Status    MessageStatus `json:"status"`
 	Text      string        `json:"text"`
+	Status    MessageStatus `json:"status"`
 	TurnId    string        `json:"turnId"`
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Message) GetCreatedAt() time.Time {
-	return s.CreatedAt
+	CreatedAt string        `json:"createdAt"`
 }
 
 // GetID returns the value of ID.
@@ -1074,14 +1056,14 @@ func (s *Message) GetRole() MessageRole {
 	return s.Role
 }
 
-// GetStatus returns the value of Status.
-func (s *Message) GetStatus() MessageStatus {
-	return s.Status
-}
-
 // GetText returns the value of Text.
 func (s *Message) GetText() string {
 	return s.Text
+}
+
+// GetStatus returns the value of Status.
+func (s *Message) GetStatus() MessageStatus {
+	return s.Status
 }
 
 // GetTurnId returns the value of TurnId.
@@ -1089,9 +1071,9 @@ func (s *Message) GetTurnId() string {
 	return s.TurnId
 }
 
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Message) SetCreatedAt(val time.Time) {
-	s.CreatedAt = val
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Message) GetCreatedAt() string {
+	return s.CreatedAt
 }
 
 // SetID sets the value of ID.
@@ -1104,14 +1086,14 @@ func (s *Message) SetRole(val MessageRole) {
 	s.Role = val
 }
 
-// SetStatus sets the value of Status.
-func (s *Message) SetStatus(val MessageStatus) {
-	s.Status = val
-}
-
 // SetText sets the value of Text.
 func (s *Message) SetText(val string) {
 	s.Text = val
+}
+
+// SetStatus sets the value of Status.
+func (s *Message) SetStatus(val MessageStatus) {
+	s.Status = val
 }
 
 // SetTurnId sets the value of TurnId.
@@ -1119,14 +1101,19 @@ func (s *Message) SetTurnId(val string) {
 	s.TurnId = val
 }
 
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Message) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
 // Ref: #/components/schemas/MessageList
 type MessageList struct {
 	// In order of time.
 	Messages []Message `json:"messages"`
-	// Leads to older messages.
-	NextCursor OptString `json:"nextCursor"`
 	// Whether a turn is running.
 	Status MessageListStatus `json:"status"`
+	// Leads to older messages.
+	NextCursor OptString `json:"nextCursor"`
 }
 
 // GetMessages returns the value of Messages.
@@ -1134,14 +1121,14 @@ func (s *MessageList) GetMessages() []Message {
 	return s.Messages
 }
 
-// GetNextCursor returns the value of NextCursor.
-func (s *MessageList) GetNextCursor() OptString {
-	return s.NextCursor
-}
-
 // GetStatus returns the value of Status.
 func (s *MessageList) GetStatus() MessageListStatus {
 	return s.Status
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *MessageList) GetNextCursor() OptString {
+	return s.NextCursor
 }
 
 // SetMessages sets the value of Messages.
@@ -1149,14 +1136,14 @@ func (s *MessageList) SetMessages(val []Message) {
 	s.Messages = val
 }
 
-// SetNextCursor sets the value of NextCursor.
-func (s *MessageList) SetNextCursor(val OptString) {
-	s.NextCursor = val
-}
-
 // SetStatus sets the value of Status.
 func (s *MessageList) SetStatus(val MessageListStatus) {
 	s.Status = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *MessageList) SetNextCursor(val OptString) {
+	s.NextCursor = val
 }
 
 // Whether a turn is running.
@@ -1306,37 +1293,37 @@ func (s *MessageStatus) UnmarshalText(data []byte) error {
 	}
 }
 
-// NewNilDateTime returns new NilDateTime with value set to v.
-func NewNilDateTime(v time.Time) NilDateTime {
-	return NilDateTime{
+// NewNilString returns new NilString with value set to v.
+func NewNilString(v string) NilString {
+	return NilString{
 		Value: v,
 	}
 }
 
-// NilDateTime is nullable time.Time.
-type NilDateTime struct {
-	Value time.Time
+// NilString is nullable string.
+type NilString struct {
+	Value string
 	Null  bool
 }
 
 // SetTo sets value to v.
-func (o *NilDateTime) SetTo(v time.Time) {
+func (o *NilString) SetTo(v string) {
 	o.Null = false
 	o.Value = v
 }
 
 // IsNull returns true if value is Null.
-func (o NilDateTime) IsNull() bool { return o.Null }
+func (o NilString) IsNull() bool { return o.Null }
 
 // SetToNull sets value to null.
-func (o *NilDateTime) SetToNull() {
+func (o *NilString) SetToNull() {
 	o.Null = true
-	var v time.Time
+	var v string
 	o.Value = v
 }
 
 // Get returns value and boolean that denotes whether value was set.
-func (o NilDateTime) Get() (v time.Time, ok bool) {
+func (o NilString) Get() (v string, ok bool) {
 	if o.Null {
 		return v, false
 	}
@@ -1344,7 +1331,7 @@ func (o NilDateTime) Get() (v time.Time, ok bool) {
 }
 
 // Or returns value if set, or given parameter if does not.
-func (o NilDateTime) Or(d time.Time) time.Time {
+func (o NilString) Or(d string) string {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -1563,50 +1550,20 @@ func (o OptThreadCreate) Or(d ThreadCreate) ThreadCreate {
 //
 // Ref: #/components/schemas/Problem
 type Problem struct {
-	// The stable word to switch on.
-	Code ProblemCode `json:"code"`
-	// What went wrong here and what to do.
-	Detail string `json:"detail"`
-	// What is wrong with single fields.
-	Errors []FieldProblem `json:"errors"`
-	// The request's id; also in `X-Request-Id`.
-	RequestId string `json:"requestId"`
-	// The HTTP status.
-	Status int `json:"status"`
-	// The status in words.
-	Title string `json:"title"`
 	// A link to the description of the code.
 	Type string `json:"type"`
-}
-
-// GetCode returns the value of Code.
-func (s *Problem) GetCode() ProblemCode {
-	return s.Code
-}
-
-// GetDetail returns the value of Detail.
-func (s *Problem) GetDetail() string {
-	return s.Detail
-}
-
-// GetErrors returns the value of Errors.
-func (s *Problem) GetErrors() []FieldProblem {
-	return s.Errors
-}
-
-// GetRequestId returns the value of RequestId.
-func (s *Problem) GetRequestId() string {
-	return s.RequestId
-}
-
-// GetStatus returns the value of Status.
-func (s *Problem) GetStatus() int {
-	return s.Status
-}
-
-// GetTitle returns the value of Title.
-func (s *Problem) GetTitle() string {
-	return s.Title
+	// The status in words.
+	Title string `json:"title"`
+	// The HTTP status.
+	Status int `json:"status"`
+	// What went wrong here and what to do.
+	Detail string `json:"detail"`
+	// The stable word to switch on.
+	Code ProblemCode `json:"code"`
+	// The request's id; also in `X-Request-Id`.
+	RequestId string `json:"requestId"`
+	// What is wrong with single fields.
+	Errors []FieldProblem `json:"errors"`
 }
 
 // GetType returns the value of Type.
@@ -1614,29 +1571,39 @@ func (s *Problem) GetType() string {
 	return s.Type
 }
 
-// SetCode sets the value of Code.
-func (s *Problem) SetCode(val ProblemCode) {
-	s.Code = val
+// GetTitle returns the value of Title.
+func (s *Problem) GetTitle() string {
+	return s.Title
 }
 
-// SetDetail sets the value of Detail.
-func (s *Problem) SetDetail(val string) {
-	s.Detail = val
+// GetStatus returns the value of Status.
+func (s *Problem) GetStatus() int {
+	return s.Status
 }
 
-// SetErrors sets the value of Errors.
-func (s *Problem) SetErrors(val []FieldProblem) {
-	s.Errors = val
+// GetDetail returns the value of Detail.
+func (s *Problem) GetDetail() string {
+	return s.Detail
 }
 
-// SetRequestId sets the value of RequestId.
-func (s *Problem) SetRequestId(val string) {
-	s.RequestId = val
+// GetCode returns the value of Code.
+func (s *Problem) GetCode() ProblemCode {
+	return s.Code
 }
 
-// SetStatus sets the value of Status.
-func (s *Problem) SetStatus(val int) {
-	s.Status = val
+// GetRequestId returns the value of RequestId.
+func (s *Problem) GetRequestId() string {
+	return s.RequestId
+}
+
+// GetErrors returns the value of Errors.
+func (s *Problem) GetErrors() []FieldProblem {
+	return s.Errors
+}
+
+// SetType sets the value of Type.
+func (s *Problem) SetType(val string) {
+	s.Type = val
 }
 
 // SetTitle sets the value of Title.
@@ -1644,9 +1611,29 @@ func (s *Problem) SetTitle(val string) {
 	s.Title = val
 }
 
-// SetType sets the value of Type.
-func (s *Problem) SetType(val string) {
-	s.Type = val
+// SetStatus sets the value of Status.
+func (s *Problem) SetStatus(val int) {
+	s.Status = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *Problem) SetDetail(val string) {
+	s.Detail = val
+}
+
+// SetCode sets the value of Code.
+func (s *Problem) SetCode(val ProblemCode) {
+	s.Code = val
+}
+
+// SetRequestId sets the value of RequestId.
+func (s *Problem) SetRequestId(val string) {
+	s.RequestId = val
+}
+
+// SetErrors sets the value of Errors.
+func (s *Problem) SetErrors(val []FieldProblem) {
+	s.Errors = val
 }
 
 // The stable word to switch on.
@@ -1856,25 +1843,20 @@ type QueryInfo struct{}
 
 // Ref: #/components/schemas/SearchReply
 type SearchReply struct {
-	Query QueryInfo `json:"query"`
 	// Best first.
 	Results []Card `json:"results"`
 	// The source that was searched.
-	SourceId string  `json:"sourceId"`
-	TookMs   float64 `json:"tookMs"`
+	SourceId string `json:"sourceId"`
 	// How many documents match well; absent with `facets: false`.
-	Total OptInt `json:"total"`
-	// How many matches a year bound left out because they have no year.
-	UndatedExcluded int `json:"undatedExcluded"`
-	// Sources that could not be searched.
-	Warnings []SearchWarning `json:"warnings"`
+	Total  OptInt  `json:"total"`
+	TookMs float64 `json:"tookMs"`
 	// All matches counted by year, in order of years; absent with `facets: false`.
 	Years []YearCount `json:"years"`
-}
-
-// GetQuery returns the value of Query.
-func (s *SearchReply) GetQuery() QueryInfo {
-	return s.Query
+	// How many matches a year bound left out because they have no year.
+	UndatedExcluded int       `json:"undatedExcluded"`
+	Query           QueryInfo `json:"query"`
+	// Sources that could not be searched.
+	Warnings []SearchWarning `json:"warnings"`
 }
 
 // GetResults returns the value of Results.
@@ -1887,24 +1869,14 @@ func (s *SearchReply) GetSourceId() string {
 	return s.SourceId
 }
 
-// GetTookMs returns the value of TookMs.
-func (s *SearchReply) GetTookMs() float64 {
-	return s.TookMs
-}
-
 // GetTotal returns the value of Total.
 func (s *SearchReply) GetTotal() OptInt {
 	return s.Total
 }
 
-// GetUndatedExcluded returns the value of UndatedExcluded.
-func (s *SearchReply) GetUndatedExcluded() int {
-	return s.UndatedExcluded
-}
-
-// GetWarnings returns the value of Warnings.
-func (s *SearchReply) GetWarnings() []SearchWarning {
-	return s.Warnings
+// GetTookMs returns the value of TookMs.
+func (s *SearchReply) GetTookMs() float64 {
+	return s.TookMs
 }
 
 // GetYears returns the value of Years.
@@ -1912,9 +1884,19 @@ func (s *SearchReply) GetYears() []YearCount {
 	return s.Years
 }
 
-// SetQuery sets the value of Query.
-func (s *SearchReply) SetQuery(val QueryInfo) {
-	s.Query = val
+// GetUndatedExcluded returns the value of UndatedExcluded.
+func (s *SearchReply) GetUndatedExcluded() int {
+	return s.UndatedExcluded
+}
+
+// GetQuery returns the value of Query.
+func (s *SearchReply) GetQuery() QueryInfo {
+	return s.Query
+}
+
+// GetWarnings returns the value of Warnings.
+func (s *SearchReply) GetWarnings() []SearchWarning {
+	return s.Warnings
 }
 
 // SetResults sets the value of Results.
@@ -1927,24 +1909,14 @@ func (s *SearchReply) SetSourceId(val string) {
 	s.SourceId = val
 }
 
-// SetTookMs sets the value of TookMs.
-func (s *SearchReply) SetTookMs(val float64) {
-	s.TookMs = val
-}
-
 // SetTotal sets the value of Total.
 func (s *SearchReply) SetTotal(val OptInt) {
 	s.Total = val
 }
 
-// SetUndatedExcluded sets the value of UndatedExcluded.
-func (s *SearchReply) SetUndatedExcluded(val int) {
-	s.UndatedExcluded = val
-}
-
-// SetWarnings sets the value of Warnings.
-func (s *SearchReply) SetWarnings(val []SearchWarning) {
-	s.Warnings = val
+// SetTookMs sets the value of TookMs.
+func (s *SearchReply) SetTookMs(val float64) {
+	s.TookMs = val
 }
 
 // SetYears sets the value of Years.
@@ -1952,35 +1924,35 @@ func (s *SearchReply) SetYears(val []YearCount) {
 	s.Years = val
 }
 
+// SetUndatedExcluded sets the value of UndatedExcluded.
+func (s *SearchReply) SetUndatedExcluded(val int) {
+	s.UndatedExcluded = val
+}
+
+// SetQuery sets the value of Query.
+func (s *SearchReply) SetQuery(val QueryInfo) {
+	s.Query = val
+}
+
+// SetWarnings sets the value of Warnings.
+func (s *SearchReply) SetWarnings(val []SearchWarning) {
+	s.Warnings = val
+}
+
 // Ref: #/components/schemas/SearchRequest
 type SearchRequest struct {
-	// Whether to count `total` and `years`; true when omitted.
-	Facets OptBool `json:"facets"`
-	// Only results published in this year or later.
-	FromYear OptInt `json:"fromYear"`
-	// Number of results wanted, 10 when omitted.
-	NumResults OptInt `json:"numResults"`
 	// The search text; 1 to 2000 characters after trimming.
 	Query string `json:"query"`
+	// Number of results wanted, 10 when omitted.
+	NumResults OptInt `json:"numResults"`
 	// One of the agent's sources; when omitted, its default.
 	SourceId OptString `json:"sourceId"`
+	// Only results published in this year or later.
+	FromYear OptInt `json:"fromYear"`
 	// Only results published in this year or earlier.
 	ToYear OptInt `json:"toYear"`
-}
-
-// GetFacets returns the value of Facets.
-func (s *SearchRequest) GetFacets() OptBool {
-	return s.Facets
-}
-
-// GetFromYear returns the value of FromYear.
-func (s *SearchRequest) GetFromYear() OptInt {
-	return s.FromYear
-}
-
-// GetNumResults returns the value of NumResults.
-func (s *SearchRequest) GetNumResults() OptInt {
-	return s.NumResults
+	// Whether to count `total` and `years`; true when omitted.
+	Facets OptBool `json:"facets"`
 }
 
 // GetQuery returns the value of Query.
@@ -1988,9 +1960,19 @@ func (s *SearchRequest) GetQuery() string {
 	return s.Query
 }
 
+// GetNumResults returns the value of NumResults.
+func (s *SearchRequest) GetNumResults() OptInt {
+	return s.NumResults
+}
+
 // GetSourceId returns the value of SourceId.
 func (s *SearchRequest) GetSourceId() OptString {
 	return s.SourceId
+}
+
+// GetFromYear returns the value of FromYear.
+func (s *SearchRequest) GetFromYear() OptInt {
+	return s.FromYear
 }
 
 // GetToYear returns the value of ToYear.
@@ -1998,19 +1980,9 @@ func (s *SearchRequest) GetToYear() OptInt {
 	return s.ToYear
 }
 
-// SetFacets sets the value of Facets.
-func (s *SearchRequest) SetFacets(val OptBool) {
-	s.Facets = val
-}
-
-// SetFromYear sets the value of FromYear.
-func (s *SearchRequest) SetFromYear(val OptInt) {
-	s.FromYear = val
-}
-
-// SetNumResults sets the value of NumResults.
-func (s *SearchRequest) SetNumResults(val OptInt) {
-	s.NumResults = val
+// GetFacets returns the value of Facets.
+func (s *SearchRequest) GetFacets() OptBool {
+	return s.Facets
 }
 
 // SetQuery sets the value of Query.
@@ -2018,9 +1990,19 @@ func (s *SearchRequest) SetQuery(val string) {
 	s.Query = val
 }
 
+// SetNumResults sets the value of NumResults.
+func (s *SearchRequest) SetNumResults(val OptInt) {
+	s.NumResults = val
+}
+
 // SetSourceId sets the value of SourceId.
 func (s *SearchRequest) SetSourceId(val OptString) {
 	s.SourceId = val
+}
+
+// SetFromYear sets the value of FromYear.
+func (s *SearchRequest) SetFromYear(val OptInt) {
+	s.FromYear = val
 }
 
 // SetToYear sets the value of ToYear.
@@ -2028,11 +2010,21 @@ func (s *SearchRequest) SetToYear(val OptInt) {
 	s.ToYear = val
 }
 
+// SetFacets sets the value of Facets.
+func (s *SearchRequest) SetFacets(val OptBool) {
+	s.Facets = val
+}
+
 // Ref: #/components/schemas/SearchWarning
 type SearchWarning struct {
+	SourceId OptString `json:"sourceId"`
 	Code     string    `json:"code"`
 	Detail   string    `json:"detail"`
-	SourceId OptString `json:"sourceId"`
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *SearchWarning) GetSourceId() OptString {
+	return s.SourceId
 }
 
 // GetCode returns the value of Code.
@@ -2045,9 +2037,9 @@ func (s *SearchWarning) GetDetail() string {
 	return s.Detail
 }
 
-// GetSourceId returns the value of SourceId.
-func (s *SearchWarning) GetSourceId() OptString {
-	return s.SourceId
+// SetSourceId sets the value of SourceId.
+func (s *SearchWarning) SetSourceId(val OptString) {
+	s.SourceId = val
 }
 
 // SetCode sets the value of Code.
@@ -2060,21 +2052,11 @@ func (s *SearchWarning) SetDetail(val string) {
 	s.Detail = val
 }
 
-// SetSourceId sets the value of SourceId.
-func (s *SearchWarning) SetSourceId(val OptString) {
-	s.SourceId = val
-}
-
 // A part of a text, in Unicode code points; the end is not part of it.
 // Ref: #/components/schemas/Span
 type Span struct {
-	End   int `json:"end"`
 	Start int `json:"start"`
-}
-
-// GetEnd returns the value of End.
-func (s *Span) GetEnd() int {
-	return s.End
+	End   int `json:"end"`
 }
 
 // GetStart returns the value of Start.
@@ -2082,9 +2064,9 @@ func (s *Span) GetStart() int {
 	return s.Start
 }
 
-// SetEnd sets the value of End.
-func (s *Span) SetEnd(val int) {
-	s.End = val
+// GetEnd returns the value of End.
+func (s *Span) GetEnd() int {
+	return s.End
 }
 
 // SetStart sets the value of Start.
@@ -2092,26 +2074,21 @@ func (s *Span) SetStart(val int) {
 	s.Start = val
 }
 
+// SetEnd sets the value of End.
+func (s *Span) SetEnd(val int) {
+	s.End = val
+}
+
 // Ref: #/components/schemas/Thread
 type Thread struct {
-	AgentId       string       `json:"agentId"`
-	CreatedAt     time.Time    `json:"createdAt"`
-	ID            string       `json:"id"`
-	LastMessageAt NilDateTime  `json:"lastMessageAt"`
-	Status        ThreadStatus `json:"status"`
+	ID      string `json:"id"`
+	AgentId string `json:"agentId"`
 	// Empty until the first message makes it.
-	Title     string    `json:"title"`
-	UpdatedAt time.Time `json:"updatedAt"`
-}
-
-// GetAgentId returns the value of AgentId.
-func (s *Thread) GetAgentId() string {
-	return s.AgentId
-}
-
-// GetCreatedAt returns the value of CreatedAt.
-func (s *Thread) GetCreatedAt() time.Time {
-	return s.CreatedAt
+	Title         string       `json:"title"`
+	Status        ThreadStatus `json:"status"`
+	CreatedAt     string       `json:"createdAt"`
+	UpdatedAt     string       `json:"updatedAt"`
+	LastMessageAt NilString    `json:"lastMessageAt"`
 }
 
 // GetID returns the value of ID.
@@ -2119,14 +2096,9 @@ func (s *Thread) GetID() string {
 	return s.ID
 }
 
-// GetLastMessageAt returns the value of LastMessageAt.
-func (s *Thread) GetLastMessageAt() NilDateTime {
-	return s.LastMessageAt
-}
-
-// GetStatus returns the value of Status.
-func (s *Thread) GetStatus() ThreadStatus {
-	return s.Status
+// GetAgentId returns the value of AgentId.
+func (s *Thread) GetAgentId() string {
+	return s.AgentId
 }
 
 // GetTitle returns the value of Title.
@@ -2134,19 +2106,24 @@ func (s *Thread) GetTitle() string {
 	return s.Title
 }
 
+// GetStatus returns the value of Status.
+func (s *Thread) GetStatus() ThreadStatus {
+	return s.Status
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Thread) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
 // GetUpdatedAt returns the value of UpdatedAt.
-func (s *Thread) GetUpdatedAt() time.Time {
+func (s *Thread) GetUpdatedAt() string {
 	return s.UpdatedAt
 }
 
-// SetAgentId sets the value of AgentId.
-func (s *Thread) SetAgentId(val string) {
-	s.AgentId = val
-}
-
-// SetCreatedAt sets the value of CreatedAt.
-func (s *Thread) SetCreatedAt(val time.Time) {
-	s.CreatedAt = val
+// GetLastMessageAt returns the value of LastMessageAt.
+func (s *Thread) GetLastMessageAt() NilString {
+	return s.LastMessageAt
 }
 
 // SetID sets the value of ID.
@@ -2154,14 +2131,9 @@ func (s *Thread) SetID(val string) {
 	s.ID = val
 }
 
-// SetLastMessageAt sets the value of LastMessageAt.
-func (s *Thread) SetLastMessageAt(val NilDateTime) {
-	s.LastMessageAt = val
-}
-
-// SetStatus sets the value of Status.
-func (s *Thread) SetStatus(val ThreadStatus) {
-	s.Status = val
+// SetAgentId sets the value of AgentId.
+func (s *Thread) SetAgentId(val string) {
+	s.AgentId = val
 }
 
 // SetTitle sets the value of Title.
@@ -2169,9 +2141,24 @@ func (s *Thread) SetTitle(val string) {
 	s.Title = val
 }
 
+// SetStatus sets the value of Status.
+func (s *Thread) SetStatus(val ThreadStatus) {
+	s.Status = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Thread) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
 // SetUpdatedAt sets the value of UpdatedAt.
-func (s *Thread) SetUpdatedAt(val time.Time) {
+func (s *Thread) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
+}
+
+// SetLastMessageAt sets the value of LastMessageAt.
+func (s *Thread) SetLastMessageAt(val NilString) {
+	s.LastMessageAt = val
 }
 
 // Ref: #/components/schemas/ThreadCreate
@@ -2192,13 +2179,8 @@ func (s *ThreadCreate) SetTitle(val OptString) {
 
 // Ref: #/components/schemas/ThreadList
 type ThreadList struct {
-	NextCursor OptString `json:"nextCursor"`
 	Threads    []Thread  `json:"threads"`
-}
-
-// GetNextCursor returns the value of NextCursor.
-func (s *ThreadList) GetNextCursor() OptString {
-	return s.NextCursor
+	NextCursor OptString `json:"nextCursor"`
 }
 
 // GetThreads returns the value of Threads.
@@ -2206,14 +2188,19 @@ func (s *ThreadList) GetThreads() []Thread {
 	return s.Threads
 }
 
-// SetNextCursor sets the value of NextCursor.
-func (s *ThreadList) SetNextCursor(val OptString) {
-	s.NextCursor = val
+// GetNextCursor returns the value of NextCursor.
+func (s *ThreadList) GetNextCursor() OptString {
+	return s.NextCursor
 }
 
 // SetThreads sets the value of Threads.
 func (s *ThreadList) SetThreads(val []Thread) {
 	s.Threads = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *ThreadList) SetNextCursor(val OptString) {
+	s.NextCursor = val
 }
 
 // Ref: #/components/schemas/ThreadRename
@@ -2290,17 +2277,12 @@ func (s *ThreadStatus) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/TurnComplete
 type TurnComplete struct {
-	// The reply's message id.
-	MessageId string `json:"messageId"`
-	Status    string `json:"status"`
+	Status string `json:"status"`
 	// The agent's reply.
 	Text   string `json:"text"`
 	TurnId string `json:"turnId"`
-}
-
-// GetMessageId returns the value of MessageId.
-func (s *TurnComplete) GetMessageId() string {
-	return s.MessageId
+	// The reply's message id.
+	MessageId string `json:"messageId"`
 }
 
 // GetStatus returns the value of Status.
@@ -2318,9 +2300,9 @@ func (s *TurnComplete) GetTurnId() string {
 	return s.TurnId
 }
 
-// SetMessageId sets the value of MessageId.
-func (s *TurnComplete) SetMessageId(val string) {
-	s.MessageId = val
+// GetMessageId returns the value of MessageId.
+func (s *TurnComplete) GetMessageId() string {
+	return s.MessageId
 }
 
 // SetStatus sets the value of Status.
@@ -2338,15 +2320,15 @@ func (s *TurnComplete) SetTurnId(val string) {
 	s.TurnId = val
 }
 
-// Ref: #/components/schemas/YearCount
-type YearCount struct {
-	Count int `json:"count"`
-	Year  int `json:"year"`
+// SetMessageId sets the value of MessageId.
+func (s *TurnComplete) SetMessageId(val string) {
+	s.MessageId = val
 }
 
-// GetCount returns the value of Count.
-func (s *YearCount) GetCount() int {
-	return s.Count
+// Ref: #/components/schemas/YearCount
+type YearCount struct {
+	Year  int `json:"year"`
+	Count int `json:"count"`
 }
 
 // GetYear returns the value of Year.
@@ -2354,12 +2336,17 @@ func (s *YearCount) GetYear() int {
 	return s.Year
 }
 
-// SetCount sets the value of Count.
-func (s *YearCount) SetCount(val int) {
-	s.Count = val
+// GetCount returns the value of Count.
+func (s *YearCount) GetCount() int {
+	return s.Count
 }
 
 // SetYear sets the value of Year.
 func (s *YearCount) SetYear(val int) {
 	s.Year = val
+}
+
+// SetCount sets the value of Count.
+func (s *YearCount) SetCount(val int) {
+	s.Count = val
 }

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
+)
+
+// ListAgents answers GET /api/agents.
+func (h handlers) ListAgents(ctx context.Context, p oas.ListAgentsParams) (*oas.AgentList, error) {
+	who := actor(ctx)
+	agents, next, err := h.Agents.List(ctx, who, page(p.Limit, p.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.AgentList{Agents: make([]oas.Agent, len(agents)), NextCursor: optional(next)}
+	for i, a := range agents {
+		out.Agents[i] = agentOf(who, a)
+	}
+	return out, nil
+}
+
+// CreateAgent answers POST /api/agents.
+func (h handlers) CreateAgent(ctx context.Context, req *oas.AgentCreate) (*oas.AgentReply, error) {
+	a, err := h.Agents.Create(ctx, actor(ctx), agent.Change{
+		Name: &req.Name, Description: pointer(req.Description),
+		Instructions: pointer(req.Instructions), Model: pointer(req.Model),
+	})
+	return agentReply(ctx, a, err)
+}
+
+// GetAgent answers GET /api/agents/{agentId}.
+func (h handlers) GetAgent(ctx context.Context, p oas.GetAgentParams) (*oas.AgentReply, error) {
+	a, err := h.Agents.Get(ctx, actor(ctx), p.AgentId)
+	return agentReply(ctx, a, err)
+}
+
+// ChangeAgent answers PATCH /api/agents/{agentId}.
+func (h handlers) ChangeAgent(ctx context.Context, req *oas.AgentChange, p oas.ChangeAgentParams) (*oas.AgentReply, error) {
+	a, err := h.Agents.Change(ctx, actor(ctx), p.AgentId, agent.Change{
+		Name: pointer(req.Name), Description: pointer(req.Description),
+		Instructions: pointer(req.Instructions), Model: pointer(req.Model),
+	})
+	return agentReply(ctx, a, err)
+}
+
+// DeleteAgent answers DELETE /api/agents/{agentId}.
+func (h handlers) DeleteAgent(ctx context.Context, p oas.DeleteAgentParams) (*oas.Deleted, error) {
+	return deleted(h.Agents.Delete(ctx, actor(ctx), p.AgentId))
+}
+
+func agentReply(ctx context.Context, a agent.Agent, err error) (*oas.AgentReply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &oas.AgentReply{Agent: agentOf(actor(ctx), a)}, nil
+}
+
+func agentOf(who core.Actor, a agent.Agent) oas.Agent {
+	out := oas.Agent{
+		ID: a.ID, Name: a.Name, Description: a.Description, Instructions: a.Instructions, Model: a.Model,
+		Sources: make([]oas.AgentSource, len(a.Sources)), DefaultSourceId: a.DefaultSource(),
+		CreatedAt: timestamp(a.CreatedAt), UpdatedAt: timestamp(a.UpdatedAt),
+	}
+	for i, s := range a.Sources {
+		out.Sources[i] = oas.AgentSource{
+			ID: s.ID, Name: s.Name, Kind: oas.AgentSourceKind(s.Kind), Default: s.Default,
+			Documents: s.Documents, Status: oas.AgentSourceStatus(s.Status),
+		}
+	}
+	capabilities := who.Capabilities()
+	out.Capabilities = make([]oas.AgentCapabilitiesItem, len(capabilities))
+	for i, c := range capabilities {
+		out.Capabilities[i] = oas.AgentCapabilitiesItem(c)
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"carrel/internal/httpapi/oas"
+)
+
+// ExchangeConnectCode answers POST /api/connect/exchange.
+func (h handlers) ExchangeConnectCode(ctx context.Context, req *oas.ConnectExchange) (*oas.ConnectReply, error) {
+	token, err := h.Credentials.Exchange(ctx, req.Code, req.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.ConnectReply{Token: token, McpUrl: h.baseURL + "/mcp"}, nil
+}
+
+// resourceMetadata answers with RFC 9728 metadata for the resource at this path below the base address.
+func (a *API) resourceMetadata(path string) http.HandlerFunc {
+	body, err := json.Marshal(map[string]any{
+		"resource":                 a.baseURL + path,
+		"resource_name":            "Carrel",
+		"bearer_methods_supported": []string{"header"},
+	})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(body)
+	}
+}

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/ogen-go/ogen/ogenerrors"
+	"github.com/ogen-go/ogen/validate"
+
+	"carrel/internal/core"
+)
+
+// decodeError turns what the generated decoder found into an answer. It names places, never what was sent.
+func decodeError(err error) error {
+	var params *ogenerrors.DecodeParamsError
+	if errors.As(err, &params) {
+		var param *ogenerrors.DecodeParamError
+		if errors.As(err, &param) {
+			return core.InvalidField(param.Name, ruleOf(param.Name))
+		}
+		return core.Invalid()
+	}
+	var request *ogenerrors.DecodeRequestError
+	if !errors.As(err, &request) {
+		return core.Internal(err)
+	}
+	if errors.Is(err, validate.ErrBodyRequired) {
+		return malformed("The body is empty. Send a JSON object.")
+	}
+	if fields := invalidFields("", err); len(fields) > 0 {
+		return core.Invalid(fields...)
+	}
+	if pointer := decodedField(err); pointer != "" {
+		return core.InvalidField(pointer, ruleOf(strings.TrimPrefix(pointer, "/")))
+	}
+	return core.Invalid(core.FieldError{Pointer: "", Detail: "Does not have the form that the contract asks for."})
+}
+
+// invalidFields collects what validation says of each field, as pointers.
+func invalidFields(at string, err error) []core.FieldError {
+	var v *validate.Error
+	if !errors.As(err, &v) {
+		return nil
+	}
+	var out []core.FieldError
+	for _, f := range v.Fields {
+		pointer := at + "/" + f.Name
+		if inner := invalidFields(pointer, f.Error); inner != nil {
+			out = append(out, inner...)
+			continue
+		}
+		detail := ruleOf(f.Name)
+		if errors.Is(f.Error, validate.ErrFieldRequired) {
+			detail = "Is required."
+		}
+		out = append(out, core.FieldError{Pointer: pointer, Detail: detail})
+	}
+	return out
+}
+
+// fieldName finds the field in the decoder's words; it offers them in no other form.
+var fieldName = regexp.MustCompile(`decode field "([A-Za-z]+)"`)
+
+func decodedField(err error) string {
+	pointer := ""
+	for _, m := range fieldName.FindAllStringSubmatch(err.Error(), 4) {
+		if knownField(m[1]) {
+			pointer += "/" + m[1]
+		}
+	}
+	return pointer
+}
+
+// fieldRules says of each field of a request what it must be, for a value of the wrong type or out of bounds.
+// Lengths of texts are the services' to check.
+var fieldRules = map[string]string{
+	"card":         "Must be a JSON object.",
+	"client":       "Must be a text: a short name for the tool.",
+	"code":         "Must be a text: a connect code.",
+	"cursor":       "Must be a text: nextCursor of the page before.",
+	"description":  "Must be a text.",
+	"facets":       "Must be true or false.",
+	"fromYear":     "Must be a year from 1 to 9999.",
+	"instructions": "Must be a text.",
+	"limit":        "Must be a whole number from 1 to 200.",
+	"model":        "Must be a text.",
+	"name":         "Must be a text.",
+	"numResults":   "Must be a whole number from 1 to 100.",
+	"q":            "Must be a text.",
+	"query":        "Must be a text.",
+	"sourceId":     "Must be a text: the id of one of the agent's sources.",
+	"text":         "Must be a text.",
+	"threadId":     "Must be a text: the id of a thread of this agent.",
+	"title":        "Must be a text.",
+	"toYear":       "Must be a year from 1 to 9999.",
+}
+
+func ruleOf(name string) string {
+	if rule, ok := fieldRules[name]; ok {
+		return rule
+	}
+	return "Is not what the contract asks for."
+}
+
+// knownField reports whether a name is a field of the contract's requests, which may be repeated in an answer.
+func knownField(name string) bool {
+	_, ok := fieldRules[name]
+	return ok
+}

@@ -1,0 +1,247 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"carrel/internal/core"
+)
+
+// maxBody is the largest JSON body.
+const maxBody = 1 << 20
+
+// exchangePath is the one API path that is authorized by its body.
+const exchangePath = "/api/connect/exchange"
+
+// outcome carries an error from inside the generated code to the front, which alone renders errors.
+type outcome struct{ err error }
+
+type outcomeKey struct{}
+
+func outcomeOf(ctx context.Context) *outcome {
+	o, _ := ctx.Value(outcomeKey{}).(*outcome)
+	if o == nil {
+		return &outcome{}
+	}
+	return o
+}
+
+// reply gathers what a handler answers, so that it can be named by an ETag, kept for a retry, or thrown away for a
+// problem.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *reply) Header() http.Header         { return r.header }
+func (r *reply) WriteHeader(status int)      { r.status = status }
+func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+var replies = sync.Pool{New: func() any { return new(reply) }}
+
+// keptReply is the largest buffer that goes back to the pool: one large list should not stay for ever.
+const keptReply = 1 << 18
+
+func newReply(header http.Header) *reply {
+	r := replies.Get().(*reply)
+	r.header, r.status = header, http.StatusOK
+	r.body.Reset()
+	return r
+}
+
+func (r *reply) free() {
+	if r.body.Cap() <= keptReply {
+		r.header = nil
+		replies.Put(r)
+	}
+}
+
+// serve is the front of every operation: who is asking, is the body sound, has it been answered before.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	if r.URL.Path != exchangePath {
+		who, err := a.authenticate(r)
+		if err != nil {
+			a.problems.Write(w, r, err)
+			return
+		}
+		ctx = core.WithActor(ctx, who)
+	}
+	var out outcome
+	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
+	if err := acceptsJSON(r); err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	if r.Method == http.MethodHead {
+		r.Method = http.MethodGet // the server keeps the body to itself
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	rep := newReply(w.Header())
+	defer rep.free()
+	if key := r.Header.Get("Idempotency-Key"); key != "" && r.Method == http.MethodPost && a.creates(r) {
+		out.err = a.once(rep, r, key, body, &out)
+	} else {
+		a.oas.ServeHTTP(rep, r)
+	}
+	if out.err != nil {
+		a.problems.Write(w, r, out.err)
+		return
+	}
+	a.send(w, r, rep)
+}
+
+// send writes a reply; one to a GET is named by an ETag and left out when the client has it.
+func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
+	h := w.Header()
+	body := rep.body.Bytes()
+	if r.Method != http.MethodGet {
+		h.Set("Cache-Control", "no-store")
+	} else if rep.status == http.StatusOK {
+		tag := etag(body)
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		h.Set("Vary", "Authorization")
+		if matches(r.Header.Get("If-None-Match"), tag) {
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(rep.status)
+	_, _ = w.Write(body) // a client that is gone needs no answer
+}
+
+// etag names a body by its hash, so that all nodes give one state one name.
+func etag(body []byte) string {
+	sum := sha256.Sum256(body)
+	var b [18]byte
+	b[0], b[17] = '"', '"'
+	base64.RawURLEncoding.Encode(b[1:17], sum[:12])
+	return string(b[:])
+}
+
+// matches reports whether an If-None-Match names this tag (RFC 9110, 13.1.2: the weak comparison).
+func matches(header, tag string) bool {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// authenticate returns the actor of a request's bearer token.
+func (a *API) authenticate(r *http.Request) (core.Actor, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return core.Actor{}, core.Unauthenticated("missing_credential",
+			"Send a credential in the header: Authorization: Bearer <token>.")
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return core.Actor{}, core.Unauthenticated("invalid_credential",
+			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
+	}
+	return a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
+}
+
+// acceptsJSON refuses a client that says it can't read our replies.
+func acceptsJSON(r *http.Request) error {
+	header := r.Header.Values("Accept")
+	if len(header) == 0 {
+		return nil
+	}
+	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		switch mediaType(part) {
+		case "application/json", "application/*", "*/*":
+			if !refused(part) {
+				return nil
+			}
+		}
+	}
+	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON: accept application/json."}
+}
+
+// refused reports whether a media range has weight 0.
+func refused(mediaRange string) bool {
+	_, params, _ := strings.Cut(mediaRange, ";")
+	for p := range strings.SplitSeq(params, ";") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(p), "="); ok && strings.EqualFold(name, "q") {
+			weight, err := strconv.ParseFloat(value, 64)
+			return err == nil && weight == 0
+		}
+	}
+	return false
+}
+
+// readBody reads and checks a request's body and puts it back for the decoder. A body of white space alone is none.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	switch r.Method {
+	case http.MethodPost, http.MethodPatch, http.MethodPut:
+	default:
+		r.Body, r.ContentLength = http.NoBody, 0
+		return nil, nil
+	}
+	tooLarge := &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
+	if r.ContentLength > maxBody {
+		return nil, tooLarge
+	}
+	var buf bytes.Buffer
+	if r.ContentLength > 0 {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		return nil, tooLarge
+	case err != nil:
+		return nil, malformed("The body did not arrive whole.")
+	}
+	body := buf.Bytes()
+	if len(bytes.TrimSpace(body)) == 0 {
+		r.Header.Del("Content-Type")
+		r.Body, r.ContentLength = http.NoBody, 0
+		return nil, requireBody(r)
+	}
+	if ct := r.Header.Get("Content-Type"); ct != "" && mediaType(ct) != "application/json" {
+		return nil, &core.Error{
+			Kind: core.KindUnsupported, Code: "unsupported_media_type",
+			Detail: "The body must be JSON: Content-Type: application/json.",
+		}
+	}
+	if err := checkJSON(body); err != nil {
+		var nul nulError
+		if errors.As(err, &nul) {
+			return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")
+		}
+		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return body, nil
+}
+
+// requireBody refuses an empty body where the operation needs one: all but starting a thread.
+func requireBody(r *http.Request) error {
+	if strings.HasSuffix(r.URL.Path, "/threads") {
+		return nil
+	}
+	return malformed("The body is empty. Send a JSON object.")
+}

@@ -1,0 +1,102 @@
+// Package httpapi is the REST API: it turns requests into calls of the features' services and their outcomes into
+// the replies of the contract. It decides nothing: access lies with the services, shapes with the contract.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/favourite"
+	"carrel/internal/httpapi/oas"
+	"carrel/internal/memory"
+	"carrel/internal/source"
+	"carrel/internal/thread"
+)
+
+// Idempotency keeps what was answered to requests that came with an Idempotency-Key.
+type Idempotency interface {
+	// ClaimIdempotency takes the key for this request, until lockUntil. It returns mine = false and what is there
+	// when the key is finished or another request holds it. A claim whose lock ran out is taken over with its seed.
+	ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, mine bool, err error)
+	FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error
+	ReleaseIdempotency(ctx context.Context, userID, key string) error
+}
+
+// Services is what the API speaks for.
+type Services struct {
+	Agents      *agent.Service
+	Sources     *source.Service
+	Memories    *memory.Service
+	Favourites  *favourite.Service
+	Threads     *thread.Service
+	Credentials *credential.Service
+	Idempotency Idempotency
+	Clock       core.Clock
+}
+
+// API serves the REST paths.
+type API struct {
+	Services
+	baseURL  string
+	log      *slog.Logger
+	problems *Problems
+	oas      *oas.Server
+}
+
+// New returns the API of an installation whose address, as clients see it, is baseURL.
+func New(s Services, baseURL string, problems *Problems, log *slog.Logger) (*API, error) {
+	a := &API{Services: s, baseURL: baseURL, log: log, problems: problems}
+	server, err := oas.NewServer(handlers{a},
+		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
+			outcomeOf(ctx).err = decodeError(err)
+		}),
+		oas.WithNotFound(func(_ http.ResponseWriter, r *http.Request) {
+			outcomeOf(r.Context()).err = core.NotFound("path")
+		}),
+		oas.WithMethodNotAllowed(func(w http.ResponseWriter, r *http.Request, allowed string) {
+			w.Header().Set("Allow", allowed)
+			outcomeOf(r.Context()).err = &core.Error{
+				Kind: core.KindMethod, Code: "method_not_allowed",
+				Detail: "This path does not have that method. See the Allow header.",
+			}
+		}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	a.oas = server
+	return a, nil
+}
+
+// Routes adds the API's paths to a mux.
+func (a *API) Routes(mux *http.ServeMux) {
+	mux.HandleFunc("/api/", a.serve)
+	mux.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
+}
+
+// handlers implements the generated interface. It is a type of its own so that the API's other methods do not mix
+// with the contract's operations.
+type handlers struct{ *API }
+
+// NewError keeps a service's error for the one place that renders errors; what it returns is thrown away there.
+func (h handlers) NewError(ctx context.Context, err error) *oas.ProblemStatusCode {
+	outcomeOf(ctx).err = err
+	return &oas.ProblemStatusCode{StatusCode: http.StatusInternalServerError}
+}
+
+// actor returns who is asking. The front has checked the credential; without one there is nobody, and nobody may
+// do nothing.
+func actor(ctx context.Context) core.Actor {
+	a, _ := core.ActorFrom(ctx)
+	return a
+}
+
+// timestamp renders a time as the contract has it: UTC with milliseconds.
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/httpapi/oas"
+	"carrel/internal/memory"
+)
+
+// ListMemories answers GET …/memories.
+func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*oas.MemoryList, error) {
+	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, page(p.Limit, p.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.MemoryList{Memories: make([]oas.Memory, len(memories)), NextCursor: optional(next)}
+	for i, m := range memories {
+		out.Memories[i] = memoryOf(m)
+	}
+	return out, nil
+}
+
+// AddMemory answers POST …/memories.
+func (h handlers) AddMemory(ctx context.Context, req *oas.MemoryText, p oas.AddMemoryParams) (*oas.MemoryReply, error) {
+	return memoryReply(h.Memories.Add(ctx, actor(ctx), p.AgentId, req.Text))
+}
+
+// ChangeMemory answers PATCH …/memories/{memoryId}.
+func (h handlers) ChangeMemory(ctx context.Context, req *oas.MemoryText, p oas.ChangeMemoryParams) (*oas.MemoryReply, error) {
+	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, req.Text))
+}
+
+// DeleteMemory answers DELETE …/memories/{memoryId}.
+func (h handlers) DeleteMemory(ctx context.Context, p oas.DeleteMemoryParams) (*oas.Deleted, error) {
+	return deleted(h.Memories.Delete(ctx, actor(ctx), p.AgentId, p.MemoryId))
+}
+
+func memoryReply(m memory.Memory, err error) (*oas.MemoryReply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &oas.MemoryReply{Memory: memoryOf(m)}, nil
+}
+
+func memoryOf(m memory.Memory) oas.Memory {
+	return oas.Memory{
+		ID: m.ID, Text: m.Text, Origin: oas.MemoryOrigin(m.Origin),
+		CreatedAt: timestamp(m.CreatedAt), UpdatedAt: timestamp(m.UpdatedAt),
+	}
+}

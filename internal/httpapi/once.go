@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
+)
+
+// creating are the operations that make something, and so honour an Idempotency-Key.
+var creating = map[string]bool{
+	oas.CreateAgentOperation:   true,
+	oas.AddMemoryOperation:     true,
+	oas.SaveFavouriteOperation: true,
+	oas.CreateThreadOperation:  true,
+	oas.SendMessageOperation:   true,
+}
+
+func (a *API) creates(r *http.Request) bool {
+	route, ok := a.oas.FindPath(r.Method, r.URL)
+	return ok && creating[route.Name()]
+}
+
+const (
+	maxIdempotencyKey = 255
+	// idempotencyLock is how long a request may take before another with its key may take over. It is far beyond
+	// what any creation takes; only a crash leaves a claim open.
+	idempotencyLock = time.Minute
+)
+
+// once carries a request out at most once. The claim is stored before the work and the reply after it. A crash in
+// between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
+func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
+	if !validIdempotencyKey(key) {
+		return core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
+	}
+	ctx, userID, now := r.Context(), actor(r.Context()).UserID, a.Clock.Now()
+	hash := requestHash(r, body)
+	rec, mine, err := a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, core.NewSeed(), now, now.Add(idempotencyLock))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(rec.Hash, hash) {
+		return &core.Error{
+			Kind: core.KindMismatch, Code: "idempotency_mismatch",
+			Detail: "This Idempotency-Key was used for another request. Use a new key for a new request.",
+		}
+	}
+	if !mine {
+		return replay(rep, rec)
+	}
+	a.oas.ServeHTTP(rep, r.WithContext(core.WithSeed(ctx, rec.Seed)))
+	// The outcome must be kept even when the client is gone: that is when it comes again.
+	ctx = context.WithoutCancel(ctx)
+	if out.err != nil || rep.status >= http.StatusMultipleChoices {
+		if err := a.Idempotency.ReleaseIdempotency(ctx, userID, key); err != nil {
+			a.log.WarnContext(ctx, "idempotency key not released", slog.Any("error", err))
+		}
+		return out.err
+	}
+	return a.Idempotency.FinishIdempotency(ctx, userID, key, rep.status, rep.body.Bytes(), a.Clock.Now())
+}
+
+func replay(rep *reply, rec core.IdempotencyRecord) error {
+	if rec.Status == 0 {
+		e := core.Conflict("idempotency_in_progress",
+			"The first request with this Idempotency-Key is still being answered. Send the same again in a moment.")
+		e.RetryAfter = time.Second
+		return e
+	}
+	rep.header.Set("Content-Type", "application/json; charset=utf-8")
+	rep.header.Set("Idempotent-Replayed", "true")
+	rep.status = rec.Status
+	rep.body.Write(rec.Body)
+	return nil
+}
+
+func requestHash(r *http.Request, body []byte) []byte {
+	h := sha256.New()
+	h.Write([]byte(r.Method + " " + r.URL.EscapedPath() + "\n"))
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+func validIdempotencyKey(key string) bool {
+	if len(key) > maxIdempotencyKey {
+		return false
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

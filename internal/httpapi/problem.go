@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-faster/jx"
+
+	"carrel/internal/core"
+)
+
+// statuses is the one table from kinds of failure to HTTP.
+var statuses = map[core.Kind]int{
+	core.KindInvalid:         http.StatusBadRequest,
+	core.KindUnauthenticated: http.StatusUnauthorized,
+	core.KindPaymentRequired: http.StatusPaymentRequired,
+	core.KindForbidden:       http.StatusForbidden,
+	core.KindNotFound:        http.StatusNotFound,
+	core.KindMethod:          http.StatusMethodNotAllowed,
+	core.KindNotAcceptable:   http.StatusNotAcceptable,
+	core.KindConflict:        http.StatusConflict,
+	core.KindTooLarge:        http.StatusRequestEntityTooLarge,
+	core.KindUnsupported:     http.StatusUnsupportedMediaType,
+	core.KindMismatch:        http.StatusUnprocessableEntity,
+	core.KindRateLimited:     http.StatusTooManyRequests,
+	core.KindUnavailable:     http.StatusServiceUnavailable,
+	core.KindInternal:        http.StatusInternalServerError,
+}
+
+// statusClientGone is what a client that hung up would have been told; it is seen in the log alone.
+const statusClientGone = 499
+
+// Problems renders failures as problem details (RFC 9457).
+type Problems struct {
+	baseURL string
+	log     *slog.Logger
+}
+
+// NewProblems returns a renderer whose links start with baseURL.
+func NewProblems(baseURL string, log *slog.Logger) *Problems {
+	return &Problems{baseURL: baseURL, log: log}
+}
+
+// Write answers a request with a failure. What is our own fault is logged here, once, and told to nobody.
+func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		w.WriteHeader(statusClientGone)
+		return
+	}
+	e := core.AsError(err)
+	status, ok := statuses[e.Kind]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	requestID := w.Header().Get("X-Request-Id")
+	if status >= http.StatusInternalServerError {
+		p.log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+			slog.String("request_id", requestID), slog.String("method", r.Method), slog.String("error", err.Error()))
+	}
+	h := w.Header()
+	for _, name := range []string{"Content-Length", "ETag", "Content-Disposition", "Last-Modified"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	p.challenge(h, status, e)
+	if e.RetryAfter > 0 && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+	body := p.encode(e, status, requestID)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone needs no answer
+}
+
+// challenge tells a client how to get in. RFC 6750 leaves error out of the first challenge; clients in use do not
+// look at the metadata without it.
+func (p *Problems) challenge(h http.Header, status int, e *core.Error) {
+	metadata := `, resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource"`
+	switch {
+	case status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer error="invalid_token"`+metadata)
+	case e.Scope != "":
+		h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+string(e.Scope)+`"`+metadata)
+	}
+}
+
+func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
+	var w jx.Writer
+	field := func(name, value string) {
+		w.Comma()
+		w.FieldStart(name)
+		w.Str(value)
+	}
+	w.ObjStart()
+	w.FieldStart("type")
+	w.Str(p.baseURL + "/docs#" + e.Code)
+	field("title", http.StatusText(status))
+	w.Comma()
+	w.FieldStart("status")
+	w.Int(status)
+	field("detail", e.Detail)
+	field("code", e.Code)
+	field("requestId", requestID)
+	if len(e.Fields) > 0 {
+		w.Comma()
+		w.FieldStart("errors")
+		w.ArrStart()
+		for i, f := range e.Fields {
+			if i > 0 {
+				w.Comma()
+			}
+			w.ObjStart()
+			w.FieldStart("pointer")
+			w.Str(f.Pointer)
+			field("detail", f.Detail)
+			w.ObjEnd()
+		}
+		w.ArrEnd()
+	}
+	w.ObjEnd()
+	return w.Buf
+}
+
+// malformed is the answer to a body that is not strict JSON.
+func malformed(detail string) *core.Error {
+	return &core.Error{Kind: core.KindInvalid, Code: "malformed_json", Detail: detail}
+}
+
+// mediaType returns the media type of a header value, without parameters and in lower case.
+func mediaType(header string) string {
+	name, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(name))
+}

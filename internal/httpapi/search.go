@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/httpapi/oas"
+	"carrel/internal/source"
+)
+
+// Search answers POST …/search.
+func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.SearchParams) (*oas.SearchReply, error) {
+	found, err := h.Sources.Search(ctx, actor(ctx), p.AgentId, source.SearchRequest{
+		Query: req.Query, NumResults: req.NumResults.Value, SourceID: req.SourceId.Value,
+		FromYear: req.FromYear.Value, ToYear: req.ToYear.Value, SkipCounts: !req.Facets.Or(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.SearchReply{
+		Results: make([]oas.Card, len(found.Results)), SourceId: found.SourceID,
+		TookMs:          float64(found.Took.Microseconds()) / 1000,
+		UndatedExcluded: found.UndatedExcluded, Warnings: []oas.SearchWarning{},
+	}
+	if found.Counted {
+		out.Total = oas.NewOptInt(found.Total)
+		out.Years = make([]oas.YearCount, len(found.Years))
+		for i, y := range found.Years {
+			out.Years[i] = oas.YearCount{Year: y.Year, Count: y.Count}
+		}
+	}
+	for i, c := range found.Results {
+		out.Results[i] = cardOf(c)
+	}
+	return out, nil
+}
+
+func cardOf(c source.Card) oas.Card {
+	out := oas.Card{
+		CardId: c.CardID(), Title: c.Title, URL: optional(c.URL), Doi: optional(c.DOI), Authors: c.Authors,
+		Year: oas.OptInt{Value: c.Year, Set: c.Year != 0}, Venue: optional(c.Venue), Type: optional(c.Type),
+		Snippet: c.Snippet, Highlights: make([]oas.Span, len(c.Highlights)), Score: c.Score,
+		SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
+	}
+	if out.Authors == nil {
+		out.Authors = []string{}
+	}
+	for i, s := range c.Highlights {
+		out.Highlights[i] = oas.Span{Start: s.Start, End: s.End}
+	}
+	return out
+}
