@@ -97,7 +97,7 @@ func (c *carrel) start(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.binary, "serve", "--addr", addr, "--data", c.dataDir(), "--metrics-addr", metrics)
-	cmd.Env = cleanEnv("CARREL_RATE_LIMITS=off")
+	cmd.Env = cleanEnv("CARREL_RATE_LIMITS=off", "CARREL_LOG_LEVEL=warn")
 	proc, err := startProcess(ctx, c.name(), filepath.Join(c.dir, "carrel.log"), "http://"+addr+"/healthz", cmd)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (c *carrel) request(in *instance, scenario string) (request, error) {
 
 func (c *carrel) notes(context.Context, *instance) ([]string, error) {
 	return []string{
-		"Carrel: the built binary with CARREL_RATE_LIMITS=off, otherwise its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
+		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn (no line per request), otherwise its default settings; SQLite in WAL with synchronous = FULL, which is not a setting.",
 		"Carrel: memories are listed, threads are read and created, each with a text of the same size as PocketBase's, asked with an API key.",
 	}, nil
 }

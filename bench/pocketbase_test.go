@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be its own PocketBase child, as bench is.
+// TestMain lets the test binary be the children of a run, as bench itself is.
 func TestMain(m *testing.M) {
-	if mine, err := runPocketBase(os.Args[1:]); mine {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for _, child := range []func([]string) (bool, error){runPocketBase, runStandIn} {
+		if mine, err := child(os.Args[1:]); mine {
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	os.Exit(m.Run())
 }
