@@ -171,14 +171,15 @@ func (s *Service) cards(ctx context.Context, sourceID, query string, hits []Hit)
 	for _, d := range docs {
 		byID[d.ID] = d
 	}
+	snippet := s.ranker.Snippets(query)
 	cards := make([]Card, 0, len(hits))
 	for _, h := range hits {
 		d, ok := byID[h.DocumentID]
 		if !ok {
 			continue
 		}
-		snippet, spans := s.ranker.Snippet(d, query)
-		cards = append(cards, Card{Document: d, Snippet: snippet, Highlights: spans, Score: h.Score})
+		text, spans := snippet(d)
+		cards = append(cards, Card{Document: d, Snippet: text, Highlights: spans, Score: h.Score})
 	}
 	return cards, nil
 }

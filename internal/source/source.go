@@ -71,8 +71,8 @@ type Agents interface {
 // Ranker finds the documents of a source that match a query.
 type Ranker interface {
 	Rank(ctx context.Context, docs iter.Seq2[Document, error], q Query) (Ranking, error)
-	// Snippet returns the part of a document that shows best why it matches.
-	Snippet(d Document, query string) (string, []Span)
+	// Snippets returns a function that gives the part of a document that shows best why it matches the query.
+	Snippets(query string) func(Document) (string, []Span)
 }
 
 // Service is the door to sources.
