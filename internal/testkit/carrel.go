@@ -60,7 +60,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	if os.Getenv("GOCOVERDIR") != "" {
 		args = append(args, "-cover", "-coverpkg=carrel/...")
 	}
-	cmd := exec.CommandContext(context.Background(), "go", append(args, "carrel/cmd/carrel")...) //nolint:gosec // arguments of ours
+	cmd := exec.CommandContext(context.Background(), "go", append(args, "carrel/cmd/carrel")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build carrel/cmd/carrel: %w\n%s", err, out)
 	}
@@ -93,7 +93,7 @@ func runCommand(t testing.TB, binary string, env []string, args ...string) Resul
 
 // carrelCommand returns a command of the program with our environment, less the settings in it.
 func carrelCommand(binary string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.Background(), binary, args...) //nolint:gosec // the program under test
+	cmd := exec.CommandContext(context.Background(), binary, args...)
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "CARREL_") {
 			cmd.Env = append(cmd.Env, entry)

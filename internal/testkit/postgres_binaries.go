@@ -54,7 +54,7 @@ func postgresVersion(ctx context.Context, dir string) int {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return 0
 	}
-	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output() //nolint:gosec // a program we look for
+	out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
 	if err != nil {
 		return 0
 	}

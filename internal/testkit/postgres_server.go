@@ -142,7 +142,7 @@ func (s *PostgresServer) initialise(ctx context.Context, opts PostgresOptions) e
 
 // command returns a command of PostgreSQL, run as its user and in its folder (ours may be closed to that user).
 func (s *PostgresServer) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...) //nolint:gosec // a program we looked for
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
 	return cmd

@@ -186,11 +186,11 @@ func TestHelperThatIsKilled(t *testing.T) {
 // shortTempDir returns a folder that another user can pass through and that leaves room for a socket's name.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tk-")
+	dir, err := os.MkdirTemp("", "tk-") //nolint:usetesting // the name of t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -200,7 +200,7 @@ func shortTempDir(t *testing.T) string {
 func waitForNote(t *testing.T, path string) int {
 	t.Helper()
 	for range 3000 {
-		if b, err := os.ReadFile(path); err == nil { //nolint:gosec // a path of ours
+		if b, err := os.ReadFile(path); err == nil {
 			pid, err := strconv.Atoi(string(b))
 			if err != nil {
 				t.Fatal(err)

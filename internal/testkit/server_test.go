@@ -32,7 +32,7 @@ func fakeCarrel(mode string) {
 	addr := os.Args[slices.Index(os.Args, "--addr")+1]
 	fmt.Println("serving on", addr)
 	go func() {
-		err := http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a fake
+		err := http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, r.URL.Path+" by "+strings.Join(os.Args[1:], " "))
 		}))
 		fmt.Println(err)

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 
 // goTest runs go test and prints its summary. When it can't be run at all there is an error.
 func goTest(ctx context.Context, env, args []string) (int, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // arguments of the Makefile's
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
 	// An interrupt lets go test end its test programs; those that don't end are killed a little later.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

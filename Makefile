@@ -1,0 +1,87 @@
+# Carrel. `make run` starts it and `make test` tests it; `make help` lists the rest.
+
+GOFUMPT_VERSION  := v0.12.0
+GOLANGCI_VERSION := v2.12.2
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 20s
+ARGS     ?=
+# What to test, and further flags: make test PKG=./internal/store TESTFLAGS='-run Thread -count=1'
+PKG       ?= ./...
+TESTFLAGS ?=
+
+# Tools are built from source into .cache/bin, under names with their versions, and stay out of go.mod.
+TOOLS    := $(CURDIR)/.cache/bin
+GOFUMPT  := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+
+# The race detector needs a C compiler; everything else needs only Go.
+RACE := $(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo -race)
+
+# On CI nothing that could have been installed may be skipped.
+ifdef CI
+export CARREL_TEST_REQUIRE_POSTGRES ?= 1
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check fmt fmt-check vet lint gen verify bench fuzz setup clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Start Carrel with the demo library in data/demo (more flags: ARGS='--addr 127.0.0.1:9000')
+	@mkdir -p data/demo
+	bin/carrel serve --demo --data data/demo $(ARGS)
+
+build: ## Build bin/carrel; needs nothing but Go
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
+
+test: setup ## Run all tests, installing what they need first
+	@$(MAKE) --no-print-directory go-test
+
+.PHONY: go-test
+go-test: # after setup, which may have brought the compiler
+	@go build -buildvcs=false -o $(TOOLS)/gotest ./internal/testkit/gotest
+	@$(TOOLS)/gotest $(RACE) -timeout 10m $(TESTFLAGS) $(PKG)
+
+check: fmt-check vet lint verify test ## All that CI checks
+
+fmt: $(GOFUMPT) ## Format the Go code
+	$(GOFUMPT) -l -w .
+
+fmt-check: $(GOFUMPT) ## Fail if Go code is not formatted
+	@out=$$($(GOFUMPT) -l .) && [ -z "$$out" ] || { echo "not formatted (make fmt):"; echo "$$out"; exit 1; }
+
+vet: ## Run go vet
+	go vet ./...
+
+lint: $(GOLANGCI) ## Run the linters of .golangci.yml
+	$(GOLANGCI) run ./...
+
+gen: ## Generate code from the contract
+	go generate ./...
+
+verify: ## Fail if generated files, go.mod or go.sum are not up to date
+	@scripts/verify
+
+bench: ## Run the benchmarks, ours and those beside other products
+	go test -run '^$$' -bench . -benchmem ./...
+	@if [ -f bench/go.mod ]; then cd bench && go test -run '^$$' -bench . -benchmem -timeout 30m ./...; fi
+
+fuzz: ## Run every fuzz target for FUZZTIME (20s) each
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+setup: ## Install what the tests need: PostgreSQL, Chromium, a C compiler, npm packages
+	@scripts/setup
+
+clean: ## Remove what was built; data stays
+	rm -rf bin .cache
+
+$(GOFUMPT):
+	@echo 'building gofumpt $(GOFUMPT_VERSION)'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+	@mv $(TOOLS)/gofumpt $@
+
+$(GOLANGCI):
+	@echo 'building golangci-lint $(GOLANGCI_VERSION): about three minutes on two cores, once'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
