@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+)
+
+const agentColumns = `id, user_id, name, description, instructions, model, created_at, updated_at`
+
+// agentRow is an agent as it is read.
+type agentRow struct {
+	agent            agent.Agent
+	created, updated int64
+}
+
+func (r *agentRow) dest() []any {
+	a := &r.agent
+	return []any{&a.ID, &a.UserID, &a.Name, &a.Description, &a.Instructions, &a.Model, &r.created, &r.updated}
+}
+
+func (r *agentRow) value() agent.Agent {
+	a := r.agent
+	a.CreatedAt, a.UpdatedAt = at(r.created), at(r.updated)
+	return a
+}
+
+// errSources is a mistake of the caller's, not of a user's.
+var errSources = errors.New("an agent has exactly one default source")
+
+// InsertAgent stores an agent with its sources. One with the same id is left as it is, unless it is somebody else's.
+func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
+	defaults := 0
+	for _, s := range a.Sources {
+		defaults += flag(s.Default)
+	}
+	if defaults != 1 {
+		return fail("insert agent", "agent", errSources)
+	}
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `
+			INSERT INTO agent (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`,
+			a.ID, a.UserID, a.Name, a.Description, a.Instructions, a.Model, millis(a.CreatedAt), millis(a.UpdatedAt))
+		if err != nil {
+			return fail("insert agent", "user", err)
+		}
+		if n == 0 {
+			return hasAgent(ctx, tx, a.UserID, a.ID)
+		}
+		for _, s := range a.Sources {
+			if _, err := tx.exec(ctx, insertSource, s.ID, a.ID, s.Name, s.Kind, flag(s.Default), s.Documents, s.Status,
+				millis(a.CreatedAt), millis(a.UpdatedAt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("insert agent", "agent", err)
+}
+
+// Agent returns one agent with its sources.
+func (db *DB) Agent(ctx context.Context, userID, agentID string) (agent.Agent, error) {
+	a, err := readAgent(ctx, db.read, userID, agentID, "")
+	return a, fail("read agent", "agent", err)
+}
+
+func readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
+	var r agentRow
+	err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE user_id = $1 AND id = $2`+lock, args{userID, agentID}, r.dest()...)
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	agents, err := withSources(ctx, q, userID, []agent.Agent{r.value()})
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	if len(agents) == 0 {
+		return agent.Agent{}, core.NotFound("agent")
+	}
+	return agents[0], nil
+}
+
+// Agents returns up to n agents, newest first.
+func (db *DB) Agents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`
+	a := args{userID, firstPage(before), n}
+	if len(only) > 0 {
+		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` + db.dialect.in("$4") +
+			` ORDER BY id DESC LIMIT $3`
+		a = append(a, listOf(only))
+	}
+	var r agentRow
+	agents := make([]agent.Agent, 0, room(n))
+	err := each(ctx, db.read, query, a, r.dest(), func() error {
+		agents = append(agents, r.value())
+		return nil
+	})
+	if err == nil {
+		agents, err = withSources(ctx, db.read, userID, agents)
+	}
+	if err != nil {
+		return nil, fail("list agents", "agent", err)
+	}
+	return agents, nil
+}
+
+// withSources gives agents, which are in falling order of their ids, their sources. An agent always has one; those
+// found without were deleted since they were read, and are left out.
+func withSources(ctx context.Context, q querier, userID string, agents []agent.Agent) ([]agent.Agent, error) {
+	if len(agents) == 0 {
+		return agents, nil
+	}
+	var agentID string
+	var isDefault int
+	var s agent.Source
+	next := 0
+	err := each(ctx, q, `
+		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status
+		FROM agent a JOIN source s ON s.agent_id = a.id
+		WHERE a.user_id = $1 AND a.id BETWEEN $2 AND $3
+		ORDER BY a.id DESC, s.id`, args{userID, agents[len(agents)-1].ID, agents[0].ID},
+		[]any{&agentID, &s.ID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status}, func() error {
+			for next < len(agents) && agents[next].ID > agentID {
+				next++
+			}
+			if next < len(agents) && agents[next].ID == agentID {
+				s.Default = isDefault == 1
+				agents[next].Sources = append(agents[next].Sources, s)
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(agents, func(a agent.Agent) bool { return len(a.Sources) == 0 }), nil
+}
+
+// ChangeAgent lets change edit the agent and stores the outcome. Sources are not part of it.
+func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change func(*agent.Agent) error) (agent.Agent, error) {
+	var a agent.Agent
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		if a, err = readAgent(ctx, tx, userID, agentID, db.dialect.lock); err != nil {
+			return err
+		}
+		if err := change(&a); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			UPDATE agent SET name = $1, description = $2, instructions = $3, model = $4, updated_at = $5
+			WHERE user_id = $6 AND id = $7`,
+			a.Name, a.Description, a.Instructions, a.Model, millis(a.UpdatedAt), userID, agentID)
+		return err
+	})
+	if err != nil {
+		return agent.Agent{}, fail("change agent", "agent", err)
+	}
+	return a, nil
+}
+
+// DeleteAgent removes an agent; what hangs on it goes with it.
+func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
+	// Bulk, since an agent may have many documents.
+	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID)
+		return changed("delete agent", "agent", n, err)
+	})
+	return fail("delete agent", "agent", err)
+}
+
+// HasAgent returns nil when the agent is there and the user's.
+func (db *DB) HasAgent(ctx context.Context, userID, agentID string) error {
+	return hasAgent(ctx, db.read, userID, agentID)
+}
+
+func hasAgent(ctx context.Context, q querier, userID, agentID string) error {
+	var one int
+	err := get(ctx, q, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`, args{userID, agentID}, &one)
+	return fail("find agent", "agent", err)
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is what the engines really differ in. Everything else is one text: both take $n for parameters, RETURNING,
+// ON CONFLICT and row values.
+type dialect struct {
+	name  string
+	goose goose.Dialect
+	// listHead and listTail enclose a parameter with a JSON array of strings and make it the right side of IN.
+	listHead, listTail string
+	// lock ends a SELECT whose rows the transaction is about to change. SQLite has one writer and needs none.
+	lock string
+	// hasTable asks whether the database has the table.
+	hasTable string
+}
+
+var (
+	sqliteDialect = dialect{
+		name: "sqlite", goose: goose.DialectSQLite3,
+		listHead: "(SELECT value FROM json_each(", listTail: "))",
+		hasTable: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1",
+	}
+	// NO KEY: rows that refer to the locked one can still be inserted meanwhile.
+	postgresDialect = dialect{
+		name: "postgres", goose: goose.DialectPostgres,
+		listHead: "(SELECT jsonb_array_elements_text(", listTail: "::jsonb))",
+		lock:     " FOR NO KEY UPDATE",
+		hasTable: "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+	}
+)
+
+// in returns the right side of IN for a parameter that holds a JSON array of strings.
+func (d dialect) in(param string) string { return d.listHead + param + d.listTail }
+
+// migrations returns the engine's folder.
+func (d dialect) migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations/"+d.name) }
+
+// args are the parameters of a statement.
+type args = []any
+
+// querier runs statements: on the pool for reading, or inside a write.
+type querier interface {
+	// exec runs a statement and returns the number of rows that it changed.
+	exec(ctx context.Context, query string, args ...any) (int64, error)
+	// query runs a statement that returns rows.
+	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// get reads the only row of a query; none is sql.ErrNoRows.
+func get(ctx context.Context, q querier, query string, a args, dest ...any) error {
+	found := false
+	err := each(ctx, q, query, a, dest, func() error {
+		found = true
+		return nil
+	})
+	if err == nil && !found {
+		return sql.ErrNoRows
+	}
+	return err
+}
+
+// each scans every row of a query into the same destinations and calls row after each.
+func each(ctx context.Context, q querier, query string, a args, dest []any, row func() error) (err error) {
+	rows, err := q.query(ctx, query, a...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := rows.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		if err := row(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

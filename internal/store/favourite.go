@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"carrel/internal/favourite"
+)
+
+// favouriteRow is a favourite as it is read.
+type favouriteRow struct {
+	favourite        favourite.Favourite
+	created, updated int64
+}
+
+func (r *favouriteRow) dest() []any {
+	f := &r.favourite
+	return []any{&f.CardID, (*[]byte)(&f.Card), &f.ThreadID, &r.created, &r.updated}
+}
+
+func (r *favouriteRow) value() favourite.Favourite {
+	f := r.favourite
+	f.CreatedAt, f.UpdatedAt = at(r.created), at(r.updated)
+	return f
+}
+
+// SaveFavourite stores a card. Saved again, it is replaced, keeps its time of creation, and keeps the thread it came
+// from unless another is given. A thread that was deleted meanwhile is left out, as it is from those saved before.
+func (db *DB) SaveFavourite(ctx context.Context, userID, agentID string, f favourite.Favourite) (favourite.Favourite, error) {
+	var created int64
+	_, err := db.write.one(ctx, `
+		INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7)
+		ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
+			card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
+		RETURNING coalesce(thread_id, ''), created_at`,
+		args{userID, agentID, f.CardID, string(f.Card), f.ThreadID, millis(f.CreatedAt), millis(f.UpdatedAt)},
+		[]any{&f.ThreadID, &created})
+	if err != nil {
+		return favourite.Favourite{}, fail("save favourite", "agent", err)
+	}
+	f.CreatedAt = at(created)
+	return f, nil
+}
+
+// Favourites returns up to n favourites, all for a negative n, newest first.
+func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *favourite.Key, n int) ([]favourite.Favourite, error) {
+	created, cardID := int64(lastTime), ""
+	if after != nil {
+		created, cardID = millis(after.CreatedAt), after.CardID
+	}
+	if n < 0 {
+		n = math.MaxInt32
+	}
+	var r favouriteRow
+	favourites := make([]favourite.Favourite, 0, room(n))
+	err := each(ctx, db.read, `
+		SELECT card_id, card, coalesce(thread_id, ''), created_at, updated_at FROM favourite
+		WHERE user_id = $1 AND agent_id = $2 AND (created_at, card_id) < ($3, $4)
+		ORDER BY created_at DESC, card_id DESC LIMIT $5`,
+		args{userID, agentID, created, cardID, n}, r.dest(), func() error {
+			favourites = append(favourites, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list favourites", "agent", err)
+	}
+	return favourites, nil
+}
+
+// DeleteFavourite removes a favourite.
+func (db *DB) DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error {
+	n, err := db.one(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`, userID, agentID, cardID)
+	return changed("delete favourite", "favourite", n, err)
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/memory"
+)
+
+const memoryColumns = `id, agent_id, text, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
+
+// memoryRow is a memory as it is read.
+type memoryRow struct {
+	memory           memory.Memory
+	created, updated int64
+}
+
+func (r *memoryRow) dest() []any {
+	m := &r.memory
+	return []any{&m.ID, &m.AgentID, &m.Text, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated}
+}
+
+func (r *memoryRow) value() memory.Memory {
+	m := r.memory
+	m.CreatedAt, m.UpdatedAt = at(r.created), at(r.updated)
+	return m
+}
+
+func foldedHash(folded string) []byte {
+	sum := sha256.Sum256([]byte(folded))
+	return sum[:]
+}
+
+// InsertMemory stores a memory, or returns the one that has the same folded text or the same id.
+func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, folded string) (memory.Memory, error) {
+	var r memoryRow
+	// The update changes nothing; it is what makes the statement return the row that is there.
+	_, err := db.write.one(ctx, `
+		INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, message_id, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (user_id, agent_id, folded_hash) DO UPDATE SET origin = memory.origin
+		RETURNING `+memoryColumns, args{
+		userID, m.AgentID, m.ID, m.Text, foldedHash(folded), string(m.Origin), optText(m.ThreadID), optText(m.MessageID),
+		millis(m.CreatedAt), millis(m.UpdatedAt),
+	}, r.dest())
+	if classify(err) == classUnique {
+		// A request that is sent again, and whose memory got other words meanwhile.
+		err = get(ctx, db.read, `SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3`,
+			args{userID, m.AgentID, m.ID}, r.dest()...)
+	}
+	if err != nil {
+		return memory.Memory{}, fail("insert memory", "agent", err)
+	}
+	return r.value(), nil
+}
+
+// Memories returns up to n memories, newest first.
+func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n int) ([]memory.Memory, error) {
+	var r memoryRow
+	memories := make([]memory.Memory, 0, room(n))
+	err := each(ctx, db.read, `
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4`,
+		args{userID, agentID, firstPage(before), n}, r.dest(), func() error {
+			memories = append(memories, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list memories", "agent", err)
+	}
+	return memories, nil
+}
+
+// ChangeMemory sets a memory's text.
+func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID, text, folded string, now time.Time) (memory.Memory, error) {
+	var r memoryRow
+	_, err := db.write.one(ctx, `
+		UPDATE memory SET text = $1, folded_hash = $2, updated_at = $3
+		WHERE user_id = $4 AND agent_id = $5 AND id = $6 RETURNING `+memoryColumns,
+		args{text, foldedHash(folded), millis(now), userID, agentID, memoryID}, r.dest())
+	if classify(err) == classUnique {
+		return memory.Memory{}, core.Conflict("conflict", "Another memory has this text already. Delete one of them, or choose other words.")
+	}
+	if err != nil {
+		return memory.Memory{}, fail("change memory", "memory", err)
+	}
+	return r.value(), nil
+}
+
+// DeleteMemory removes a memory.
+func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string) error {
+	n, err := db.one(ctx, `DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3`, userID, agentID, memoryID)
+	return changed("delete memory", "memory", n, err)
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+// versionTable is where goose notes what was applied.
+const versionTable = "schema_version"
+
+// keptCopies is how many copies from before migrations stay beside the database.
+const keptCopies = 3
+
+// migration is the way from the version that a database has to the one that this binary knows.
+type migration struct {
+	db      *sql.DB
+	dialect dialect
+	goose   *goose.Provider
+	log     *slog.Logger
+	target  int64
+}
+
+func newMigration(db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption) (*migration, error) {
+	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(d.goose, db, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	sources := provider.ListSources()
+	return &migration{db: db, dialect: d, goose: provider, log: log, target: sources[len(sources)-1].Version}, nil
+}
+
+// version returns the version that the database has; one without any of our tables has 0.
+func (m *migration) version(ctx context.Context) (int64, error) {
+	var tables int
+	if err := m.db.QueryRowContext(ctx, m.dialect.hasTable, versionTable).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	var version sql.NullInt64
+	err := m.db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&version)
+	return version.Int64, err
+}
+
+// pending reports whether there is something to apply, and from which version. A database from the future is
+// refused: an older binary would not understand what it reads, and could break what it writes.
+func (m *migration) pending(ctx context.Context) (from int64, pending bool, err error) {
+	from, err = m.version(ctx)
+	if err != nil {
+		return 0, false, fmt.Errorf("read the schema's version: %w", err)
+	}
+	if from > m.target {
+		return 0, false, fmt.Errorf("the database has schema version %d and this carrel knows up to %d: use the newer carrel that wrote it",
+			from, m.target)
+	}
+	return from, from < m.target, nil
+}
+
+// up applies what is pending. Each migration is a transaction, so that one that fails leaves the version before it.
+func (m *migration) up(ctx context.Context, from int64) error {
+	if _, err := m.goose.Up(ctx); err != nil {
+		return fmt.Errorf("migrate the schema from version %d to %d; the database is as it was before the step that failed: %w",
+			from, m.target, err)
+	}
+	m.log.InfoContext(ctx, "schema migrated", "from", from, "to", m.target)
+	return nil
+}
+
+// migratePostgres brings a server's schema up to date. goose takes an advisory lock, so that of many nodes that start
+// together one migrates and the others find it done.
+func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return err
+	}
+	m, err := newMigration(db, postgresDialect, files, log, goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	from, pending, err := m.pending(ctx)
+	if err != nil || !pending {
+		return err
+	}
+	return m.up(ctx, from)
+}
+
+// migrateSQLite brings a file's schema up to date, after copying a file that holds something aside.
+func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, log *slog.Logger) (err error) {
+	m, err := newMigration(db, sqliteDialect, files, log)
+	if err != nil {
+		return err
+	}
+	if _, pending, err := m.pending(ctx); err != nil || !pending {
+		return err
+	}
+	unlock, err := lockMigration(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	from, pending, err := m.pending(ctx) // another process may have been quicker
+	if err != nil || !pending {
+		return err
+	}
+	if from > 0 {
+		if err := copyAside(ctx, db, path, m.target); err != nil {
+			return fmt.Errorf("copy the database aside before a migration: %w", err)
+		}
+	}
+	return m.up(ctx, from)
+}
+
+// lockMigration keeps other processes from migrating the same file. goose can't hold a transaction of the file itself
+// over its own, so the lock is one on an empty database beside it: it works on every system and ends with its process.
+func lockMigration(ctx context.Context, path string) (unlock func() error, err error) {
+	path += ".migrate-lock"
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=exclusive"))
+	if err != nil {
+		return nil, err
+	}
+	// Tried again for as long as the context allows: the other process may have much to migrate.
+	for {
+		tx, err := db.BeginTx(ctx, nil)
+		if err == nil {
+			return func() error { return errors.Join(tx.Rollback(), db.Close()) }, nil
+		}
+		if classify(err) != classAway || ctx.Err() != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+}
+
+// copyAside writes a whole and consistent copy of the database next to it and deletes the oldest ones. The copy gets
+// its name once it is complete.
+func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".copying-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // gone already when all went well
+	_, err = db.ExecContext(ctx, "VACUUM INTO $1", f.Name())
+	if err == nil {
+		err = f.Sync() // VACUUM INTO leaves that to its caller
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), copyName(path, target))
+	}
+	if err != nil {
+		return err
+	}
+	return dropOldCopies(path)
+}
+
+func copyName(path string, version int64) string {
+	return path + ".before-v" + strconv.FormatInt(version, 10)
+}
+
+// dropOldCopies keeps the copies of the highest versions.
+func dropOldCopies(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	var versions []int64
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+".before-v")
+		if v, err := strconv.ParseInt(number, 10, 64); ok && err == nil {
+			versions = append(versions, v)
+		}
+	}
+	slices.Sort(versions)
+	var errs []error
+	for _, v := range versions[:max(0, len(versions)-keptCopies)] {
+		errs = append(errs, os.Remove(copyName(path, v)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+)
+
+// postgres reads and writes through one pool. The driver keeps statements prepared on each connection by itself.
+type postgres struct {
+	pool   *sql.DB
+	writes atomic.Int64
+}
+
+// attempts bounds how often a transaction that clashed with another is tried.
+const attempts = 4
+
+func (p *postgres) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+	return p.pool.QueryContext(ctx, query, a...)
+}
+
+func (p *postgres) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	return execOn(ctx, p.pool, query, a)
+}
+
+func (p *postgres) one(ctx context.Context, query string, a args, dest []any) (n int64, err error) {
+	mustNotNest(ctx)
+	p.writes.Add(1)
+	for range attempts {
+		if dest != nil {
+			err = get(ctx, p, query, a, dest...)
+		} else {
+			n, err = p.exec(ctx, query, a...)
+		}
+		if classify(err) != classRetry {
+			break
+		}
+	}
+	return n, err
+}
+
+func (p *postgres) all(ctx context.Context, _ bool, fn writeFunc) (err error) {
+	mustNotNest(ctx)
+	p.writes.Add(1)
+	for range attempts {
+		if err = p.try(ctx, fn); classify(err) != classRetry {
+			break
+		}
+	}
+	return err
+}
+
+func (p *postgres) try(ctx context.Context, fn writeFunc) error {
+	tx, err := p.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := guard(context.WithValue(ctx, inWrite{}, true), postgresTx{tx}, fn); err != nil {
+		if ctx.Err() != nil { // the driver has rolled back, and says only that
+			return ctx.Err()
+		}
+		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
+			return errors.Join(err, rollback)
+		}
+		return err
+	}
+	return tx.Commit()
+}
+
+func (p *postgres) stats() Stats { n := p.writes.Load(); return Stats{Writes: n, Commits: n} }
+
+// close is called for reading and for writing; closing a pool twice is harmless.
+func (p *postgres) close() error { return p.pool.Close() }
+
+// postgresTx is the querier inside a transaction.
+type postgresTx struct{ tx *sql.Tx }
+
+func (t postgresTx) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+	return t.tx.QueryContext(ctx, query, a...)
+}
+
+func (t postgresTx) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	return execOn(ctx, t.tx, query, a)
+}
+
+func execOn(ctx context.Context, on interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, query string, a args) (int64, error) {
+	result, err := on.ExecContext(ctx, query, a...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+
+	"carrel/internal/source"
+)
+
+const insertSource = `
+	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`
+
+// InsertSource adds a source to an agent of the user. One with the same id is left as it is, unless it is another
+// agent's. A new default takes the place of the old one in the same transaction.
+func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		// The lock on the agent lets one change of the default happen after the other.
+		var one int
+		err := get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, s.AgentID}, &one)
+		if err != nil {
+			return fail("find agent", "agent", err)
+		}
+		n, err := tx.exec(ctx, insertSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status,
+			millis(s.CreatedAt), millis(s.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return get(ctx, tx, `SELECT 1 FROM source WHERE id = $1 AND agent_id = $2`, args{s.ID, s.AgentID}, &one)
+		}
+		if !s.Default {
+			return nil
+		}
+		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`, s.AgentID); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `UPDATE source SET is_default = 1 WHERE id = $1`, s.ID)
+		return err
+	})
+	return fail("insert source", "source", err)
+}
+
+// Sources returns the sources of an agent of the user, oldest first.
+func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Source, error) {
+	var s source.Source
+	var isDefault int
+	var created, updated int64
+	sources := []source.Source{}
+	err := each(ctx, db.read, `
+		SELECT s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.created_at, s.updated_at
+		FROM agent a JOIN source s ON s.agent_id = a.id
+		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID},
+		[]any{&s.ID, &s.AgentID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &created, &updated}, func() error {
+			s.Default, s.CreatedAt, s.UpdatedAt = isDefault == 1, at(created), at(updated)
+			sources = append(sources, s)
+			return nil
+		})
+	if err == nil && len(sources) == 0 {
+		err = hasAgent(ctx, db.read, userID, agentID)
+	}
+	if err != nil {
+		return nil, fail("list sources", "agent", err)
+	}
+	return sources, nil
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/thread"
+)
+
+const threadColumns = `id, agent_id, title, status, created_at, updated_at, last_message_at`
+
+// threadRow is a thread as it is read.
+type threadRow struct {
+	thread           thread.Thread
+	created, updated int64
+	lastMessage      sql.NullInt64
+}
+
+func (r *threadRow) dest() []any {
+	t := &r.thread
+	return []any{&t.ID, &t.AgentID, &t.Title, (*string)(&t.Status), &r.created, &r.updated, &r.lastMessage}
+}
+
+func (r *threadRow) value() thread.Thread {
+	t := r.thread
+	t.CreatedAt, t.UpdatedAt, t.LastMessageAt = at(r.created), at(r.updated), optAt(r.lastMessage)
+	return t
+}
+
+// InsertThread stores a thread. One with the same id is left as it is, unless it is of another user or agent.
+func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) error {
+	n, err := db.one(ctx, `
+		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at, last_message_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt), millis(t.UpdatedAt),
+		optMillis(t.LastMessageAt))
+	if err == nil && n == 0 {
+		_, err = db.Thread(ctx, userID, t.AgentID, t.ID)
+	}
+	return fail("insert thread", "agent", err)
+}
+
+// activity is what threads are ordered by: the last message, or the beginning.
+func activity(t thread.Thread) time.Time {
+	if t.LastMessageAt != nil {
+		return *t.LastMessageAt
+	}
+	return t.CreatedAt
+}
+
+// Thread returns one thread.
+func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
+	var r threadRow
+	err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+		args{threadID, userID, agentID}, r.dest()...)
+	if err != nil {
+		return thread.Thread{}, fail("read thread", "thread", err)
+	}
+	return r.value(), nil
+}
+
+// Threads returns up to n threads, newest activity first.
+func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread.Key, n int) ([]thread.Thread, error) {
+	active, id := int64(lastTime), ""
+	if after != nil {
+		active, id = millis(after.Activity), after.ID
+	}
+	var r threadRow
+	threads := make([]thread.Thread, 0, room(n))
+	err := each(ctx, db.read, `
+		SELECT `+threadColumns+` FROM thread
+		WHERE user_id = $1 AND agent_id = $2 AND (activity_at, id) < ($3, $4)
+		ORDER BY activity_at DESC, id DESC LIMIT $5`,
+		args{userID, agentID, active, id, n}, r.dest(), func() error {
+			threads = append(threads, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list threads", "agent", err)
+	}
+	return threads, nil
+}
+
+// RenameThread sets a thread's title; its place in the list stays.
+func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title string, now time.Time) (thread.Thread, error) {
+	var r threadRow
+	_, err := db.write.one(ctx, `
+		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
+		args{title, millis(now), threadID, userID, agentID}, r.dest())
+	if err != nil {
+		return thread.Thread{}, fail("rename thread", "thread", err)
+	}
+	return r.value(), nil
+}
+
+// DeleteThread removes a thread; its messages go with it, and what was saved from it forgets where it came from.
+func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string) error {
+	n, err := db.one(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`, threadID, userID, agentID)
+	return changed("delete thread", "thread", n, err)
+}

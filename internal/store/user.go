@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at`
+
+// userRow is a user as it is read.
+type userRow struct {
+	user               account.User
+	spendCap, disabled sql.NullInt64
+	created            int64
+}
+
+func (r *userRow) dest() []any {
+	u := &r.user
+	return []any{&u.ID, &u.Email, &u.Name, (*string)(&u.Role), &u.Plan, &r.spendCap, &r.disabled, &r.created}
+}
+
+func (r *userRow) value() account.User {
+	u := r.user
+	if r.spendCap.Valid {
+		micros := r.spendCap.Int64
+		u.SpendCap = &micros
+	}
+	u.DisabledAt, u.CreatedAt = optAt(r.disabled), at(r.created)
+	return u
+}
+
+// InsertUser adds a user.
+func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash string) error {
+	_, err := db.one(ctx, `
+		INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, disabled_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt), millis(u.CreatedAt))
+	if classify(err) == classUnique {
+		return core.Conflict("conflict", "A user with this e-mail address exists already. Choose another address.")
+	}
+	return fail("insert user", "user", err)
+}
+
+// UserByEmail finds a user by the normal form of the address.
+func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, error) {
+	var r userRow
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1`, args{email}, r.dest()...)
+	if err != nil {
+		return account.User{}, fail("read user", "user", err)
+	}
+	return r.value(), nil
+}
+
+// Users returns all users, oldest first.
+func (db *DB) Users(ctx context.Context) ([]account.User, error) {
+	var r userRow
+	users := []account.User{}
+	err := each(ctx, db.read, `SELECT `+userColumns+` FROM app_user ORDER BY id`, nil, r.dest(), func() error {
+		users = append(users, r.value())
+		return nil
+	})
+	if err != nil {
+		return nil, fail("list users", "user", err)
+	}
+	return users, nil
+}
+
+// DisableUser shuts a user out; one who is shut out already stays so since then.
+func (db *DB) DisableUser(ctx context.Context, userID string, now time.Time) error {
+	n, err := db.one(ctx, `UPDATE app_user SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(now), userID)
+	return changed("disable user", "user", n, err)
+}
+
+// SetPlan gives a user another plan.
+func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
+	n, err := db.one(ctx, `UPDATE app_user SET plan = $1 WHERE id = $2`, plan, userID)
+	return changed("set plan", "user", n, err)
+}
+
+// SetSpendCap sets or, with nil, takes away what a user may spend in a month.
+func (db *DB) SetSpendCap(ctx context.Context, userID string, micros *int64) error {
+	n, err := db.one(ctx, `UPDATE app_user SET spend_cap = $1 WHERE id = $2`, optInt(micros), userID)
+	return changed("set spend cap", "user", n, err)
+}

@@ -1,0 +1,365 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// inWrite marks the context inside a transaction.
+type inWrite struct{}
+
+// mustNotNest panics when a write is asked for inside another. On SQLite it would wait for itself, on PostgreSQL it
+// could wait for a lock that its own caller holds.
+func mustNotNest(ctx context.Context) {
+	if ctx.Value(inWrite{}) != nil {
+		panic("store: a write inside a write would wait for itself")
+	}
+}
+
+// guard runs fn and turns a panic into an error: on SQLite it runs on the goroutine that writes for everybody.
+func guard(ctx context.Context, tx querier, fn writeFunc) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return fn(ctx, tx)
+}
+
+const (
+	// maxBatch and maxHold bound the writes that share a commit, so that the first does not wait long for the last.
+	maxBatch = 128
+	maxHold  = 10 * time.Millisecond
+)
+
+// job is one write on its way: a single statement, or the body of a transaction.
+type job struct {
+	ctx   context.Context
+	query string
+	args  args
+	dest  []any
+	fn    writeFunc
+	bulk  bool
+
+	state    atomic.Int32
+	affected int64
+	err      error
+	done     chan struct{}
+}
+
+// The states of a job. Whoever takes it out of queued decides what becomes of it.
+const (
+	jobQueued int32 = iota
+	jobStarted
+	jobLeft // its caller has gone
+)
+
+// batchWriter is SQLite's only writer. It takes whatever writes are waiting, runs them in one transaction and commits
+// once: a sync to disk costs the same for one write as for a hundred. Nobody is answered before the commit.
+type batchWriter struct {
+	owner *sql.DB // has at most one connection
+
+	mu      sync.Mutex
+	arrived sync.Cond
+	queue   []*job
+	closed  bool
+	ended   chan struct{}
+
+	// What follows belongs to the goroutine alone.
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	ctx        context.Context // of every statement: a write that has started is carried through
+	batch      []*job
+
+	writes, commits atomic.Int64
+}
+
+func newBatchWriter(owner *sql.DB) *batchWriter {
+	w := &batchWriter{
+		owner: owner, ended: make(chan struct{}),
+		ctx: context.WithValue(context.Background(), inWrite{}, true),
+	}
+	w.arrived.L = &w.mu
+	go w.run()
+	return w
+}
+
+func (w *batchWriter) one(ctx context.Context, query string, a args, dest []any) (int64, error) {
+	j := &job{ctx: ctx, query: query, args: a, dest: dest, done: make(chan struct{})}
+	err := w.submit(j)
+	return j.affected, err
+}
+
+func (w *batchWriter) all(ctx context.Context, bulk bool, fn writeFunc) error {
+	return w.submit(&job{ctx: ctx, fn: fn, bulk: bulk, done: make(chan struct{})})
+}
+
+// submit hands the job in and waits for its end. A caller whose context ends while the job still waits leaves with
+// the context's error and the job is dropped; once it has started its outcome is waited for.
+func (w *batchWriter) submit(j *job) error {
+	mustNotNest(j.ctx)
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return errClosed
+	}
+	w.queue = append(w.queue, j)
+	w.mu.Unlock()
+	w.arrived.Signal()
+	select {
+	case <-j.done:
+	case <-j.ctx.Done():
+		if j.state.CompareAndSwap(jobQueued, jobLeft) {
+			return j.ctx.Err()
+		}
+		<-j.done
+	}
+	return j.err
+}
+
+// run is the writing goroutine. It ends when the writer is closed and all that was handed in is done.
+func (w *batchWriter) run() {
+	defer close(w.ended)
+	for first := w.wait(); first != nil; first = w.wait() {
+		w.commitBatch(first)
+	}
+	w.disconnect()
+}
+
+// wait returns the next job, or nil when there will be no more.
+func (w *batchWriter) wait() *job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 {
+		if w.closed {
+			return nil
+		}
+		w.arrived.Wait()
+	}
+	return w.pop()
+}
+
+// more returns a job that is waiting already and may share the batch, or nil.
+func (w *batchWriter) more() *job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 || w.queue[0].bulk {
+		return nil
+	}
+	return w.pop()
+}
+
+// pop takes the first job. The caller holds mu and knows that there is one.
+func (w *batchWriter) pop() *job {
+	j := w.queue[0]
+	w.queue[0] = nil
+	w.queue = w.queue[1:]
+	return j
+}
+
+// commitBatch runs the job, and those that are waiting by then, in one transaction.
+func (w *batchWriter) commitBatch(first *job) {
+	w.mu.Lock()
+	waiting := len(w.queue)
+	w.mu.Unlock()
+	if err := w.begin(); err != nil {
+		// Those who were there have waited just as long for the file as the first.
+		w.answer(first, err)
+		for range waiting {
+			w.answer(w.wait(), err)
+		}
+		return
+	}
+	started := time.Now()
+	spoilt := false
+	for j := first; j != nil; j = w.more() {
+		if !j.state.CompareAndSwap(jobQueued, jobStarted) {
+			continue
+		}
+		w.batch = append(w.batch, j)
+		if j.err = j.ctx.Err(); j.err != nil {
+			continue
+		}
+		spoilt = w.runJob(j)
+		if spoilt || j.bulk || len(w.batch) == maxBatch || time.Since(started) > maxHold {
+			break
+		}
+	}
+	w.end(spoilt)
+}
+
+// end commits or, when the transaction is spoilt, rolls back, and answers everybody in the batch.
+func (w *batchWriter) end(spoilt bool) {
+	err := errors.New("a write that shared the transaction failed and took it along")
+	if !spoilt {
+		err = w.control("COMMIT")
+	}
+	if err != nil {
+		// A new connection leaves no doubt about the state of the old one.
+		_ = w.control("ROLLBACK")
+		w.disconnect()
+	} else {
+		w.commits.Add(1)
+	}
+	for i, j := range w.batch {
+		if err != nil && j.err == nil {
+			j.err = &lostError{err}
+		}
+		w.writes.Add(1)
+		close(j.done)
+		w.batch[i] = nil
+	}
+	w.batch = w.batch[:0]
+}
+
+// lostError is what the writes get that were in order but went down with their batch.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return "the transaction was lost: " + e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+// answer ends a job that never ran.
+func (w *batchWriter) answer(j *job, err error) {
+	if j.state.CompareAndSwap(jobQueued, jobStarted) {
+		j.err = err
+		close(j.done)
+	}
+}
+
+// runJob runs one job of a batch and reports whether the whole transaction is spoilt by it. A single statement that
+// fails undoes itself; a body of many gets a savepoint to go back to.
+func (w *batchWriter) runJob(j *job) (spoilt bool) {
+	if j.fn == nil {
+		j.err = w.runStatement(j)
+		// A row that could not be read was written all the same.
+		return spoils(j.err) || errors.Is(j.err, errScan)
+	}
+	if j.err = w.control("SAVEPOINT job"); j.err != nil {
+		return true
+	}
+	if j.err = guard(w.ctx, w, j.fn); j.err == nil {
+		j.err = w.control("RELEASE job")
+		return j.err != nil
+	}
+	if spoils(j.err) {
+		return true
+	}
+	return w.control("ROLLBACK TO job") != nil || w.control("RELEASE job") != nil
+}
+
+// errScan marks a row that was returned by a write and did not fit its destinations.
+var errScan = errors.New("read what the statement returned")
+
+func (w *batchWriter) runStatement(j *job) (err error) {
+	if j.dest == nil {
+		j.affected, err = w.exec(w.ctx, j.query, j.args...)
+		return err
+	}
+	rows, err := w.query(w.ctx, j.query, j.args...)
+	if err != nil {
+		return err
+	}
+	if !rows.Next() {
+		err = rows.Err()
+		if closeErr := rows.Close(); err == nil {
+			err = closeErr
+		}
+		if err == nil {
+			err = sql.ErrNoRows
+		}
+		return err
+	}
+	if err := rows.Scan(j.dest...); err != nil {
+		_ = rows.Close()
+		return fmt.Errorf("%w: %w", errScan, err)
+	}
+	return rows.Close()
+}
+
+// begin connects where needed and starts the transaction, waiting for other processes up to the busy timeout.
+func (w *batchWriter) begin() error {
+	if w.conn == nil {
+		conn, err := w.owner.Conn(w.ctx)
+		if err != nil {
+			return err
+		}
+		w.conn, w.statements = conn, map[string]*sql.Stmt{}
+	}
+	err := w.control("BEGIN IMMEDIATE")
+	if err != nil && classify(err) != classAway {
+		w.disconnect()
+	}
+	return err
+}
+
+// disconnect gives the connection up for good; the next batch makes another.
+func (w *batchWriter) disconnect() {
+	for _, s := range w.statements {
+		_ = s.Close()
+	}
+	if w.conn != nil {
+		_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = w.conn.Close()
+	}
+	w.conn, w.statements = nil, nil
+}
+
+func (w *batchWriter) control(statement string) error {
+	_, err := w.exec(w.ctx, statement)
+	return err
+}
+
+func (w *batchWriter) prepared(query string) (*sql.Stmt, error) {
+	if s := w.statements[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(w.ctx, query)
+	if err == nil {
+		w.statements[query] = s
+	}
+	return s, err
+}
+
+func (w *batchWriter) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	s, err := w.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(ctx, a...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (w *batchWriter) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+	s, err := w.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, a...)
+}
+
+func (w *batchWriter) stats() Stats {
+	return Stats{Writes: w.writes.Load(), Commits: w.commits.Load()}
+}
+
+// close lets the goroutine finish what was handed in and waits for it.
+func (w *batchWriter) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.arrived.Signal()
+	<-w.ended
+	return w.owner.Close()
+}
