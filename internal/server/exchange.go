@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"carrel/internal/obs"
+)
+
+// exchange is one request and its reply, as the middleware sees them. It is the context of the request and holds the
+// writer and the body that handlers get, so that all of it costs a single allocation. It is not pooled: a turn that
+// goes on after its request keeps the context, and must keep finding its own request id there.
+type exchange struct {
+	context.Context
+	started time.Time
+	id      string
+	// idHeader is the X-Request-Id of the reply, here so that it needs no slice of its own.
+	idHeader [1]string
+	// limitHeader is the RateLimit of the reply, likewise.
+	limitHeader [1]string
+	addr        netip.Addr
+	https       bool
+	route       string
+	// authenticated is atomic because a handler may check the credential in another goroutine.
+	authenticated atomic.Bool
+	out           response
+	body          timedBody
+}
+
+type exchangeKey struct{}
+
+// Value finds the exchange itself and the request id that the log asks for.
+func (x *exchange) Value(key any) any {
+	switch key.(type) {
+	case exchangeKey:
+		return x
+	case obs.RequestIDKey:
+		return x.id
+	}
+	return x.Context.Value(key)
+}
+
+// exchangeOf returns the exchange of a context, or nil outside of a request.
+func exchangeOf(ctx context.Context) *exchange {
+	if x, ok := ctx.(*exchange); ok {
+		return x // inside the chain, before anybody has wrapped the context
+	}
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// RequestID returns the id of the request that the context belongs to, or the empty string.
+func RequestID(ctx context.Context) string { return obs.RequestID(ctx) }
+
+// ClientAddr returns the address of the client: the peer, or behind a trusted proxy the one it speaks for. It is
+// invalid outside of a request.
+func ClientAddr(ctx context.Context) netip.Addr {
+	if x := exchangeOf(ctx); x != nil {
+		return x.addr
+	}
+	return netip.Addr{}
+}
+
+// SetRoute names the route of the request in logs and metrics, for handlers that serve many routes under one pattern
+// of the mux. It must be a pattern out of a fixed set, and be called before the handler returns.
+func SetRoute(ctx context.Context, pattern string) {
+	if x := exchangeOf(ctx); x != nil {
+		x.route = pattern
+	}
+}
+
+// Authenticated says that the credential of the request was checked and is good. From then on requests that carry it
+// are counted by credential; until then, and when nobody calls this, they are counted by address. See limiter.
+func Authenticated(ctx context.Context) {
+	if x := exchangeOf(ctx); x != nil {
+		x.authenticated.Store(true)
+	}
+}
+
+// observe is the outermost layer: it makes the exchange, and when the request has ended, however it did, logs and
+// counts it.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{Context: r.Context(), started: time.Now(), id: requestID(r.Header)}
+		x.addr, x.https = s.client(r)
+		x.out.ResponseWriter = w
+		x.idHeader[0] = x.id
+		w.Header()["X-Request-Id"] = x.idHeader[:]
+		r = r.WithContext(x)
+		x.body.attach(w, r, s.bodyTimeout)
+		if s.metrics != nil {
+			s.metrics.Begin()
+		}
+		defer s.finish(x, r)
+		next.ServeHTTP(&x.out, r)
+	})
+}
+
+// finish runs when the request has ended.
+func (s *Server) finish(x *exchange, r *http.Request) {
+	took := time.Since(x.started)
+	status := x.out.status
+	if status == 0 {
+		status = http.StatusOK // what net/http sends for a handler that wrote nothing
+	}
+	pattern := x.route
+	if pattern == "" {
+		pattern = patternPath(r.Pattern)
+	}
+	if s.metrics != nil {
+		route := pattern
+		if route == "" {
+			route = "none"
+		}
+		s.metrics.End(r.Method, route, status, took)
+	}
+	s.logAccess(x, r, pattern, status, took)
+}
