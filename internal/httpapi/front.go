@@ -92,7 +92,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	if key := r.Header.Get("Idempotency-Key"); key != "" && r.Method == http.MethodPost && a.creates(r) {
+	route, known := a.oas.FindPath(r.Method, r.URL)
+	if known {
+		a.hooks.Route(ctx, r.Method+" "+route.PathPattern())
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" && known && creating[route.Name()] {
 		out.err = a.once(rep, r, key, body, &out)
 	} else {
 		a.oas.ServeHTTP(rep, r)
@@ -158,7 +162,11 @@ func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 		return core.Actor{}, core.Unauthenticated("invalid_credential",
 			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
 	}
-	return a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
+	who, err := a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
+	if err == nil {
+		a.hooks.Authenticated(r.Context())
+	}
+	return who, err
 }
 
 // acceptsJSON refuses a client that says it can't read our replies.

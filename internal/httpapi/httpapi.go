@@ -39,9 +39,17 @@ type Services struct {
 	Clock       core.Clock
 }
 
+// Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and that
+// its credential is good, for rate limits.
+type Hooks struct {
+	Route         func(ctx context.Context, pattern string)
+	Authenticated func(ctx context.Context)
+}
+
 // API serves the REST paths.
 type API struct {
 	Services
+	hooks    Hooks
 	baseURL  string
 	log      *slog.Logger
 	problems *Problems
@@ -49,8 +57,8 @@ type API struct {
 }
 
 // New returns the API of an installation whose address, as clients see it, is baseURL.
-func New(s Services, baseURL string, problems *Problems, log *slog.Logger) (*API, error) {
-	a := &API{Services: s, baseURL: baseURL, log: log, problems: problems}
+func New(s Services, hooks Hooks, baseURL string, problems *Problems, log *slog.Logger) (*API, error) {
+	a := &API{Services: s, hooks: hooks, baseURL: baseURL, log: log, problems: problems}
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)

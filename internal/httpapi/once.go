@@ -21,11 +21,6 @@ var creating = map[string]bool{
 	oas.SendMessageOperation:   true,
 }
 
-func (a *API) creates(r *http.Request) bool {
-	route, ok := a.oas.FindPath(r.Method, r.URL)
-	return ok && creating[route.Name()]
-}
-
 const (
 	maxIdempotencyKey = 255
 	// idempotencyLock is how long a request may take before another with its key may take over. It is far beyond

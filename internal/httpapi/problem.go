@@ -59,8 +59,7 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	requestID := w.Header().Get("X-Request-Id")
 	if status >= http.StatusInternalServerError {
-		p.log.LogAttrs(r.Context(), slog.LevelError, "request failed",
-			slog.String("request_id", requestID), slog.String("method", r.Method), slog.String("error", err.Error()))
+		p.log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()))
 	}
 	h := w.Header()
 	for _, name := range []string{"Content-Length", "ETag", "Content-Disposition", "Last-Modified"} {

@@ -54,6 +54,8 @@ type Store interface {
 	// InsertSource adds a source to an agent of the user, as its default where it says so.
 	InsertSource(ctx context.Context, userID string, s Source) error
 	Sources(ctx context.Context, userID, agentID string) ([]Source, error)
+	// SetDefaultSource makes a source of the agent its default, in place of the one before.
+	SetDefaultSource(ctx context.Context, agentID, sourceID string) error
 	// PutDocuments stores a batch in one transaction: a document whose external id the source knows is updated and
 	// keeps its id, unless its hash is the same. It returns how many were added and how many updated.
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
@@ -111,6 +113,32 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, name strin
 		return Source{}, err
 	}
 	return src, nil
+}
+
+// AddOrFind returns the agent's source of this name, made where there is none. With makeDefault it is the agent's
+// default from then on.
+func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID, name string, makeDefault bool) (Source, error) {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return Source{}, err
+	}
+	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+		return Source{}, err
+	}
+	sources, err := s.store.Sources(ctx, actor.UserID, agentID)
+	if err != nil {
+		return Source{}, err
+	}
+	for _, src := range sources {
+		if src.Name != strings.TrimSpace(name) {
+			continue
+		}
+		if makeDefault && !src.Default {
+			src.Default = true
+			return src, s.store.SetDefaultSource(ctx, agentID, src.ID)
+		}
+		return src, nil
+	}
+	return s.Add(ctx, actor, agentID, name, makeDefault)
 }
 
 // Imported counts what became of documents handed to a source.

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+// adminCommand is the part of the command line for the person at the machine. It writes through the same database
+// as the server and needs no lock, so it works while the server runs.
+type adminCommand struct {
+	Data     *string `placeholder:"DIR" help:"${help_data}" xor:"where"`
+	Database *string `placeholder:"URL" help:"${help_database}" xor:"where"`
+
+	User        userCommands        `cmd:"" help:"Create, list and disable accounts."`
+	Key         keyCommands         `cmd:"" help:"Create, list and revoke API keys."`
+	ConnectCode connectCodeCommands `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
+	Agent       agentCommands       `cmd:"" help:"Create and list agents."`
+	Source      sourceCommands      `cmd:"" help:"Give agents documents to search."`
+	Plan        planCommands        `cmd:"" help:"Set an account's plan."`
+	Spend       spendCommands       `cmd:"" help:"Set an account's spend cap."`
+}
+
+// admin is what an admin command works with.
+type admin struct {
+	*installation
+	env *Env
+}
+
+// run opens the installation, runs one command and closes it.
+func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(admin) error) error {
+	cfg, err := flags{"data": c.Data, "database": c.Database}.load(env)
+	if err != nil {
+		return err
+	}
+	if cfg.Database == "" && !create {
+		if _, err := os.Stat(databasePath(cfg)); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is no installation in %s; name its folder with --data, or make the first account with: carrel admin --data %s user create",
+				cfg.Data, shellQuote(cfg.Data))
+		}
+	}
+	in, err := open(ctx, cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(admin{in, env}), in.close())
+}
+
+// user finds the account that a command is about.
+func (a admin) user(ctx context.Context, email string) (account.User, error) {
+	u, err := a.accounts.ByEmail(ctx, core.Operator(""), email)
+	if core.IsKind(err, core.KindNotFound) {
+		return u, errors.New("there is no account with that e-mail address; see: carrel admin user list")
+	}
+	return u, err
+}
+
+// print shows the outcome: one JSON object for scripts, or a sentence for people.
+func (a admin) print(asJSON bool, object map[string]any, format string, args ...any) error {
+	if asJSON {
+		return json.NewEncoder(a.env.Out).Encode(object)
+	}
+	_, err := fmt.Fprintf(a.env.Out, format+"\n", args...)
+	return err
+}
+
+// table shows rows to people.
+func (a admin) table(header string, rows [][]string) error {
+	w := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, header) // Flush tells
+	for _, r := range rows {
+		_, _ = fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	return w.Flush()
+}
+
+// secretOf returns a secret given as a flag; "-" is asked for, or read from the standard input, so that it stays
+// out of the shell's history and the list of processes.
+func secretOf(env *Env, value, prompt string) (string, error) {
+	if value != "-" {
+		return value, nil
+	}
+	if f, ok := env.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		_, _ = fmt.Fprint(env.Err, prompt+": ")
+		b, err := term.ReadPassword(int(f.Fd()))
+		_, _ = fmt.Fprintln(env.Err)
+		return string(b), err
+	}
+	line, err := bufio.NewReader(env.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func dateOr(t *time.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return date(*t)
+}

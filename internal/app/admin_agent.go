@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"strconv"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+)
+
+type agentCommands struct {
+	Create agentCreate `cmd:"" help:"Create an agent."`
+	List   agentList   `cmd:"" help:"List an account's agents."`
+}
+
+type agentCreate struct {
+	User         string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the agent belongs to."`
+	Name         string `required:"" help:"The agent's name."`
+	Description  string `help:"What the agent is for."`
+	Instructions string `help:"What the agent is told before every conversation."`
+	JSON         bool   `help:"Print one JSON object: {\"agent\":{\"id\":…}}."`
+}
+
+// Run creates an agent.
+func (c agentCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		made, err := a.agents.Create(ctx, core.Operator(u.ID), agent.Change{
+			Name: &c.Name, Description: &c.Description, Instructions: &c.Instructions,
+		})
+		if err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"agent": agentJSON(made)}, "Created the agent %s (%s).", made.Name, made.ID)
+	})
+}
+
+func agentJSON(a agent.Agent) map[string]any {
+	return map[string]any{"id": a.ID, "name": a.Name, "defaultSourceId": a.DefaultSource(), "createdAt": date(a.CreatedAt)}
+}
+
+type agentList struct {
+	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	JSON bool   `help:"Print one JSON object: {\"agents\":[…]}."`
+}
+
+// Run lists agents.
+func (c agentList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		var objects []map[string]any
+		var rows [][]string
+		page := core.Page{Limit: core.MaxLimit}
+		for {
+			agents, next, err := a.agents.List(ctx, core.Operator(u.ID), page)
+			if err != nil {
+				return err
+			}
+			for _, x := range agents {
+				documents := 0
+				for _, s := range x.Sources {
+					documents += s.Documents
+				}
+				objects = append(objects, agentJSON(x))
+				rows = append(rows, []string{x.ID, x.Name, strconv.Itoa(len(x.Sources)), strconv.Itoa(documents), date(x.CreatedAt)})
+			}
+			if page.Cursor = next; next == "" {
+				break
+			}
+		}
+		if c.JSON {
+			return a.print(true, map[string]any{"agents": objects}, "")
+		}
+		return a.table("ID\tNAME\tSOURCES\tDOCUMENTS\tCREATED", rows)
+	})
+}

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/schollz/progressbar/v3"
+
+	"carrel/internal/core"
+	"carrel/internal/ingest"
+	"carrel/internal/source"
+)
+
+type sourceCommands struct {
+	Add sourceAdd `cmd:"" help:"Give an agent a source made of a file or a folder; returns when it can be searched."`
+}
+
+type sourceAdd struct {
+	Agent       string `required:"" placeholder:"ID" help:"The agent's id."`
+	Name        string `required:"" help:"The source's name. Documents go into the agent's source of that name if it has one."`
+	Default     bool   `help:"Make it the source that is searched when none is named."`
+	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
+	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
+	Path        string `arg:"" name:"file-or-folder" help:"A .jsonl file (id, title, authors, text, year, url, doi, venue), or a folder of .md, .txt and .html."`
+}
+
+// Run adds a source.
+func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	library, err := ingest.Open(c.Path)
+	if err != nil {
+		return err
+	}
+	skipped, err := c.check(ctx, env, library)
+	if err != nil {
+		return err
+	}
+	return parent.run(ctx, env, false, func(a admin) error {
+		owner, err := a.store.AgentOwner(ctx, c.Agent)
+		if core.IsKind(err, core.KindNotFound) {
+			return errors.New("there is no such agent; see: carrel admin agent list --user EMAIL")
+		}
+		if err != nil {
+			return err
+		}
+		actor := core.Operator(owner)
+		src, err := a.sources.AddOrFind(ctx, actor, c.Agent, c.Name, c.Default)
+		if err != nil {
+			return err
+		}
+		bar := progressBar(env, library.Bytes(), "Importing")
+		docs := documents(library.Documents(ctx, bar.set))
+		done, err := a.sources.Import(ctx, actor, src, docs, nil)
+		bar.finish()
+		if err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{
+			"source":    map[string]any{"id": src.ID, "name": src.Name, "agentId": src.AgentID, "default": src.Default},
+			"documents": map[string]any{"added": done.Added, "updated": done.Updated, "unchanged": done.Unchanged, "skipped": skipped},
+		}, "Source %s (%s): %d documents added, %d updated, %d unchanged, %d skipped.",
+			src.Name, src.ID, done.Added, done.Updated, done.Unchanged, skipped)
+	})
+}
+
+// maxComplaints is how many bad records are shown one by one.
+const maxComplaints = 10
+
+// check reads the whole library before anything is written, so that a bad record changes nothing.
+func (c sourceAdd) check(ctx context.Context, env *Env, library *ingest.Library) (bad int, err error) {
+	bar := progressBar(env, library.Bytes(), "Checking")
+	defer bar.finish()
+	for _, err := range library.Documents(ctx, bar.set) {
+		var record *ingest.RecordError
+		if errors.As(err, &record) {
+			if bad++; bad <= maxComplaints {
+				bar.finish()
+				_, _ = fmt.Fprintf(env.Err, "carrel: %s: %s\n", record.Place, record.Reason)
+			}
+			continue
+		}
+		if err != nil {
+			return bad, err
+		}
+	}
+	if bad > 0 && !c.SkipInvalid {
+		return bad, fmt.Errorf("%d records can't be read, so nothing was imported; mend them, or leave them out with --skip-invalid", bad)
+	}
+	return bad, nil
+}
+
+// documents hands over what was read and leaves out bad records, which check has told about.
+func documents(read iter.Seq2[ingest.Document, error]) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
+		for d, err := range read {
+			var record *ingest.RecordError
+			if errors.As(err, &record) {
+				continue
+			}
+			if !yield(source.Document{
+				ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year,
+				URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
+			}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// bar shows how far a long command is, on a terminal only.
+type bar struct{ *progressbar.ProgressBar }
+
+func progressBar(env *Env, total int64, what string) bar {
+	w := env.Err
+	if !isTerminal(w) {
+		w = io.Discard
+	}
+	return bar{progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100e6))}
+}
+
+func (b bar) set(n int64) { _ = b.Set64(n) } // a bar that can't be drawn stops nothing
+
+func (b bar) finish() { _ = b.Finish() }

@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"math/big"
+	"strings"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+type userCommands struct {
+	Create  userCreate  `cmd:"" help:"Create an account. The first one owns the installation."`
+	List    userList    `cmd:"" help:"List accounts."`
+	Disable userDisable `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
+}
+
+type userCreate struct {
+	Email    string `required:"" help:"E-mail address, also the name to sign in with."`
+	Name     string `required:"" help:"Name shown to people."`
+	Password string `required:"" help:"Password of at least 8 characters; - asks for it, or reads it from the standard input."`
+	Role     string `enum:"admin,member," default:"" help:"admin or member. Default: member."`
+	Plan     string `default:"open" placeholder:"NAME" help:"Plan, or none for no subscription. Default: open."`
+	JSON     bool   `help:"Print one JSON object: {\"user\":{\"id\":…}}."`
+}
+
+// Run creates an account.
+func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	password, err := secretOf(env, c.Password, "Password")
+	if err != nil {
+		return err
+	}
+	return parent.run(ctx, env, true, func(a admin) error {
+		role := core.Role(c.Role)
+		if role == "" {
+			users, err := a.accounts.List(ctx, core.Operator(""))
+			if err != nil {
+				return err
+			}
+			if len(users) == 0 {
+				role = core.RoleOwner
+			}
+		}
+		u, err := a.accounts.Create(ctx, core.Operator(""), account.NewUser{
+			Email: c.Email, Name: c.Name, Password: password, Role: role, Plan: c.Plan,
+		})
+		if err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "Created %s (%s), role %s, plan %s.", u.Email, u.ID, u.Role, u.Plan)
+	})
+}
+
+func userJSON(u account.User) map[string]any {
+	out := map[string]any{
+		"id": u.ID, "email": u.Email, "name": u.Name, "role": u.Role, "plan": u.Plan,
+		"createdAt": date(u.CreatedAt), "disabled": u.DisabledAt != nil,
+	}
+	if u.SpendCap != nil {
+		out["spendCapMicros"] = *u.SpendCap
+	}
+	return out
+}
+
+type userList struct {
+	JSON bool `help:"Print one JSON object: {\"users\":[…]}."`
+}
+
+// Run lists accounts.
+func (c userList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		users, err := a.accounts.List(ctx, core.Operator(""))
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			list := make([]map[string]any, len(users))
+			for i, u := range users {
+				list[i] = userJSON(u)
+			}
+			return a.print(true, map[string]any{"users": list}, "")
+		}
+		rows := make([][]string, len(users))
+		for i, u := range users {
+			spend := "none"
+			if u.SpendCap != nil {
+				spend = core.USD(*u.SpendCap)
+			}
+			rows[i] = []string{u.Email, u.Name, string(u.Role), u.Plan, spend, date(u.CreatedAt), dateOr(u.DisabledAt, "-"), u.ID}
+		}
+		return a.table("EMAIL\tNAME\tROLE\tPLAN\tSPEND CAP\tCREATED\tDISABLED\tID", rows)
+	})
+}
+
+type userDisable struct {
+	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+// Run disables an account.
+func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		if err := a.accounts.Disable(ctx, core.Operator(""), u.ID); err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "disabled": true}}, "Disabled %s.", u.Email)
+	})
+}
+
+type planCommands struct {
+	Set planSet `cmd:"" help:"Give an account a plan, or none."`
+}
+
+type planSet struct {
+	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	Plan string `required:"" placeholder:"NAME" help:"Plan, or none for no subscription."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+// Run sets a plan.
+func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		if err := a.accounts.SetPlan(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
+	})
+}
+
+type spendCommands struct {
+	Set spendSet `cmd:"" help:"Set what an account may spend in a month."`
+}
+
+type spendSet struct {
+	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	Cap  string `required:"" placeholder:"USD" help:"US dollars a month, such as 12.50; none takes the cap away."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+// Run sets a spend cap.
+func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	var micros *int64
+	if c.Cap != "none" {
+		n, err := parseUSD(c.Cap)
+		if err != nil {
+			return err
+		}
+		micros = &n
+	}
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		if err := a.accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
+			return err
+		}
+		u.SpendCap = micros
+		if micros == nil {
+			return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s has no spend cap now.", u.Email)
+		}
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s may spend %s a month.", u.Email, core.USD(*micros))
+	})
+}
+
+// maxCap keeps sums of micro-dollars far from overflow.
+const maxCap = 1e9
+
+// parseUSD reads an amount of dollars as micro-dollars, exactly.
+func parseUSD(s string) (int64, error) {
+	bad := core.InvalidField("/cap", "Must be an amount of US dollars from 0 to 1000000000 with at most 6 decimals, or none.")
+	if strings.Trim(s, "0123456789.") != "" {
+		return 0, bad // no signs, exponents or fractions, which big.Rat would read
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || r.Cmp(big.NewRat(maxCap, 1)) > 0 {
+		return 0, bad
+	}
+	r.Mul(r, big.NewRat(1e6, 1))
+	if !r.IsInt() {
+		return 0, bad
+	}
+	return r.Num().Int64(), nil
+}

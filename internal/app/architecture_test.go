@@ -1,0 +1,121 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// features is the list that several rules share.
+var features = []string{"account", "agent", "source", "memory", "favourite", "thread"}
+
+// rules says for every package of the module which of our packages it may import. It is the table of
+// docs/architecture.md. A package below another (store/storetest) has the rule of its own row.
+var rules = map[string][]string{
+	"api":                       {},
+	"cmd/carrel":                {"internal/app"},
+	"internal/core":             {},
+	"internal/account":          internal("core"),
+	"internal/agent":            internal("core"),
+	"internal/source":           internal("core"),
+	"internal/memory":           internal("core"),
+	"internal/favourite":        internal("core"),
+	"internal/thread":           internal("core", "agent", "source"),
+	"internal/credential":       internal("core", "account"),
+	"internal/search":           internal("core"),
+	"internal/ingest":           internal("core"),
+	"internal/store":            append(internal("core", "credential"), internal(features...)...),
+	"internal/store/storetest":  append(internal("core", "credential", "store", "testkit"), internal(features...)...),
+	"internal/httpapi":          append(internal("core", "credential", "httpapi/oas"), append(internal(features...), "api")...),
+	"internal/httpapi/oas":      {},
+	"internal/httpapi/gen":      {"api"},
+	"internal/config":           {},
+	"internal/obs":              {},
+	"internal/server":           internal("core", "config", "obs"),
+	"internal/app":              nil, // the only wiring: anything but tests' helpers
+	"internal/app/demo":         {},
+	"internal/testkit":          internal("core"),
+	"internal/testkit/contract": {},
+	"internal/testkit/gotest":   {},
+}
+
+// confined says which packages alone may import a package from outside.
+var confined = map[string][]string{
+	"database/sql": {"internal/store", "internal/store/storetest"},
+	"net/http": {
+		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app",
+		"internal/testkit", "internal/testkit/contract",
+	},
+	"github.com/alecthomas/kong": {"internal/app"},
+}
+
+func internal(names ...string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = "internal/" + n
+	}
+	return out
+}
+
+// TestImportRule holds the arrows between packages to the table: one that is not listed fails, and so does a package
+// without a row or a row without a package.
+func TestImportRule(t *testing.T) {
+	t.Parallel()
+	unseen := maps.Clone(rules)
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "carrel/")
+		if name == "e2e" {
+			continue // only tests
+		}
+		rule, known := rules[name]
+		if !known {
+			t.Errorf("%s has no row in the table of imports", name)
+			continue
+		}
+		delete(unseen, name)
+		for _, path := range p.Imports {
+			ours, isOurs := strings.CutPrefix(path, "carrel/")
+			switch {
+			case !isOurs:
+				if homes, ok := confined[path]; ok && !slices.Contains(homes, name) {
+					t.Errorf("%s imports %s, which belongs to %v", name, path, homes)
+				}
+			case name == "internal/app" && !strings.HasPrefix(ours, "internal/testkit"):
+			case !slices.Contains(rule, ours):
+				t.Errorf("%s imports %s", name, ours)
+			}
+		}
+	}
+	for name := range unseen {
+		t.Errorf("the table has a row for %s, which does not exist", name)
+	}
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "carrel/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}

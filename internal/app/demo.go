@@ -1,0 +1,162 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/app/demo"
+	"carrel/internal/config"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/ingest"
+)
+
+// The demo account. Its secrets are made at random, kept in files that only the owner reads, and never written to
+// the log; the demo listens on loopback alone.
+const (
+	demoEmail        = "demo@example.org"
+	demoKeyFile      = "demo.key"
+	demoPasswordFile = "demo.password"
+)
+
+// startDemo makes what the demo needs and is not there yet, and shows how to use it. A second start keeps everything.
+func startDemo(ctx context.Context, env *Env, cfg config.Config, in *installation) error {
+	passwordFile, keyFile := filepath.Join(cfg.Data, demoPasswordFile), filepath.Join(cfg.Data, demoKeyFile)
+	user, err := in.accounts.ByEmail(ctx, core.Operator(""), demoEmail)
+	if core.IsKind(err, core.KindNotFound) {
+		user, err = in.demoAccount(ctx, passwordFile)
+	}
+	if err != nil {
+		return fmt.Errorf("make the demo account: %w", err)
+	}
+	actor := core.Operator(user.ID)
+	a, err := in.demoAgent(ctx, actor)
+	if err != nil {
+		return fmt.Errorf("make the demo agent: %w", err)
+	}
+	if err := in.demoKey(ctx, actor, keyFile); err != nil {
+		return fmt.Errorf("make the demo key: %w", err)
+	}
+	return showDemo(env, cfg, a, passwordFile, keyFile)
+}
+
+func (in *installation) demoAccount(ctx context.Context, passwordFile string) (account.User, error) {
+	password := strings.ToLower(rand.Text())
+	// The file comes first: an account whose password nobody knows would be worse than a file too many.
+	if err := writeSecret(passwordFile, password); err != nil {
+		return account.User{}, err
+	}
+	return in.accounts.Create(ctx, core.Operator(""), account.NewUser{
+		Email: demoEmail, Name: "Demo", Password: password, Role: core.RoleOwner,
+	})
+}
+
+// demoAgent returns the demo's agent, made and filled if it is not there. A start that was cut short is mended by
+// the next.
+func (in *installation) demoAgent(ctx context.Context, actor core.Actor) (agent.Agent, error) {
+	agents, _, err := in.agents.List(ctx, actor, core.Page{Limit: core.MaxLimit})
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	for _, a := range agents {
+		if a.Name == demo.AgentName {
+			return a, in.fillDemo(ctx, actor, a)
+		}
+	}
+	name, description, instructions := demo.AgentName, demo.AgentDescription, demo.AgentInstructions
+	a, err := in.agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	return a, in.fillDemo(ctx, actor, a)
+}
+
+func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.Agent) error {
+	src, err := in.sources.AddOrFind(ctx, actor, a.ID, demo.SourceName, true)
+	if err != nil || src.Documents > 0 {
+		return err
+	}
+	library := ingest.JSONL(bytes.NewReader(demo.Library()))
+	_, err = in.sources.Import(ctx, actor, src, documents(library), nil)
+	return err
+}
+
+// demoKey makes an API key unless the file holds one that works.
+func (in *installation) demoKey(ctx context.Context, actor core.Actor, keyFile string) error {
+	if b, err := os.ReadFile(keyFile); err == nil { //nolint:gosec // our own file
+		if _, err := in.credentials.Authenticate(ctx, strings.TrimSpace(string(b))); err == nil {
+			return nil
+		}
+	}
+	_, token, err := in.credentials.CreateKey(ctx, actor, credential.NewKey{Name: "demo"})
+	if err != nil {
+		return err
+	}
+	return writeSecret(keyFile, token)
+}
+
+// writeSecret puts a secret into a file that only its owner may read, whole or not at all.
+func writeSecret(path, secret string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.WriteString(secret + "\n")
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile string) error {
+	keyFile, err := filepath.Abs(keyFile)
+	if err != nil {
+		return err
+	}
+	if passwordFile, err = filepath.Abs(passwordFile); err != nil {
+		return err
+	}
+	auth := `-H "Authorization: Bearer $(cat ` + shellQuote(keyFile) + `)"`
+	base := cfg.BaseURL + "/api/agents"
+	_, err = fmt.Fprintf(env.Out, `
+Carrel's demo is at %s (API reference: %s/docs)
+
+  Sign-in   %s, password in %s
+  API key   in %s
+
+Three commands to try:
+
+  # the agent "%s" and its library
+  curl -s %s %s
+
+  # search it, with bounds on the year
+  curl -s %s %s/search -d '{"query": "relational model of data", "fromYear": 1960, "toYear": 1979, "numResults": 3}'
+
+  # start a conversation and ask
+  THREAD=$(curl -s %s %s/threads -d '{}' | grep -o 'thr_[a-z0-9]*' | head -n 1); curl -s %s %s/threads/$THREAD/messages -d '{"text": "Who proposed the relational model?"}'
+
+Stop with Ctrl-C. Everything stays in %s.
+
+`, cfg.BaseURL, cfg.BaseURL, demoEmail, passwordFile, keyFile, a.Name,
+		auth, base, auth, base+"/"+a.ID, auth, base+"/"+a.ID, auth, base+"/"+a.ID, cfg.Data)
+	return err
+}
+
+// shellQuote writes a word so that a shell reads it back as it is.
+func shellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

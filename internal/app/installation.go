@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/config"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/favourite"
+	"carrel/internal/memory"
+	"carrel/internal/search"
+	"carrel/internal/source"
+	"carrel/internal/store"
+	"carrel/internal/thread"
+)
+
+// installation is an opened database with all services on it. The server and the commands work with the same.
+type installation struct {
+	store       *store.DB
+	clock       core.Clock
+	accounts    *account.Service
+	credentials *credential.Service
+	agents      *agent.Service
+	sources     *source.Service
+	memories    *memory.Service
+	favourites  *favourite.Service
+	threads     *thread.Service
+}
+
+// open opens the database that the settings name and wires the services.
+func open(ctx context.Context, cfg config.Config, log *slog.Logger) (*installation, error) {
+	if cfg.Database == "" {
+		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+	}
+	db, err := store.Open(ctx, store.Options{Path: databasePath(cfg), URL: cfg.Database, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	secret := []byte(cfg.SecretKey)
+	if len(secret) == 0 {
+		if secret, err = db.Secret(ctx); err != nil {
+			_ = db.Close() // the first error tells
+			return nil, err
+		}
+	}
+	clock := core.SystemClock{}
+	in := &installation{store: db, clock: clock}
+	in.accounts = account.NewService(db, clock)
+	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	in.agents = agent.NewService(db, clock)
+	in.sources = source.NewService(db, in.agents, scanner{}, clock)
+	in.memories = memory.NewService(db, in.agents, clock)
+	in.threads = thread.NewService(db, in.agents, clock)
+	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
+	return in, nil
+}
+
+func (in *installation) close() error { return in.store.Close() }
+
+// scanner ranks by reading every document of a source.
+type scanner struct{}
+
+// Rank answers a query from all documents.
+func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
+	found, err := search.Scan(func(yield func(search.Document, error) bool) {
+		for d, err := range docs {
+			if !yield(search.Document{
+				ID: d.ID, SourceID: d.SourceID, Title: d.Title, Text: d.Text, DOI: d.DOI, Authors: d.Authors, Year: d.Year,
+			}, err) {
+				return
+			}
+		}
+	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+	if err != nil {
+		return source.Ranking{}, err
+	}
+	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
+	}
+	for _, y := range found.Years {
+		out.Years = append(out.Years, source.YearCount(y))
+	}
+	return out, nil
+}
+
+// Snippets shows where documents match.
+func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
+	h := search.NewHighlighter(query, search.SnippetWidth)
+	return func(d source.Document) (string, []source.Span) {
+		text, spans := h.Snippet(d.Title, d.Text)
+		out := make([]source.Span, len(spans))
+		for i, s := range spans {
+			out[i] = source.Span(s)
+		}
+		return text, out
+	}
+}

@@ -1,0 +1,36 @@
+//go:build unix
+
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// lockFolder makes this process the only server of a data folder until the lock is closed. The kernel lets go of it
+// when the process ends, however it ends.
+func lockFolder(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "carrel.lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	if err != nil {
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			holder, _ := os.ReadFile(path) //nolint:gosec // as above
+			return nil, fmt.Errorf("another server (process %s) uses the data folder %s; stop it, or choose another folder with --data",
+				strings.TrimSpace(string(holder)), dir)
+		}
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // for people; the lock is what counts
+	}
+	return f, nil
+}

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"carrel/internal/config"
+	"carrel/internal/core"
+	"carrel/internal/httpapi"
+	"carrel/internal/obs"
+	"carrel/internal/server"
+)
+
+type serveCommand struct {
+	Addr        *string `placeholder:"HOST:PORT" help:"${help_addr}"`
+	Data        *string `placeholder:"DIR" help:"${help_data}"`
+	BaseURL     *string `name:"base-url" placeholder:"URL" help:"${help_base_url}"`
+	Database    *string `placeholder:"URL" help:"${help_database}"`
+	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"${help_tls_cert}"`
+	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"${help_tls_key}"`
+	MetricsAddr *string `name:"metrics-addr" placeholder:"HOST:PORT" help:"${help_metrics_addr}"`
+	LogLevel    *string `name:"log-level" placeholder:"LEVEL" help:"${help_log_level}"`
+	LogFormat   *string `name:"log-format" placeholder:"FORMAT" help:"${help_log_format}"`
+	Demo        bool    `help:"${help_demo}"`
+}
+
+func (c serveCommand) load(env *Env) (config.Config, error) {
+	f := flags{
+		"addr": c.Addr, "data": c.Data, "base-url": c.BaseURL, "database": c.Database, "tls-cert": c.TLSCert,
+		"tls-key": c.TLSKey, "metrics-addr": c.MetricsAddr, "log-level": c.LogLevel, "log-format": c.LogFormat,
+	}
+	if c.Demo {
+		yes := "true"
+		f["demo"] = &yes
+	}
+	return f.load(env)
+}
+
+// Run serves until the process is told to stop.
+func (c serveCommand) Run(ctx context.Context, env *Env) error {
+	cfg, err := c.load(env)
+	if err != nil {
+		return err
+	}
+	log := newLogger(env, cfg)
+	for _, w := range cfg.Warnings {
+		log.WarnContext(ctx, w)
+	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	lock, err := lockFolder(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // the kernel would do it
+	in, err := open(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(serve(ctx, env, cfg, log, in), in.close())
+}
+
+func newLogger(env *Env, cfg config.Config) *slog.Logger {
+	return obs.NewLogger(env.Err, obs.LogOptions{
+		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
+		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix},
+	})
+}
+
+func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, in *installation) error {
+	metrics := obs.NewMetrics(Version())
+	problems := httpapi.NewProblems(cfg.BaseURL, log)
+	api, err := httpapi.New(httpapi.Services{
+		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads,
+		Credentials: in.credentials, Idempotency: in.store, Clock: in.clock,
+	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated}, cfg.BaseURL, problems, log)
+	if err != nil {
+		return err
+	}
+	srv := server.New(cfg, log, metrics, server.Options{
+		Routes:  func(mux *http.ServeMux) { api.Routes(mux) },
+		Problem: problems.Write,
+		Ready:   in.store.Ping,
+		Version: Version(),
+	})
+	if err := srv.Listen(); err != nil {
+		return err
+	}
+	if err := welcome(ctx, env, cfg.Bound(srv.Addr()), in); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return srv.Serve(ctx) })
+	g.Go(func() error { return in.tend(ctx, log) })
+	return g.Wait()
+}
+
+// How often small things are written down and old ones thrown away.
+const (
+	flushEvery      = 30 * time.Second
+	pruneEvery      = time.Hour
+	idempotencyLife = 24 * time.Hour
+)
+
+// tend does the housekeeping of a running server until the context ends, and writes down what is left then.
+func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
+	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
+	defer flush.Stop()
+	defer prune.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			return in.credentials.FlushUses(ctx)
+		case <-flush.C:
+			err = in.credentials.FlushUses(ctx)
+		case <-prune.C:
+			err = in.store.PruneIdempotency(ctx, in.clock.Now().Add(-idempotencyLife))
+		}
+		if err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))
+		}
+	}
+}
+
+// welcome tells the person who started the server what to do first.
+func welcome(ctx context.Context, env *Env, cfg config.Config, in *installation) error {
+	if cfg.Demo {
+		return startDemo(ctx, env, cfg, in)
+	}
+	users, err := in.accounts.List(ctx, core.Operator(""))
+	if err != nil || len(users) > 0 {
+		return err
+	}
+	where := "--data " + shellQuote(cfg.Data)
+	if cfg.Database != "" {
+		where = `--database "$CARREL_DATABASE"`
+	}
+	_, err = fmt.Fprintf(env.Out, `Nobody has an account yet. Make the first one, which will own this installation:
+
+  carrel admin %s user create --email you@example.org --name "Your Name" --password -
+
+It asks for the password. Then make a key for your programs:
+
+  carrel admin %s key create --user you@example.org --name laptop
+
+`, where, where)
+	return err
+}

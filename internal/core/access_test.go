@@ -1,0 +1,105 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestAccess is the whole table of who may do what: every operation for every kind of caller.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	work := []Scope{ScopeAgents, ScopeManage}
+	callers := map[string]Actor{
+		"a key":                       {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work},
+		"a key for agents alone":      {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}},
+		"a key with account":          {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: append(work[:2:2], ScopeAccount)},
+		"a minted key":                {UserID: "u", Plan: PlanOpen, Credential: CredentialMinted, Scopes: work},
+		"a key without a plan":        {UserID: "u", Plan: PlanNone, Credential: CredentialKey, Scopes: work},
+		"a key under the cap":         {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 1}},
+		"a key at the cap":            {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 2}},
+		"a key at a cap of nothing":   {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true}},
+		"a credential without scopes": {UserID: "u", Plan: PlanOpen},
+		"nobody":                      {},
+		"the operator":                Operator("u"),
+	}
+	const (
+		ok      = ""
+		scope   = "insufficient_scope"
+		plan    = "no_subscription"
+		capped  = "spend_cap_reached"
+		refused = "forbidden"
+	)
+	columns := []Operation{
+		OpReadAgents, OpManageAgents, OpSearch, OpReadThreads, OpWriteThreads, OpSendMessage, OpReadMemories,
+		OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpAccount, OpAdmin,
+	}
+	if len(columns) != len(rules) {
+		t.Fatalf("the table has %d operations, there are %d", len(columns), len(rules))
+	}
+	for name, want := range map[string][]string{
+		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key without a plan":        {ok, ok, plan, ok, ok, plan, ok, ok, ok, ok, scope, scope},
+		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key at the cap":            {ok, ok, capped, ok, ok, capped, ok, ok, ok, ok, scope, scope},
+		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, ok, ok, ok, ok, scope, scope},
+		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
+		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
+		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+	} {
+		for i, op := range columns {
+			got := ""
+			var e *Error
+			if err := callers[name].Allow(op); errors.As(err, &e) {
+				got = e.Code
+			}
+			if got != want[i] {
+				t.Errorf("%s, %s: %q, want %q", name, op, got, want[i])
+			}
+		}
+	}
+	if err := callers["the operator"].Allow("something new"); !IsKind(err, KindForbidden) {
+		t.Errorf("an operation that is in no table: %v", err)
+	}
+}
+
+func TestCapabilitiesSayWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	a := Actor{UserID: "u", Plan: PlanOpen, Scopes: []Scope{ScopeAgents, ScopeManage}}
+	if got := a.Capabilities(); !slices.Equal(got, capabilities) {
+		t.Errorf("with everything: %v", got)
+	}
+	a.Plan = PlanNone
+	if got, want := a.Capabilities(), []Capability{CapMemories, CapFavourites, CapManage}; !slices.Equal(got, want) {
+		t.Errorf("without a plan: %v", got)
+	}
+	a.Scopes = []Scope{ScopeAgents}
+	if got, want := a.Capabilities(), []Capability{CapMemories, CapFavourites}; !slices.Equal(got, want) {
+		t.Errorf("without a plan and manage: %v", got)
+	}
+}
+
+func TestTheCapIsNamedWithWhatIsUsedAndWhenItResets(t *testing.T) {
+	t.Parallel()
+	a := Actor{UserID: "u", Plan: PlanOpen, Scopes: []Scope{ScopeAgents}, Spend: Spend{
+		Capped: true, Cap: 12_500_000, Used: 12_501_000, ResetsAt: MonthEnd(time.Date(2024, 12, 31, 23, 59, 0, 0, time.UTC)),
+	}}
+	want := "The spend cap of 12.50 USD is reached (12.50 USD used). It resets at 2025-01-01T00:00:00Z; an admin can raise it."
+	if got := AsError(a.Allow(OpSearch)).Detail; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestACredentialMayBeLimitedToAgents(t *testing.T) {
+	t.Parallel()
+	if a := (Actor{}); !a.Touches("x") {
+		t.Error("a credential without a list touches all agents")
+	}
+	if a := (Actor{Agents: []string{"x"}}); !a.Touches("x") || a.Touches("y") {
+		t.Error("a credential with a list touches those alone")
+	}
+}

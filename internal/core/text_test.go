@@ -1,0 +1,43 @@
+package core
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTextsAreCountedInCodePoints(t *testing.T) {
+	t.Parallel()
+	rule := TextRule{Min: 1, Max: 4}
+	for text, ok := range map[string]bool{
+		"a": true, "abcd": true, "abcde": false, "😀😀😀😀": true, "😀😀😀😀😀": false, "e\u0301e\u0301": true,
+		"": false, " \n\u00a0": false, "a\x00": false, "a\xff": false,
+	} {
+		if got := rule.Check(text); (got == "") != ok {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	if got := (TextRule{Max: 3}).Check(""); got != "" {
+		t.Errorf("an empty text where one may be empty: %q", got)
+	}
+	if got := (TextRule{Max: 3}).Check("abcd"); !strings.Contains(got, "at most 3") {
+		t.Errorf("the sentence does not say the limit: %q", got)
+	}
+}
+
+func TestFoldFindsTwoSpellingsOfTheSameWordsEqual(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"I prefer  primary\tsources", "i prefer primary sources"},
+		{"ﬁle", "file"},
+		{"Caf\u00e9", "Cafe\u0301"},
+		{"  spaced\u00a0out ", "spaced out"},
+		{"ＡＢＣ", "abc"},
+	} {
+		if a, b := Fold(pair[0]), Fold(pair[1]); a != b {
+			t.Errorf("%q folds to %q and %q to %q", pair[0], a, pair[1], b)
+		}
+	}
+	if Fold("cafe") == Fold("café") {
+		t.Error("an accent is part of a word")
+	}
+}

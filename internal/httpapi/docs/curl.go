@@ -1,0 +1,94 @@
+package docs
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// The examples name things by variables of the shell, which the first steps set, so that they work when pasted.
+const authorization = ` -H "Authorization: Bearer $CARREL_KEY"`
+
+// step sets one variable from the reply of an operation: the first id in it with this prefix.
+type step struct {
+	variable, operation, prefix string
+}
+
+var steps = []step{
+	{"AGENT_ID", "listAgents", "agt_"},
+	{"THREAD_ID", "createThread", "thr_"},
+	{"MEMORY_ID", "addMemory", "mem_"},
+	{"CARD_ID", "saveFavourite", "card_"},
+}
+
+// firstSteps is the block that sets the variables of all other examples. It needs nothing but curl and grep.
+func (d *document) firstSteps(curl map[string]string) string {
+	var b strings.Builder
+	b.WriteString("export CARREL_KEY='crl_…'  # your key\n")
+	for _, s := range steps {
+		b.WriteString("export " + s.variable + "=$(" + curl[s.operation] + " \\\n  | grep -o '" + s.prefix + "[0-9a-z]*' | head -n 1)\n")
+	}
+	return b.String()
+}
+
+// variable turns the name of a path parameter into one of the shell: agentId is AGENT_ID.
+func variable(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}
+
+// curl writes the command that calls an operation.
+func (d *document) curl(method, path string, op *object, public bool) (string, error) {
+	target := path
+	for strings.Contains(target, "{") {
+		before, rest, _ := strings.Cut(target, "{")
+		name, after, _ := strings.Cut(rest, "}")
+		target = before + "$" + variable(name) + after
+	}
+	query := url.Values{}
+	for _, p := range op.list("parameters") {
+		parameter, _ := d.resolve(p.(*object))
+		if parameter.text("in") == "query" && parameter.text("required") == "true" {
+			query.Set(parameter.text("name"), parameter.text("example"))
+		}
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	var b strings.Builder
+	b.WriteString("curl -sS ")
+	sample, err := d.requestSample(op)
+	if err != nil {
+		return "", err
+	}
+	// With a body curl sends POST by itself.
+	if method != "GET" && (method != "POST" || sample == "") {
+		b.WriteString("-X " + method + " ")
+	}
+	b.WriteString(`"` + d.baseURL + target + `"`)
+	if !public {
+		b.WriteString(" \\\n " + authorization)
+	}
+	if sample != "" {
+		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(sample, "'", `'\''`) + "'")
+	}
+	return b.String(), nil
+}
+
+// requestSample is the body to send, on one line, or empty where the operation has none.
+func (d *document) requestSample(op *object) (string, error) {
+	media := op.object("requestBody").object("content").object("application/json")
+	if media == nil {
+		return "", nil
+	}
+	var b bytes.Buffer
+	err := writeJSON(&b, d.sample(media.object("schema"), true))
+	return b.String(), err
+}

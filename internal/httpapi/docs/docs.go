@@ -1,0 +1,134 @@
+// Package docs shows the contract to people: it renders the OpenAPI document as one page of plain HTML, without a
+// script, and as JSON.
+package docs
+
+import (
+	"bytes"
+	_ "embed" // for the page's template and style
+	"fmt"
+	"html/template"
+)
+
+//go:embed page.html
+var pageTemplate string
+
+// Style is the style sheet that the page links to as /docs/style.css.
+//
+//go:embed style.css
+var Style []byte
+
+// JSON returns the document, which is YAML, as JSON with the keys in the same order.
+func JSON(source []byte) ([]byte, error) {
+	root, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	out, err := indented(root)
+	return append(out, '\n'), err
+}
+
+// Page renders the document as HTML. The examples on it are for the server at baseURL.
+func Page(source []byte, baseURL string) ([]byte, error) {
+	root, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{root: root, baseURL: baseURL}
+	model, err := d.page()
+	if err != nil {
+		return nil, err
+	}
+	tmpl, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := tmpl.Execute(&out, model); err != nil {
+		return nil, fmt.Errorf("render the page: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// document is the contract while a page is made of it.
+type document struct {
+	root    *object
+	baseURL string
+	// codes and schemas are the names that prose may refer to, which then become links.
+	codes   map[string]bool
+	schemas map[string]bool
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Version, Summary, BaseURL string
+	Intro                            template.HTML
+	Steps                            template.HTML
+	Tags                             []tag
+	Codes                            []problemCode
+	Schemas                          []schema
+}
+
+type tag struct {
+	ID, Name    string
+	Description template.HTML
+	Operations  []operation
+}
+
+type operation struct {
+	ID, Method, Path, Summary string
+	Description               template.HTML
+	// Public operations need no credential.
+	Public  bool
+	Params  []param
+	Body    *body
+	Replies []reply
+	Errors  []reply
+	Curl    template.HTML
+	Sample  template.HTML
+	// SampleStatus is the status whose body Sample is.
+	SampleStatus string
+}
+
+type param struct {
+	Name, In    string
+	Type        template.HTML
+	Required    bool
+	Description template.HTML
+	Example     string
+}
+
+type body struct {
+	Required bool
+	Fields   []field
+	Sample   template.HTML
+}
+
+type reply struct {
+	Status, Words string
+	Description   template.HTML
+	Media         []string
+	Schema        template.HTML
+	Headers       []param
+	Fields        []field
+}
+
+// field is a row of a table of fields. Path is what leads to it from the top.
+type field struct {
+	Path, Name  string
+	Type        template.HTML
+	Required    bool
+	Description template.HTML
+	Example     string
+}
+
+type problemCode struct {
+	Code, Status string
+	Cure         template.HTML
+}
+
+type schema struct {
+	Name        string
+	Description template.HTML
+	Fields      []field
+	Sample      template.HTML
+}

@@ -1,0 +1,138 @@
+package docs
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// maxDepth is how deep a table of fields goes; beyond it the type's own table is a link away.
+const maxDepth = 3
+
+// typeOf names the type of a schema in words, with links to named ones.
+func (d *document) typeOf(s *object) template.HTML {
+	target, name := d.resolve(s)
+	if name != "" {
+		return link("schema-"+name, name)
+	}
+	types := target.list("type")
+	if types == nil {
+		types = []any{target.text("type")}
+	}
+	words := make([]string, 0, len(types))
+	for _, t := range types {
+		switch t {
+		case "array":
+			words = append(words, "array of "+string(d.typeOf(target.object("items"))))
+		case "string":
+			words = append(words, formatted(target))
+		default:
+			words = append(words, template.HTMLEscaper(t))
+		}
+	}
+	return template.HTML(strings.Join(words, " or ")) //nolint:gosec // each part is escaped
+}
+
+func formatted(s *object) string {
+	if f := s.text("format"); f != "" {
+		return template.HTMLEscapeString(f)
+	}
+	return "string"
+}
+
+func link(id, text string) template.HTML {
+	e := template.HTMLEscapeString
+	return template.HTML(`<a href="#` + e(id) + `">` + e(text) + `</a>`) //nolint:gosec // both are escaped
+}
+
+// rules says in words what a value must be beyond its type.
+func rules(s *object) string {
+	var out []string
+	if c := s.text("const"); c != "" {
+		out = append(out, "Always `"+c+"`.")
+	}
+	if values := s.list("enum"); values != nil {
+		words := make([]string, len(values))
+		for i, v := range values {
+			words[i] = "`" + fmt.Sprint(v) + "`"
+		}
+		if len(words) == 1 {
+			out = append(out, "Always "+words[0]+".")
+		} else {
+			out = append(out, "One of "+strings.Join(words, ", ")+".")
+		}
+	}
+	switch lo, hi := s.text("minimum"), s.text("maximum"); {
+	case lo != "" && hi != "":
+		out = append(out, "From "+lo+" to "+hi+".")
+	case lo != "":
+		out = append(out, "At least "+lo+".")
+	}
+	// Where the description counts characters itself, it says more than the schema can.
+	if hi := s.text("maxLength"); hi != "" && !strings.Contains(s.text("description"), "characters") {
+		out = append(out, "At most "+hi+" characters.")
+	}
+	return strings.Join(out, " ")
+}
+
+// describe renders the description of a value and its rules.
+func (d *document) describe(description string, s *object) (template.HTML, error) {
+	target, _ := d.resolve(s)
+	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(target)))
+}
+
+// fields lists the fields of a schema. With deep, those of the objects inside follow each.
+func (d *document) fields(s *object, deep bool) ([]field, error) {
+	var out []field
+	err := d.walk(s, "", 0, deep, &out)
+	return out, err
+}
+
+func (d *document) walk(s *object, path string, depth int, deep bool, out *[]field) error {
+	s, _ = d.resolve(s)
+	required := s.list("required")
+	for _, name := range s.object("properties").names() {
+		prop := s.object("properties").object(name)
+		target, ref := d.resolve(prop)
+		text := prop.text("description")
+		if text == "" && ref != "" {
+			text = target.text("description")
+		}
+		description, err := d.describe(text, itemsOr(prop))
+		if err != nil {
+			return err
+		}
+		*out = append(*out, field{
+			Path: path, Name: name, Type: d.typeOf(prop), Required: slices.Contains(required, any(name)),
+			Description: description, Example: exampleText(target),
+		})
+		if !deep || depth >= maxDepth {
+			continue
+		}
+		inside, mark := target, "."
+		if target.text("type") == "array" {
+			inside, mark = target.object("items"), "[]."
+		}
+		if err := d.walk(inside, path+name+mark, depth+1, deep, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itemsOr returns where the rules of a value stand: for a list of plain values, with its items.
+func itemsOr(s *object) *object {
+	if items := s.object("items"); items != nil && !items.has("$ref") {
+		return items
+	}
+	return s
+}
+
+// exampleText is the example of a plain value; those of objects and lists are shown as JSON elsewhere.
+func exampleText(s *object) string {
+	if !s.has("example") || s.has("enum") || s.text("format") == "date-time" || s.text("type") == "boolean" {
+		return "" // the table says what it can be already
+	}
+	return s.text("example")
+}

@@ -1,0 +1,118 @@
+package docs
+
+import (
+	"html/template"
+	"regexp"
+	"strings"
+)
+
+// sampleTime stands for every time without an example.
+const sampleTime = "2026-11-15T10:00:00.000Z"
+
+// sample makes an example of a value. In a request only what the document gives examples of is sent, so that it can
+// be pasted; in a reply everything is shown.
+func (d *document) sample(s *object, request bool) any {
+	s, _ = d.resolve(s)
+	if s.has("example") {
+		return s.get("example")
+	}
+	if s.has("const") {
+		return s.get("const")
+	}
+	if values := s.list("enum"); values != nil {
+		return values[0]
+	}
+	switch s.text("type") {
+	case "object", "":
+		return d.sampleObject(s, request)
+	case "array":
+		if items := s.object("items"); items.has("enum") {
+			return items.list("enum")
+		}
+		return []any{d.sample(s.object("items"), request)}
+	case "boolean":
+		return true
+	case "integer":
+		return 1
+	case "number":
+		return 1.5
+	}
+	if s.text("format") == "date-time" {
+		return sampleTime
+	}
+	return "…"
+}
+
+func (d *document) sampleObject(s *object, request bool) any {
+	out := newObject()
+	required := map[any]bool{}
+	for _, name := range s.list("required") {
+		required[name] = true
+	}
+	properties := s.object("properties")
+	for _, name := range properties.names() {
+		property, ref := d.resolve(properties.object(name))
+		switch {
+		case required[name]:
+		case request && !property.has("example"):
+			continue
+		case !property.has("example") && ref == "" && property.text("type") == "string":
+			continue // a text nobody has an example of says nothing, and may well be absent
+		}
+		if id := d.idExample(name); id != "" && !property.has("example") {
+			out.set(name, id)
+			continue
+		}
+		out.set(name, d.sample(property, request))
+	}
+	return out
+}
+
+// idExample finds the example of an id elsewhere in the document, by the name of its field.
+func (d *document) idExample(name string) string {
+	if !strings.HasSuffix(name, "Id") {
+		return ""
+	}
+	schemas := d.root.object("components").object("schemas")
+	for _, s := range schemas.names() {
+		if example := schemas.object(s).object("properties").object(name).text("example"); example != "" {
+			return example
+		}
+	}
+	return ""
+}
+
+// jsonSample renders a value as JSON for the page.
+func jsonSample(v any) (template.HTML, error) {
+	b, err := indented(v)
+	if err != nil {
+		return "", err
+	}
+	return highlight(jsonToken, string(b)), nil
+}
+
+// The tokens that are set apart on the page. The group that matches names the class.
+var (
+	jsonToken  = regexp.MustCompile(`(?P<key>"(?:[^"\\]|\\.)*")(?:\s*:)|(?P<str>"(?:[^"\\]|\\.)*")|(?P<lit>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)`)
+	shellToken = regexp.MustCompile(`(?P<cmd>\bcurl\b|\bexport\b)|(?P<str>'[^']*'|"[^"]*")|(?P<rem>(?:^|\s)#.*)`)
+)
+
+// highlight puts the tokens of a text into spans.
+func highlight(token *regexp.Regexp, text string) template.HTML {
+	var b strings.Builder
+	names := token.SubexpNames()
+	at := 0
+	for _, m := range token.FindAllStringSubmatchIndex(text, -1) {
+		for group := 1; group < len(names); group++ {
+			from, to := m[2*group], m[2*group+1]
+			if from < 0 {
+				continue
+			}
+			b.WriteString(template.HTMLEscapeString(text[at:from]))
+			b.WriteString(`<span class="` + names[group] + `">` + template.HTMLEscapeString(text[from:to]) + `</span>`)
+			at = to
+		}
+	}
+	b.WriteString(template.HTMLEscapeString(text[at:]))
+	return template.HTML(b.String()) //nolint:gosec // every part is escaped
+}
