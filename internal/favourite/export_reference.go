@@ -1,0 +1,236 @@
+package favourite
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// reference is what a bibliography says of a card. Every text in it is one line of valid UTF-8 without control
+// characters, so no format has to think of line breaks.
+type reference struct {
+	id        string
+	kind      kind
+	rawType   string
+	title     string
+	authors   []name
+	year      int
+	month     int // 0 when only the year is known
+	day       int // 0 when only the month is known
+	venue     string
+	volume    string
+	issue     string
+	pages     string
+	publisher string
+	doi       string // bare, as in 10.1000/182
+	url       string // http or https, or empty
+	abstract  string
+}
+
+// kind is a sort of publication in the words of each format; venueField is the BibTeX field for where it appeared.
+type kind struct {
+	bibtex, ris, csl, venueField string
+}
+
+var (
+	kindArticle    = kind{"article", "JOUR", "article-journal", "journal"}
+	kindConference = kind{"inproceedings", "CPAPER", "paper-conference", "booktitle"}
+	kindBook       = kind{"book", "BOOK", "book", "series"}
+	kindChapter    = kind{"incollection", "CHAP", "chapter", "booktitle"}
+	kindReport     = kind{"techreport", "RPRT", "report", "institution"}
+	kindThesis     = kind{"misc", "THES", "thesis", "howpublished"}
+	kindDataset    = kind{"misc", "DATA", "dataset", "howpublished"}
+	kindWebPage    = kind{"misc", "ELEC", "webpage", "howpublished"}
+	kindOther      = kind{"misc", "GEN", "document", "howpublished"}
+)
+
+// kinds maps the words that indexes use for a card's type, letters only, in lower case.
+var kinds = map[string]kind{
+	"article": kindArticle, "journalarticle": kindArticle, "articlejournal": kindArticle, "journal": kindArticle,
+	"journalpaper": kindArticle, "review": kindArticle, "jour": kindArticle,
+	"conferencepaper": kindConference, "paperconference": kindConference, "conference": kindConference,
+	"inproceedings": kindConference, "proceedings": kindConference, "proceedingsarticle": kindConference, "conf": kindConference,
+	"book": kindBook, "monograph": kindBook, "editedbook": kindBook,
+	"chapter": kindChapter, "bookchapter": kindChapter, "incollection": kindChapter, "inbook": kindChapter, "booksection": kindChapter,
+	"report": kindReport, "techreport": kindReport, "technicalreport": kindReport, "workingpaper": kindReport,
+	"thesis": kindThesis, "phdthesis": kindThesis, "mastersthesis": kindThesis, "dissertation": kindThesis,
+	"dataset": kindDataset, "data": kindDataset,
+	"webpage": kindWebPage, "website": kindWebPage, "web": kindWebPage, "blogpost": kindWebPage,
+	"preprint": kindOther, "postedcontent": kindOther, "misc": kindOther, "other": kindOther,
+}
+
+// parseReference reads what it knows in a card. Anything of a type it does not expect is passed over.
+func parseReference(c Card) reference {
+	var card map[string]any
+	d := json.NewDecoder(bytes.NewReader(c.JSON))
+	d.UseNumber()
+	if err := d.Decode(&card); err != nil {
+		card = nil // a card that is no object still gets its entry, an empty one
+	}
+	r := reference{
+		id:        oneLine(c.ID),
+		rawType:   text(card["type"]),
+		title:     text(card["title"]),
+		authors:   parseAuthors(card["authors"]),
+		venue:     text(card["venue"]),
+		volume:    textOrNumber(card["volume"]),
+		issue:     textOrNumber(card["issue"]),
+		pages:     cmp.Or(textOrNumber(card["pages"]), textOrNumber(card["page"])),
+		publisher: text(card["publisher"]),
+		doi:       parseDOI(text(card["doi"])),
+		url:       parseURL(text(card["url"])),
+		abstract:  cmp.Or(text(card["abstract"]), text(card["snippet"])),
+	}
+	r.year, r.month, r.day = parseDate(card["year"], text(card["publishedAt"]))
+	r.kind = kindOf(r.rawType, r.venue)
+	return r
+}
+
+// kindOf goes by the type that the card names, else by where the work appeared.
+func kindOf(rawType, venue string) kind {
+	letters := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, rawType)
+	if k, ok := kinds[letters]; ok {
+		return k
+	}
+	folded := fold(venue)
+	for _, word := range []string{"proceedings", "conference", "symposium", "workshop"} {
+		if strings.Contains(folded, word) {
+			return kindConference
+		}
+	}
+	if venue != "" {
+		return kindArticle
+	}
+	return kindOther
+}
+
+// text returns a string as one line.
+func text(v any) string {
+	s, _ := v.(string)
+	return oneLine(s)
+}
+
+// textOrNumber is for volumes, issues and pages, which come as either.
+func textOrNumber(v any) string {
+	if n, ok := v.(json.Number); ok {
+		if whole, err := n.Int64(); err == nil {
+			return strconv.FormatInt(whole, 10)
+		}
+	}
+	return text(v)
+}
+
+// oneLine turns every run of white space and line breaks into a space and drops other control characters.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// dateLayouts are the forms of publishedAt, with how much each says: 3 a day, 2 a month, 1 a year.
+var dateLayouts = []struct {
+	layout string
+	parts  int
+}{{time.RFC3339, 3}, {time.DateOnly, 3}, {"2006-01", 2}, {"2006", 1}}
+
+// parseDate returns the date of publication as far as it is known. The card's year wins over publishedAt: it is
+// what the user saw. Month and day are then only taken from the same year.
+func parseDate(rawYear any, publishedAt string) (year, month, day int) {
+	year = parseYear(rawYear)
+	for _, l := range dateLayouts {
+		t, err := time.Parse(l.layout, publishedAt)
+		if err != nil || t.Year() < 1 {
+			continue
+		}
+		if year != 0 && year != t.Year() {
+			break
+		}
+		year = t.Year()
+		if l.parts >= 2 {
+			month = int(t.Month())
+		}
+		if l.parts >= 3 {
+			day = t.Day()
+		}
+		break
+	}
+	return year, month, day
+}
+
+// parseYear takes a whole number or a string of digits; 0 is undated.
+func parseYear(v any) int {
+	var s string
+	switch v := v.(type) {
+	case json.Number:
+		s = v.String()
+	case string:
+		s = strings.TrimSpace(v)
+	}
+	n, err := strconv.ParseFloat(s, 64) // a number of JSON may be written 1950.0 or 1.95e3
+	if err != nil || n != math.Trunc(n) || n < 1 || n > 9999 {
+		return 0
+	}
+	return int(n)
+}
+
+// parseDOI returns a bare DOI from the ways it is written, or nothing when it is none.
+func parseDOI(s string) string {
+	lower := strings.ToLower(s)
+	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/"} {
+		if strings.HasPrefix(lower, prefix) {
+			s = s[len(prefix):]
+			if plain, err := url.PathUnescape(s); err == nil {
+				s = oneLine(plain)
+			}
+		}
+	}
+	if strings.HasPrefix(lower, "doi:") {
+		s = strings.TrimSpace(s[len("doi:"):])
+	}
+	registrant, suffix, _ := strings.Cut(s, "/")
+	if !strings.HasPrefix(registrant, "10.") || suffix == "" || strings.Contains(s, " ") {
+		return ""
+	}
+	return s
+}
+
+// parseURL returns an address that is safe to make a link of, or nothing. Only http and https are: an export ends up
+// in other programs, and some of them would run what a javascript or file address says.
+func parseURL(s string) string {
+	escaped := percentEncode(s, func(c byte) bool { return c > ' ' && !strings.ContainsRune("\"<>\\^`{|}\x7f", rune(c)) })
+	u, err := url.Parse(escaped)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return escaped
+}
+
+// percentEncode writes every byte that is not to be kept as %XX.
+func percentEncode(s string, keep func(byte) bool) string {
+	const digits = "0123456789ABCDEF"
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if c := s[i]; keep(c) {
+			out = append(out, c)
+		} else {
+			out = append(out, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return string(out)
+}
