@@ -63,9 +63,9 @@ gen: ## Generate code from the contract
 verify: ## Fail if generated files, go.mod or go.sum are not up to date
 	@scripts/verify
 
-bench: ## Run the benchmarks, ours and those beside other products
+bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more flags: ARGS='-rounds 1')
 	go test -run '^$$' -bench . -benchmem ./...
-	@if [ -f bench/go.mod ]; then cd bench && go test -run '^$$' -bench . -benchmem -timeout 30m ./...; fi
+	cd bench && go run . $(ARGS)
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz

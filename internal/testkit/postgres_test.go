@@ -50,6 +50,7 @@ func TestEveryTestGetsADatabaseOfItsOwn(t *testing.T) {
 
 func TestADatabaseIsGoneAfterItsTest(t *testing.T) {
 	t.Parallel()
+	Postgres(t) // skips where there is no PostgreSQL
 	var url string
 	t.Run("a test that leaks a connection", func(t *testing.T) {
 		url = Postgres(t)
@@ -68,6 +69,7 @@ func TestADatabaseIsGoneAfterItsTest(t *testing.T) {
 
 func TestATemplateIsMigratedOnceAndCopied(t *testing.T) {
 	t.Parallel()
+	Postgres(t) // skips where there is no PostgreSQL
 	var migrations atomic.Int32
 	migrate := func(url string) error {
 		migrations.Add(1)
@@ -151,12 +153,12 @@ func TestAServerDiesWithItsProcess(t *testing.T) {
 	note := filepath.Join(t.TempDir(), "pid")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperThatIsKilled$")
 	cmd.Env = append(os.Environ(), "TESTKIT_NOTE="+note, EnvPostgres+"=", "TMPDIR="+shortTempDir(t))
-	if err := cmd.Start(); err != nil {
+	helper, err := startProcess(cmd, syscall.SIGKILL)
+	if err != nil {
 		t.Fatal(err)
 	}
 	pid := waitForNote(t, note)
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	_ = helper.end(syscall.SIGKILL, time.Minute)
 	for range 1000 {
 		if syscall.Kill(pid, 0) != nil {
 			return

@@ -63,8 +63,11 @@ func goTest(ctx context.Context, env, args []string) (int, error) {
 	waitErr := cmd.Wait()
 	s.close()
 	var exit *exec.ExitError
-	if errors.As(waitErr, &exit) {
+	if errors.As(waitErr, &exit) && exit.Exited() {
 		waitErr = nil // its code says it all
+	}
+	if ctx.Err() != nil {
+		waitErr = errors.New("interrupted")
 	}
 	code := cmd.ProcessState.ExitCode()
 	if s.failed > 0 {
