@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"carrel/internal/store"
+	"carrel/internal/store/storetest"
+	"carrel/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// engine opens a new, empty database of one kind.
+type engine struct {
+	name string
+	open func(t testing.TB) *store.DB
+}
+
+var engines = []engine{
+	{"sqlite", openSQLite},
+	{"postgres", openPostgres},
+}
+
+func openSQLite(t testing.TB) *store.DB {
+	t.Helper()
+	return openWith(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+}
+
+func openPostgres(t testing.TB) *store.DB {
+	t.Helper()
+	url := testkit.PostgresTemplate(t, "store", func(url string) error {
+		db, err := store.Open(context.Background(), store.Options{URL: url})
+		if err != nil {
+			return err
+		}
+		return db.Close()
+	})
+	return openWith(t, store.Options{URL: url})
+}
+
+func openWith(t testing.TB, o store.Options) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return db
+}
+
+func TestStoreKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, e.open)
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"carrel/internal/favourite"
+)
+
+// card is a favourite as the service makes it.
+func (w *world) card(id string, ms int) favourite.Favourite {
+	return favourite.Favourite{CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms), UpdatedAt: w.after(ms)}
+}
+
+func (w *world) save(p person, f favourite.Favourite) favourite.Favourite {
+	w.t.Helper()
+	got, err := w.db.SaveFavourite(w.ctx, p.id, p.agent, f)
+	w.must(err)
+	return got
+}
+
+// cardIDs pages through the favourites of the person's first agent, calling between before each further page.
+func (w *world) cardIDs(p person, size int, between func()) []string {
+	w.t.Helper()
+	ids := []string{}
+	for after := (*favourite.Key)(nil); ; {
+		page, err := w.db.Favourites(w.ctx, p.id, p.agent, after, size)
+		w.must(err)
+		for _, f := range page {
+			ids = append(ids, f.CardID)
+			after = &favourite.Key{CreatedAt: f.CreatedAt, CardID: f.CardID}
+		}
+		if size < 0 || len(page) < size {
+			return ids
+		}
+		if between != nil {
+			between()
+		}
+	}
+}
+
+var favouriteTests = []test{
+	{"ACardComesBackAsItWas", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		f := w.card("a/b c", 0)
+		f.Card, f.ThreadID = json.RawMessage(`{"b": 1.50,  "a":"é\u00e9"}`), th.ID
+		w.same("saved", w.save(w.ada, f), f)
+		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		w.must(err)
+		w.same("listed", list, []favourite.Favourite{f})
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
+		f.ThreadID = ""
+		list, err = w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		w.must(err)
+		w.same("after its thread has gone", list, []favourite.Favourite{f})
+	}},
+	{"SavedAgainItIsUpdatedAndKeepsItsBeginning", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		first := w.card("x", 1)
+		first.ThreadID = th.ID
+		w.save(w.ada, first)
+		second := w.card("x", 9)
+		second.Card = json.RawMessage(`{"n":2}`)
+		got := w.save(w.ada, second)
+		second.CreatedAt, second.ThreadID = first.CreatedAt, th.ID
+		w.same("saved", got, second)
+		list, err := w.db.Favourites(w.ctx, w.ada.id, w.ada.agent, nil, -1)
+		w.must(err)
+		w.same("listed", list, []favourite.Favourite{second})
+	}},
+	{"AThreadThatIsNotThereIsLeftOut", func(w *world) {
+		gone, theirs := w.card("gone", 0), w.card("theirs", 0)
+		gone.ThreadID, theirs.ThreadID = "thr_none", w.thread(w.bert, "", w.now).ID
+		w.same("gone", w.save(w.ada, gone).ThreadID, "")
+		w.same("another's", w.save(w.ada, theirs).ThreadID, "")
+	}},
+	{"ParallelSavesOfACardAreOneFavourite", func(w *world) {
+		for round := range 10 {
+			together(16, func(i int) {
+				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent, w.card(fmt.Sprint("card", round), i)); err != nil {
+					w.t.Error(err)
+				}
+			})
+		}
+		w.same("favourites", len(w.cardIDs(w.ada, -1, nil)), 10)
+	}},
+	{"FavouritesArePagedNewestFirstWhileOthersInsert", func(w *world) {
+		// Two of each time, so that the card id decides between them.
+		for _, id := range []string{"a1", "b1", "c2", "D2", "e3", "é3", "g4"} {
+			w.save(w.ada, w.card(id, int(id[len(id)-1])))
+		}
+		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in the order of bytes
+		w.same("all", w.cardIDs(w.ada, -1, nil), want)
+		n := 100
+		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(fmt.Sprint(n), n)) }), want)
+	}},
+	{"AFavouriteIsItsUsersAndAgentsAlone", func(w *world) {
+		w.save(w.ada, w.card("x", 0))
+		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
+			w.wantMissing(w.db.DeleteFavourite(w.ctx, who[0], who[1], "x"), "favourite")
+			list, err := w.db.Favourites(w.ctx, who[0], who[1], nil, -1)
+			w.must(err)
+			w.same("listed", list, []favourite.Favourite{})
+		}
+		_, err := w.db.SaveFavourite(w.ctx, w.bert.id, w.ada.agent, w.card("y", 0))
+		w.wantMissing(err, "agent")
+		_, err = w.db.SaveFavourite(w.ctx, w.ada.id, "agt_none", w.card("y", 0))
+		w.wantMissing(err, "agent")
+		w.must(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"))
+		w.wantMissing(w.db.DeleteFavourite(w.ctx, w.ada.id, w.ada.agent, "x"), "favourite")
+	}},
+}

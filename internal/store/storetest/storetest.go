@@ -1,0 +1,176 @@
+// Package storetest is the suite that every engine of the store passes.
+package storetest
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/store"
+	"carrel/internal/thread"
+)
+
+// Run runs the suite. open returns a new, empty database that is closed at the test's end.
+func Run(t *testing.T, open func(testing.TB) *store.DB) {
+	t.Helper()
+	for _, g := range []group{
+		{"Users", userTests},
+		{"Keys", keyTests},
+		{"Codes", codeTests},
+		{"Agents", agentTests},
+		{"Sources", sourceTests},
+		{"Documents", documentTests},
+		{"Memories", memoryTests},
+		{"Favourites", favouriteTests},
+		{"Threads", threadTests},
+		{"Messages", messageTests},
+		{"Idempotency", idempotencyTests},
+		{"Texts", textTests},
+	} {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			// One database for each group: a test makes its own users and sees nothing of the others.
+			db := open(t)
+			for _, test := range g.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(newWorld(t, db)) })
+			}
+		})
+	}
+}
+
+// group is the tests of one kind of thing.
+type group struct {
+	name  string
+	tests []test
+}
+
+// test is one promise of the store.
+type test struct {
+	name string
+	run  func(*world)
+}
+
+// world is what a test starts with: two users, of whom the first has two agents and the second one.
+type world struct {
+	t    testing.TB
+	ctx  context.Context
+	db   *store.DB
+	now  time.Time
+	ada  person
+	bert person
+}
+
+// person is a user with the ids of an agent, of its default source, and of another agent.
+type person struct {
+	user   account.User
+	id     string
+	agent  string
+	source string
+	second string
+}
+
+func newWorld(t testing.TB, db *store.DB) *world {
+	t.Helper()
+	w := &world{t: t, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)}
+	w.ada, w.bert = w.person("Ada"), w.person("Bert")
+	return w
+}
+
+// person adds a user with two agents.
+func (w *world) person(name string) person {
+	w.t.Helper()
+	u := w.user(name)
+	p := person{user: u, id: u.ID}
+	first, second := w.newAgent(p.id, name+"'s first"), w.newAgent(p.id, name+"'s second")
+	p.agent, p.source, p.second = first.ID, first.Sources[0].ID, second.ID
+	return p
+}
+
+func (w *world) user(name string) account.User {
+	w.t.Helper()
+	id := core.NewID(core.PrefixUser)
+	u := account.User{
+		ID: id, Email: id + "@example.org", Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now,
+	}
+	w.must(w.db.InsertUser(w.ctx, u, "hash"))
+	return u
+}
+
+func (w *world) newAgent(userID, name string) agent.Agent {
+	w.t.Helper()
+	a := agentOf(userID, name, w.now)
+	w.must(w.db.InsertAgent(w.ctx, a))
+	return a
+}
+
+// agentOf is an agent as the service makes it.
+func agentOf(userID, name string, now time.Time) agent.Agent {
+	return agent.Agent{
+		ID: core.NewID(core.PrefixAgent), UserID: userID, Name: name, CreatedAt: now, UpdatedAt: now,
+		Sources: []agent.Source{{
+			ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
+		}},
+	}
+}
+
+// thread adds a thread to the person's first agent.
+func (w *world) thread(p person, title string, at time.Time) thread.Thread {
+	w.t.Helper()
+	t := thread.Thread{
+		ID: core.NewID(core.PrefixThread), AgentID: p.agent, Title: title, Status: thread.StatusIdle,
+		CreatedAt: at, UpdatedAt: at,
+	}
+	w.must(w.db.InsertThread(w.ctx, p.id, t))
+	return t
+}
+
+// after is a time that many milliseconds after the world's.
+func (w *world) after(ms int) time.Time { return w.now.Add(time.Duration(ms) * time.Millisecond) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// wantKind fails the test unless err is of this kind.
+func (w *world) wantKind(err error, kind core.Kind, detail string) {
+	w.t.Helper()
+	if !core.IsKind(err, kind) || detail != "" && core.AsError(err).Detail != detail {
+		w.t.Errorf("got error %v, want %s %q", err, kind, detail)
+	}
+}
+
+// wantMissing fails the test unless err says that there is no such thing.
+func (w *world) wantMissing(err error, what string) {
+	w.t.Helper()
+	w.wantKind(err, core.KindNotFound, "There is no such "+what+".")
+}
+
+// same fails the test unless the two are deeply equal.
+func (w *world) same(what string, got, want any) {
+	w.t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		w.t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// together runs do n times at once and returns when all are done.
+func together(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}

@@ -1,0 +1,256 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+
+	"carrel/internal/core"
+	"carrel/internal/thread"
+)
+
+// threadIDs pages through the threads of the person's first agent, calling between before each further page.
+func (w *world) threadIDs(p person, size int, between func()) []string {
+	w.t.Helper()
+	ids := []string{}
+	for after := (*thread.Key)(nil); ; {
+		page, err := w.db.Threads(w.ctx, p.id, p.agent, after, size)
+		w.must(err)
+		for _, t := range page {
+			ids = append(ids, t.ID)
+			after = &thread.Key{Activity: t.CreatedAt, ID: t.ID}
+			if t.LastMessageAt != nil {
+				after.Activity = *t.LastMessageAt
+			}
+		}
+		if len(page) < size {
+			return ids
+		}
+		if between != nil {
+			between()
+		}
+	}
+}
+
+// exchange is a question and its reply as the service makes them.
+func (w *world) exchange(threadID, text string, ms int) (question, reply thread.Message) {
+	turn := core.NewID(core.PrefixTurn)
+	message := func(role thread.Role, text string) thread.Message {
+		return thread.Message{
+			ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: role, Text: text, Status: "complete",
+			TurnID: turn, CreatedAt: w.after(ms),
+		}
+	}
+	return message(thread.RoleUser, text), message(thread.RoleAssistant, "Re: "+text)
+}
+
+// turn stores an exchange and returns the id of its turn.
+func (w *world) turn(p person, threadID, text string) string {
+	w.t.Helper()
+	q, r := w.exchange(threadID, text, 1)
+	w.must(w.db.AppendTurn(w.ctx, p.id, p.agent, threadID, text, q, r))
+	return q.TurnID
+}
+
+// scopes are the ways to ask for something of Ada's first agent from outside.
+func (w *world) scopes() [][2]string {
+	return [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}}
+}
+
+var threadTests = []test{
+	{"AThreadComesBackAsItWas", func(w *world) {
+		th := w.thread(w.ada, "Title", w.now)
+		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("thread", got, th)
+	}},
+	{"TheSameIdIsLeftAsItIs", func(w *world) {
+		th := w.thread(w.ada, "Once", w.now)
+		again := th
+		again.Title = "Twice"
+		w.must(w.db.InsertThread(w.ctx, w.ada.id, again))
+		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("thread", got, th)
+		again.AgentID = w.bert.agent
+		w.wantMissing(w.db.InsertThread(w.ctx, w.bert.id, again), "thread")
+		again.AgentID = w.ada.second
+		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, again), "thread")
+	}},
+	{"AThreadNeedsAnAgentOfItsUser", func(w *world) {
+		th := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, CreatedAt: w.now, UpdatedAt: w.now}
+		w.wantMissing(w.db.InsertThread(w.ctx, w.bert.id, th), "agent")
+		th.AgentID = "agt_none"
+		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, th), "agent")
+	}},
+	{"AThreadIsItsUsersAndAgentsAlone", func(w *world) {
+		th := w.thread(w.ada, "Mine", w.now)
+		for _, who := range w.scopes() {
+			_, err := w.db.Thread(w.ctx, who[0], who[1], th.ID)
+			w.wantMissing(err, "thread")
+			_, err = w.db.RenameThread(w.ctx, who[0], who[1], th.ID, "Theirs", w.now)
+			w.wantMissing(err, "thread")
+			w.wantMissing(w.db.DeleteThread(w.ctx, who[0], who[1], th.ID), "thread")
+			q, r := w.exchange(th.ID, "hello", 1)
+			w.wantMissing(w.db.AppendTurn(w.ctx, who[0], who[1], th.ID, "", q, r), "thread")
+			list, err := w.db.Threads(w.ctx, who[0], who[1], nil, 10)
+			w.must(err)
+			w.same("listed", list, []thread.Thread{})
+		}
+		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("thread", got, th)
+	}},
+	{"ThreadsArePagedByActivityWhileOthersInsert", func(w *world) {
+		var ids []string
+		for i := range 6 {
+			ids = append(ids, w.thread(w.ada, "", w.after(i/2)).ID) // pairs of one time
+		}
+		want := slices.Clone(ids)
+		slices.Reverse(want)
+		w.same("by creation", w.threadIDs(w.ada, 50, nil), want)
+		q, r := w.exchange(ids[1], "hello", 50)
+		w.must(w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, ids[1], "", q, r))
+		want = []string{ids[1], ids[5], ids[4], ids[3], ids[2], ids[0]}
+		w.same("by activity", w.threadIDs(w.ada, 50, nil), want)
+		w.same("pages", w.threadIDs(w.ada, 2, func() { w.thread(w.ada, "", w.after(100)) }), want)
+	}},
+	{"RenamingLeavesTheOrder", func(w *world) {
+		first, second := w.thread(w.ada, "1", w.now), w.thread(w.ada, "2", w.after(1))
+		got, err := w.db.RenameThread(w.ctx, w.ada.id, w.ada.agent, first.ID, "new", w.after(9))
+		w.must(err)
+		first.Title, first.UpdatedAt = "new", w.after(9)
+		w.same("renamed", got, first)
+		w.same("order", w.threadIDs(w.ada, 10, nil), []string{second.ID, first.ID})
+		_, err = w.db.RenameThread(w.ctx, w.ada.id, w.ada.agent, "thr_none", "x", w.now)
+		w.wantMissing(err, "thread")
+	}},
+	{"ADeletedThreadIsGoneWithItsMessages", func(w *world) {
+		th, other := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.now)
+		turn := w.turn(w.ada, th.ID, "hello")
+		w.turn(w.ada, other.ID, "hello")
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
+		w.wantMissing(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID), "thread")
+		_, err := w.db.Reply(w.ctx, th.ID, turn)
+		w.wantMissing(err, "reply")
+		left, err := w.db.Messages(w.ctx, other.ID, 0, 10)
+		w.must(err)
+		w.same("messages of the other", len(left), 2)
+	}},
+}
+
+var messageTests = []test{
+	{"ATurnIsAQuestionAndItsReply", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		q, r := w.exchange(th.ID, "hello", 3)
+		r.CreatedAt = w.after(8)
+		w.must(w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, th.ID, "Title", q, r))
+		q.Seq, r.Seq = 1, 2
+		got, err := w.db.Messages(w.ctx, th.ID, 0, 10)
+		w.must(err)
+		w.same("messages", got, []thread.Message{r, q})
+		reply, err := w.db.Reply(w.ctx, th.ID, q.TurnID)
+		w.must(err)
+		w.same("reply", reply, r)
+		last := w.after(8)
+		th.Title, th.UpdatedAt, th.LastMessageAt = "Title", last, &last
+		stored, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("thread", stored, th)
+	}},
+	{"ATitleIsGivenOnce", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		w.turn(w.ada, th.ID, "first")
+		w.turn(w.ada, th.ID, "second")
+		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("title", got.Title, "first")
+	}},
+	{"ATurnThatIsStoredIsLeftAsItIs", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		q, r := w.exchange(th.ID, "hello", 1)
+		w.must(w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, th.ID, "", q, r))
+		before, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		q2, r2 := w.exchange(th.ID, "again", 9)
+		q2.TurnID, r2.TurnID = q.TurnID, q.TurnID
+		w.must(w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, th.ID, "again", q2, r2))
+		w.turn(w.ada, th.ID, "next")
+		messages, err := w.db.Messages(w.ctx, th.ID, 0, 10)
+		w.must(err)
+		w.same("number", len(messages), 4)
+		w.same("first question", messages[3].Text, "hello")
+		w.same("no number is lost", messages[0].Seq, 4)
+		w.same("title", before.Title, "")
+	}},
+	{"ATurnThatIsSentManyTimesAtOnceIsOne", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		turn := core.NewID(core.PrefixTurn)
+		together(16, func(int) {
+			q, r := w.exchange(th.ID, "hello", 1)
+			q.TurnID, r.TurnID = turn, turn
+			if err := w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, th.ID, "", q, r); err != nil {
+				w.t.Error(err)
+			}
+		})
+		got, err := w.db.Messages(w.ctx, th.ID, 0, 100)
+		w.must(err)
+		w.same("messages", len(got), 2)
+	}},
+	{"ParallelTurnsGetNumbersWithoutGaps", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		const n = 24
+		together(n, func(i int) {
+			q, r := w.exchange(th.ID, fmt.Sprint(i), i)
+			if err := w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, th.ID, "", q, r); err != nil {
+				w.t.Error(err)
+			}
+		})
+		got, err := w.db.Messages(w.ctx, th.ID, 0, 100)
+		w.must(err)
+		w.same("messages", len(got), 2*n)
+		for i, m := range got {
+			w.same("number", m.Seq, 2*n-i)
+			if i%2 == 1 && (m.TurnID != got[i-1].TurnID || m.Role != thread.RoleUser) {
+				w.t.Errorf("message %d is not the question of the reply after it", m.Seq)
+			}
+		}
+	}},
+	{"ActivityNeverMovesBack", func(w *world) {
+		old, recent := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.after(100))
+		q, r := w.exchange(recent.ID, "the clock was set back", -500)
+		w.must(w.db.AppendTurn(w.ctx, w.ada.id, w.ada.agent, recent.ID, "", q, r))
+		threads, err := w.db.Threads(w.ctx, w.ada.id, w.ada.agent, nil, 10)
+		w.must(err)
+		w.same("order", []string{threads[0].ID, threads[1].ID}, []string{recent.ID, old.ID})
+	}},
+	{"MessagesArePagedNewestFirst", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		for i := range 4 {
+			w.turn(w.ada, th.ID, fmt.Sprint(i))
+		}
+		var seqs []int
+		for before := 0; ; before = seqs[len(seqs)-1] {
+			page, err := w.db.Messages(w.ctx, th.ID, before, 3)
+			w.must(err)
+			for _, m := range page {
+				seqs = append(seqs, m.Seq)
+			}
+			if len(page) < 3 {
+				break
+			}
+			w.turn(w.ada, th.ID, "meanwhile")
+		}
+		w.same("numbers", seqs, []int{8, 7, 6, 5, 4, 3, 2, 1})
+	}},
+	{"AReplyIsOfItsThreadAndTurn", func(w *world) {
+		th, other := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.now)
+		turn := w.turn(w.ada, th.ID, "hello")
+		_, err := w.db.Reply(w.ctx, other.ID, turn)
+		w.wantMissing(err, "reply")
+		_, err = w.db.Reply(w.ctx, th.ID, "trn_none")
+		w.wantMissing(err, "reply")
+		none, err := w.db.Messages(w.ctx, "thr_none", 0, 10)
+		w.must(err)
+		w.same("messages of no thread", none, []thread.Message{})
+	}},
+}

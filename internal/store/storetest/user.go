@@ -1,0 +1,71 @@
+package storetest
+
+import (
+	"slices"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+var userTests = []test{
+	{"AUserIsFoundByEmail", func(w *world) {
+		micros := int64(0)
+		for _, spendCap := range []*int64{nil, &micros} {
+			u := account.User{
+				ID: core.NewID(core.PrefixUser), Name: "Grace", Role: core.RoleOwner, Plan: core.PlanNone, SpendCap: spendCap, CreatedAt: w.now,
+			}
+			u.Email = u.ID + "@example.org"
+			w.must(w.db.InsertUser(w.ctx, u, "hash"))
+			got, err := w.db.UserByEmail(w.ctx, u.Email)
+			w.must(err)
+			w.same("user", got, u)
+		}
+	}},
+	{"AMissingUserIsNotFound", func(w *world) {
+		_, err := w.db.UserByEmail(w.ctx, "nobody@example.org")
+		w.wantMissing(err, "user")
+		w.wantMissing(w.db.DisableUser(w.ctx, "usr_none", w.now), "user")
+		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanNone), "user")
+		w.wantMissing(w.db.SetSpendCap(w.ctx, "usr_none", nil), "user")
+	}},
+	{"AnAddressIsTakenOnce", func(w *world) {
+		twin := w.ada.user
+		twin.ID = core.NewID(core.PrefixUser)
+		err := w.db.InsertUser(w.ctx, twin, "hash")
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
+		got, err := w.db.UserByEmail(w.ctx, w.ada.user.Email)
+		w.must(err)
+		w.same("who has the address", got.ID, w.ada.id)
+	}},
+	{"UsersAreListedOldestFirst", func(w *world) {
+		users, err := w.db.Users(w.ctx)
+		w.must(err)
+		ids := make([]string, len(users))
+		for i, u := range users {
+			ids[i] = u.ID
+		}
+		if !slices.IsSorted(ids) || !slices.Contains(ids, w.ada.id) || !slices.Contains(ids, w.bert.id) {
+			w.t.Errorf("got %v", ids)
+		}
+	}},
+	{"AUserChangesAlone", func(w *world) {
+		micros := int64(5e6)
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone))
+		w.must(w.db.SetSpendCap(w.ctx, w.ada.id, &micros))
+		w.must(w.db.DisableUser(w.ctx, w.ada.id, w.after(1)))
+		w.must(w.db.DisableUser(w.ctx, w.ada.id, w.after(2)))
+		first := w.after(1)
+		want := w.ada.user
+		want.Plan, want.SpendCap, want.DisabledAt = core.PlanNone, &micros, &first
+		got, err := w.db.UserByEmail(w.ctx, want.Email)
+		w.must(err)
+		w.same("the changed user", got, want)
+		got, err = w.db.UserByEmail(w.ctx, w.bert.user.Email)
+		w.must(err)
+		w.same("the other user", got, w.bert.user)
+		w.must(w.db.SetSpendCap(w.ctx, w.ada.id, nil))
+		got, err = w.db.UserByEmail(w.ctx, want.Email)
+		w.must(err)
+		w.same("the cap taken away", got.SpendCap, (*int64)(nil))
+	}},
+}
