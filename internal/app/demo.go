@@ -80,7 +80,7 @@ func (in *installation) demoAgent(ctx context.Context, actor core.Actor) (agent.
 }
 
 func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.Agent) error {
-	src, err := in.sources.AddOrFind(ctx, actor, a.ID, demo.SourceName, true)
+	src, err := in.sources.Default(ctx, actor, a.ID)
 	if err != nil || src.Documents > 0 {
 		return err
 	}
@@ -124,8 +124,10 @@ func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile 
 	if passwordFile, err = filepath.Abs(passwordFile); err != nil {
 		return err
 	}
-	auth := `-H "Authorization: Bearer $(cat ` + shellQuote(keyFile) + `)"`
-	base := cfg.BaseURL + "/api/agents"
+	get := `curl -s -H "Authorization: Bearer $(cat ` + shellQuote(keyFile) + `)" `
+	post := get + `-H 'Content-Type: application/json' `
+	agents := cfg.BaseURL + "/api/agents"
+	this := agents + "/" + a.ID
 	_, err = fmt.Fprintf(env.Out, `
 Carrel's demo is at %s (API reference: %s/docs)
 
@@ -135,18 +137,21 @@ Carrel's demo is at %s (API reference: %s/docs)
 Three commands to try:
 
   # the agent "%s" and its library
-  curl -s %s %s
+  %s
 
   # search it, with bounds on the year
-  curl -s %s %s/search -d '{"query": "relational model of data", "fromYear": 1960, "toYear": 1979, "numResults": 3}'
+  %s
 
   # start a conversation and ask
-  THREAD=$(curl -s %s %s/threads -d '{}' | grep -o 'thr_[a-z0-9]*' | head -n 1); curl -s %s %s/threads/$THREAD/messages -d '{"text": "Who proposed the relational model?"}'
+  %s
 
 Stop with Ctrl-C. Everything stays in %s.
 
-`, cfg.BaseURL, cfg.BaseURL, demoEmail, passwordFile, keyFile, a.Name,
-		auth, base, auth, base+"/"+a.ID, auth, base+"/"+a.ID, auth, base+"/"+a.ID, cfg.Data)
+`, cfg.BaseURL, cfg.BaseURL, demoEmail, passwordFile, keyFile, a.Name, get+agents,
+		post+this+`/search -d '{"query": "relational model of data", "fromYear": 1960, "toYear": 1979, "numResults": 3}'`,
+		`THREAD=$(`+post+this+`/threads -d '{}' | grep -o 'thr_[a-z0-9]*' | head -n 1); `+
+			post+this+`/threads/$THREAD/messages -d '{"text": "Who proposed the relational model?"}'`,
+		cfg.Data)
 	return err
 }
 

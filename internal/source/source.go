@@ -141,6 +141,17 @@ func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID, name
 	return s.Add(ctx, actor, agentID, name, makeDefault)
 }
 
+// Default returns the source of an agent that is searched when none is named.
+func (s *Service) Default(ctx context.Context, actor core.Actor, agentID string) (Source, error) {
+	if err := actor.Allow(core.OpReadAgents); err != nil {
+		return Source{}, err
+	}
+	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+		return Source{}, err
+	}
+	return s.pick(ctx, actor, agentID, "")
+}
+
 // Imported counts what became of documents handed to a source.
 type Imported struct {
 	Added, Updated, Unchanged int

@@ -63,3 +63,19 @@ func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Sou
 	}
 	return sources, nil
 }
+
+// SetDefaultSource makes a source of the agent its default, in place of the one before.
+func (db *DB) SetDefaultSource(ctx context.Context, agentID, sourceID string) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var one int
+		err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1`+db.dialect.lock, args{agentID}, &one)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`, agentID); err != nil {
+			return err
+		}
+		return get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`, args{agentID, sourceID}, &one)
+	})
+	return fail("set the default source", "source", err)
+}

@@ -30,10 +30,6 @@ const (
 		"Name the authors and the year when you first mention a work, and prefer exact figures and dates to general praise. " +
 		"When works build on one another, say in which order. " +
 		"When the library does not hold the answer, say so plainly instead of guessing."
-
-	// SourceName is the name of the agent's default source, which holds the
-	// library.
-	SourceName = "Landmark works"
 )
 
 // A string, not a byte slice, so that no caller can change what the next one

@@ -181,7 +181,7 @@ func TestTheLibraryCoversEveryDecade(t *testing.T) {
 
 func TestTheAgentIsDescribed(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{AgentName, AgentDescription, AgentInstructions, SourceName} {
+	for _, s := range []string{AgentName, AgentDescription, AgentInstructions} {
 		if !isTidy(s) {
 			t.Errorf("empty or untidy text %q", s)
 		}

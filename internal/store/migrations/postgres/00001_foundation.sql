@@ -3,6 +3,12 @@
 -- Times are milliseconds since 1970 from the clock of Carrel; lists are JSON; hashes are raw bytes. Keys and what
 -- lists are ordered by compare as bytes (COLLATE "C"), so that both engines sort alike.
 
+-- One row: what the installation has of its own.
+CREATE TABLE installation (
+    id     INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    secret BYTEA NOT NULL
+);
+
 CREATE TABLE app_user (
     id            TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     email         TEXT COLLATE "C" NOT NULL UNIQUE,

@@ -3,6 +3,12 @@
 -- Times are milliseconds since 1970 from the clock of Carrel; lists are JSON; hashes are raw bytes. Tables of small
 -- rows that are found by their primary key are clustered on it (WITHOUT ROWID): one tree to read and to write.
 
+-- One row: what the installation has of its own.
+CREATE TABLE installation (
+    id     INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    secret BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE app_user (
     id            TEXT NOT NULL PRIMARY KEY,
     email         TEXT NOT NULL UNIQUE,
