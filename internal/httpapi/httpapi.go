@@ -83,6 +83,7 @@ func New(s Services, hooks Hooks, baseURL string, problems *Problems, log *slog.
 
 // Routes adds the API's paths to a mux.
 func (a *API) Routes(mux *http.ServeMux) {
+	DocumentRoutes(mux, a.baseURL)
 	mux.HandleFunc("/api/", a.serve)
 	mux.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))

@@ -3,9 +3,7 @@ package docs
 import (
 	"fmt"
 	"html/template"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -126,12 +124,11 @@ func (d *document) body(o *object) (*body, error) {
 	if s == nil {
 		return nil, nil //nolint:nilnil // most operations have no body
 	}
-	fields, err := d.fields(s, true)
+	fields, err := d.fields(s, true, true)
 	if err != nil {
 		return nil, err
 	}
-	sample, err := jsonSample(d.sample(s, true))
-	return &body{Required: o.text("required") == "true", Fields: fields, Sample: sample}, err
+	return &body{Required: o.text("required") == "true", Fields: fields}, nil
 }
 
 // replies splits the replies of an operation into those that a client hopes for and the others.
@@ -159,11 +156,8 @@ func (d *document) replies(responses *object, op *operation) error {
 }
 
 func (d *document) reply(status string, o *object) (reply, error) {
-	code, err := strconv.Atoi(status)
-	if err != nil {
-		return reply{}, err
-	}
-	out := reply{Status: status, Words: http.StatusText(code)}
+	out := reply{Status: status}
+	var err error
 	if out.Description, err = d.inline(o.text("description")); err != nil || status >= "400" {
 		return out, err
 	}
@@ -184,7 +178,7 @@ func (d *document) reply(status string, o *object) (reply, error) {
 			continue
 		}
 		out.Schema = d.typeOf(s)
-		if out.Fields, err = d.fields(s, true); err != nil {
+		if out.Fields, err = d.fields(s, true, false); err != nil {
 			return out, err
 		}
 	}
@@ -196,7 +190,7 @@ func (d *document) schema(name string, s *object) (schema, error) {
 	if err != nil {
 		return schema{}, err
 	}
-	fields, err := d.fields(s, false)
+	fields, err := d.fields(s, false, false)
 	if err != nil {
 		return schema{}, err
 	}

@@ -82,13 +82,20 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 	return b.String(), nil
 }
 
-// requestSample is the body to send, on one line, or empty where the operation has none.
+// shortBody is how long a body may be to stand on one line.
+const shortBody = 48
+
+// requestSample is the body to send, or empty where the operation has none.
 func (d *document) requestSample(op *object) (string, error) {
 	media := op.object("requestBody").object("content").object("application/json")
 	if media == nil {
 		return "", nil
 	}
-	var b bytes.Buffer
-	err := writeJSON(&b, d.sample(media.object("schema"), true))
-	return b.String(), err
+	body := d.sample(media.object("schema"), true)
+	var line bytes.Buffer
+	if err := writeJSON(&line, body); err != nil || line.Len() <= shortBody {
+		return line.String(), err
+	}
+	lines, err := indented(body)
+	return string(lines), err
 }

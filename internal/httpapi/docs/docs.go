@@ -100,23 +100,23 @@ type param struct {
 type body struct {
 	Required bool
 	Fields   []field
-	Sample   template.HTML
 }
 
 type reply struct {
-	Status, Words string
-	Description   template.HTML
-	Media         []string
-	Schema        template.HTML
-	Headers       []param
-	Fields        []field
+	Status      string
+	Description template.HTML
+	Media       []string
+	Schema      template.HTML
+	Headers     []param
+	Fields      []field
 }
 
 // field is a row of a table of fields. Path is what leads to it from the top.
 type field struct {
 	Path, Name  string
 	Type        template.HTML
-	Required    bool
+	Mark        string
+	required    bool
 	Description template.HTML
 	Example     string
 }

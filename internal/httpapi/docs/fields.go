@@ -46,8 +46,8 @@ func link(id, text string) template.HTML {
 	return template.HTML(`<a href="#` + e(id) + `">` + e(text) + `</a>`) //nolint:gosec // both are escaped
 }
 
-// rules says in words what a value must be beyond its type.
-func rules(s *object) string {
+// rules says in words what a value must be beyond its type and its description.
+func rules(description string, s *object) string {
 	var out []string
 	if c := s.text("const"); c != "" {
 		out = append(out, "Always `"+c+"`.")
@@ -66,11 +66,11 @@ func rules(s *object) string {
 	switch lo, hi := s.text("minimum"), s.text("maximum"); {
 	case lo != "" && hi != "":
 		out = append(out, "From "+lo+" to "+hi+".")
-	case lo != "":
+	case lo != "" && lo != "0": // that a number of things is not negative goes without saying
 		out = append(out, "At least "+lo+".")
 	}
 	// Where the description counts characters itself, it says more than the schema can.
-	if hi := s.text("maxLength"); hi != "" && !strings.Contains(s.text("description"), "characters") {
+	if hi := s.text("maxLength"); hi != "" && !strings.Contains(description, "characters") {
 		out = append(out, "At most "+hi+" characters.")
 	}
 	return strings.Join(out, " ")
@@ -79,13 +79,22 @@ func rules(s *object) string {
 // describe renders the description of a value and its rules.
 func (d *document) describe(description string, s *object) (template.HTML, error) {
 	target, _ := d.resolve(s)
-	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(target)))
+	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(description, target)))
 }
 
-// fields lists the fields of a schema. With deep, those of the objects inside follow each.
-func (d *document) fields(s *object, deep bool) ([]field, error) {
+// fields lists the fields of a schema. With deep, those of the objects inside follow each. What must be sent is
+// marked in a request, and what may be absent everywhere else.
+func (d *document) fields(s *object, deep, request bool) ([]field, error) {
 	var out []field
 	err := d.walk(s, "", 0, deep, &out)
+	for i := range out {
+		switch {
+		case request && out[i].required:
+			out[i].Mark = "required"
+		case !request && !out[i].required:
+			out[i].Mark = "optional"
+		}
+	}
 	return out, err
 }
 
@@ -104,7 +113,7 @@ func (d *document) walk(s *object, path string, depth int, deep bool, out *[]fie
 			return err
 		}
 		*out = append(*out, field{
-			Path: path, Name: name, Type: d.typeOf(prop), Required: slices.Contains(required, any(name)),
+			Path: path, Name: name, Type: d.typeOf(prop), required: slices.Contains(required, any(name)),
 			Description: description, Example: exampleText(target),
 		})
 		if !deep || depth >= maxDepth {
