@@ -274,6 +274,14 @@ func TestAnUnknownVariableIsAWarningThatNamesTheClosest(t *testing.T) {
 	}
 }
 
+func TestTrustedProxiesAreKeptInTheFormPeersAreComparedIn(t *testing.T) {
+	t.Parallel()
+	c := load(t, env(t, "CARREL_TRUSTED_PROXIES", "10.1.2.3/8,192.0.2.1,::ffff:172.16.0.0/108,::1,"))
+	if got, want := describe(t, c, "trusted-proxies").Value, "10.0.0.0/8,192.0.2.1/32,172.16.0.0/12,::1/128"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestTheBaseURLFollowsTheAddressUnlessSet(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{

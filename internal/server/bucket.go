@@ -12,6 +12,7 @@ import (
 // policy is one limit, and how it is told to clients (draft-ietf-httpapi-ratelimit-headers).
 type policy struct {
 	name   string
+	quoted string
 	rate   rate.Limit
 	burst  int
 	header []string
@@ -21,9 +22,10 @@ type policy struct {
 // bucket takes to fill up.
 func newPolicy(name string, perSecond float64, burst int) *policy {
 	window := int(math.Ceil(float64(burst) / perSecond))
+	quoted := strconv.Quote(name)
 	return &policy{
-		name: name, rate: rate.Limit(perSecond), burst: burst,
-		header: []string{strconv.Quote(name) + ";q=" + strconv.Itoa(burst) + ";w=" + strconv.Itoa(window)},
+		name: name, quoted: quoted, rate: rate.Limit(perSecond), burst: burst,
+		header: []string{quoted + ";q=" + strconv.Itoa(burst) + ";w=" + strconv.Itoa(window)},
 	}
 }
 
@@ -39,7 +41,7 @@ func (v verdict) header() string {
 	left := max(0, v.tokens)
 	full := math.Ceil((float64(v.policy.burst) - left) / float64(v.policy.rate))
 	b := make([]byte, 0, 48)
-	b = strconv.AppendQuote(b, v.policy.name)
+	b = append(b, v.policy.quoted...)
 	b = strconv.AppendInt(append(b, ";r="...), int64(left), 10)
 	b = strconv.AppendInt(append(b, ";t="...), int64(full), 10)
 	return string(b)

@@ -11,7 +11,7 @@ import (
 )
 
 // exchange is one request and its reply, as the middleware sees them. It is the context of the request and holds the
-// writer and the body that handlers get, so that all of it costs a single allocation. It is not pooled: a turn that
+// writer that handlers get, so that all of it costs a single allocation. It is not pooled: a turn that
 // goes on after its request keeps the context, and must keep finding its own request id there.
 type exchange struct {
 	context.Context
@@ -27,7 +27,6 @@ type exchange struct {
 	// authenticated is atomic because a handler may check the credential in another goroutine.
 	authenticated atomic.Bool
 	out           response
-	body          timedBody
 }
 
 type exchangeKey struct{}
@@ -90,7 +89,6 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		x.idHeader[0] = x.id
 		w.Header()["X-Request-Id"] = x.idHeader[:]
 		r = r.WithContext(x)
-		x.body.attach(w, r, s.bodyTimeout)
 		if s.metrics != nil {
 			s.metrics.Begin()
 		}

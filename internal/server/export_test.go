@@ -2,8 +2,8 @@ package server
 
 import "time"
 
-// SetBodyTimeout shortens the time that a body may take.
-func (s *Server) SetBodyTimeout(d time.Duration) { s.bodyTimeout = d }
+// SetReadTimeout shortens the time that a request may take to arrive.
+func (s *Server) SetReadTimeout(d time.Duration) { s.http.ReadTimeout = d }
 
 // KnownCredentials counts the credentials that have a bucket of their own.
 func (s *Server) KnownCredentials() int { return s.limiter.credentials.size() }

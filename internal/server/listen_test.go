@@ -255,7 +255,7 @@ func TestABodyThatDoesNotArriveInTimeEndsTheRead(t *testing.T) {
 		_, err := io.ReadAll(r.Body)
 		result <- err
 	}}))
-	h.SetBodyTimeout(50 * time.Millisecond)
+	h.SetReadTimeout(50 * time.Millisecond)
 	h.start(t)
 	conn, err := net.Dial("tcp", h.Addr())
 	if err != nil {
@@ -270,7 +270,7 @@ func TestABodyThatDoesNotArriveInTimeEndsTheRead(t *testing.T) {
 
 func TestALongReplyOutlivesTheTimeOfItsBody(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, routes(map[string]http.HandlerFunc{"/wait": func(w http.ResponseWriter, r *http.Request) {
+	opts := routes(map[string]http.HandlerFunc{"/wait": func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
 		select {
 		case <-r.Context().Done():
@@ -278,19 +278,24 @@ func TestALongReplyOutlivesTheTimeOfItsBody(t *testing.T) {
 		case <-time.After(300 * time.Millisecond):
 			_, _ = w.Write([]byte("whole"))
 		}
-	}}))
-	h.SetBodyTimeout(100 * time.Millisecond)
-	h.start(t)
-	client := newClient(t)
-	for range 2 { // the second on the same connection
-		res, err := client.Post("http://"+h.Addr()+"/wait", "application/json", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if err != nil || string(body) != "whole" {
-			t.Errorf("%s %v", body, err)
+	}})
+	cert, key := certificate(t)
+	for scheme, h := range map[string]harness{
+		"http": newServer(t, opts), "https": newServer(t, opts, "CARREL_TLS_CERT", cert, "CARREL_TLS_KEY", key),
+	} {
+		h.SetReadTimeout(100 * time.Millisecond)
+		h.start(t)
+		client := newClient(t)
+		for range 2 { // the second on the same connection
+			res, err := client.Post(scheme+"://"+h.Addr()+"/wait", "application/json", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if err != nil || string(body) != "whole" {
+				t.Errorf("%s: %s %v", scheme, body, err)
+			}
 		}
 	}
 }

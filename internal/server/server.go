@@ -42,8 +42,6 @@ type Server struct {
 	opts    Options
 	limiter *limiter // nil: not limited
 	ready   singleflight.Group
-	// bodyTimeout is the constant, but for tests that can't wait for it.
-	bodyTimeout time.Duration
 
 	handler         http.Handler
 	http            *http.Server
@@ -51,11 +49,12 @@ type Server struct {
 	metricsListener net.Listener
 }
 
-// The limits of a connection. There is no limit on writing: streams and long waits are normal replies.
+// The limits of a connection. There is none on writing: streams and long waits are normal replies. The one on reading
+// ends with the body, so it does not touch them either.
 const (
 	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 60 * time.Second
 	idleTimeout       = 120 * time.Second
-	bodyTimeout       = 60 * time.Second
 	maxHeaderBytes    = 32 << 10
 )
 
@@ -64,7 +63,7 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 	if opts.Problem == nil {
 		panic("server: Options.Problem is required")
 	}
-	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts, bodyTimeout: bodyTimeout}
+	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts}
 	if cfg.RateLimits {
 		s.limiter = newLimiter(opts.SignInPaths)
 	}
@@ -78,6 +77,7 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 	s.http = &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		// OPTIONS * goes through the chain as everything else does.
