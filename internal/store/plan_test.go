@@ -1,0 +1,305 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/credential"
+	"carrel/internal/favourite"
+	"carrel/internal/memory"
+	"carrel/internal/source"
+	"carrel/internal/thread"
+)
+
+// recorder notes every statement that goes through it.
+type recorder struct {
+	querier
+	seen *[]string
+}
+
+func (r recorder) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	*r.seen = append(*r.seen, query)
+	return r.querier.exec(ctx, query, a...)
+}
+
+func (r recorder) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+	*r.seen = append(*r.seen, query)
+	return r.querier.query(ctx, query, a...)
+}
+
+type recordingReader struct{ recorder }
+
+func (r recordingReader) close() error { return r.querier.(reader).close() }
+
+type recordingWriter struct {
+	writer
+	seen *[]string
+}
+
+func (w recordingWriter) one(ctx context.Context, query string, a args, dest []any) (int64, error) {
+	*w.seen = append(*w.seen, query)
+	return w.writer.one(ctx, query, a, dest)
+}
+
+func (w recordingWriter) all(ctx context.Context, bulk bool, fn writeFunc) error {
+	return w.writer.all(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
+}
+
+// callEverything uses every method of the store once, on rows that are there.
+func callEverything(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.InsertUser(ctx, account.User{ID: "u", Email: "e", CreatedAt: now}, "h"))
+	_, err := db.UserByEmail(ctx, "e")
+	must(err)
+	_, err = db.Users(ctx)
+	must(err)
+	must(db.SetPlan(ctx, "u", "open"))
+	must(db.SetSpendCap(ctx, "u", nil))
+	must(db.InsertKey(ctx, credential.Key{ID: "k", UserID: "u"}, []byte("h")))
+	_, err = db.KeyByHash(ctx, []byte("h"), "2026-11")
+	must(err)
+	_, err = db.Keys(ctx, "u")
+	must(err)
+	must(db.TouchKeys(ctx, map[string]time.Time{"k": now}))
+	must(db.RevokeKey(ctx, "u", "k", now))
+	must(db.InsertCode(ctx, credential.Code{ID: "c", UserID: "u", ExpiresAt: now.Add(time.Hour)}, []byte("c")))
+	must(db.RedeemCode(ctx, []byte("c"), now, credential.Key{ID: "k2"}, []byte("h2")))
+	must(db.DisableUser(ctx, "u", now))
+
+	a := agent.Agent{ID: "a", UserID: "u", Sources: []agent.Source{{ID: "s", Default: true}}}
+	must(db.InsertAgent(ctx, a))
+	must(db.InsertAgent(ctx, a))
+	must(db.HasAgent(ctx, "u", "a"))
+	_, err = db.Agent(ctx, "u", "a")
+	must(err)
+	for _, only := range [][]string{nil, {"a"}} {
+		_, err = db.Agents(ctx, "u", only, "", 10)
+		must(err)
+	}
+	_, err = db.ChangeAgent(ctx, "u", "a", func(*agent.Agent) error { return nil })
+	must(err)
+	must(db.InsertSource(ctx, "u", source.Source{ID: "s2", AgentID: "a", Default: true}))
+	must(db.InsertSource(ctx, "u", source.Source{ID: "s2", AgentID: "a", Default: true}))
+	_, err = db.Sources(ctx, "u", "a")
+	must(err)
+	_, _, err = db.PutDocuments(ctx, "s", []source.Document{{ID: "d", Hash: []byte("h")}})
+	must(err)
+	for _, err := range db.ScanDocuments(ctx, "s") {
+		must(err)
+	}
+	_, err = db.DocumentsByID(ctx, "s", []string{"d"})
+	must(err)
+
+	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
+	_, err = db.Thread(ctx, "u", "a", "t")
+	must(err)
+	_, err = db.Threads(ctx, "u", "a", nil, 10)
+	must(err)
+	_, err = db.RenameThread(ctx, "u", "a", "t", "n", now)
+	must(err)
+	must(db.AppendTurn(ctx, "u", "a", "t", "", thread.Message{ID: "1", TurnID: "x", Role: thread.RoleUser},
+		thread.Message{ID: "2", TurnID: "x", Role: thread.RoleAssistant}))
+	_, err = db.Messages(ctx, "t", 0, 10)
+	must(err)
+	_, err = db.Reply(ctx, "t", "x")
+	must(err)
+	m, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", ThreadID: "t", MessageID: "1"}, "f")
+	must(err)
+	_, err = db.InsertMemory(ctx, "u", m, "g")
+	must(err)
+	_, err = db.Memories(ctx, "u", "a", "", 10)
+	must(err)
+	_, err = db.ChangeMemory(ctx, "u", "a", "m", "x", "x", now)
+	must(err)
+	_, err = db.SaveFavourite(ctx, "u", "a", favourite.Favourite{CardID: "c", Card: []byte("{}"), ThreadID: "t"})
+	must(err)
+	_, err = db.Favourites(ctx, "u", "a", nil, -1)
+	must(err)
+	for range 2 {
+		_, _, err = db.ClaimIdempotency(ctx, "u", "k", []byte("h"), "s", now, now.Add(time.Hour))
+		must(err)
+	}
+}
+
+// deleteEverything uses the methods that remove what callEverything made.
+func deleteEverything(t *testing.T, db *DB) {
+	t.Helper()
+	ctx := t.Context()
+	for name, err := range map[string]error{
+		"finish":    db.FinishIdempotency(ctx, "u", "k", 200, nil, time.Now()),
+		"release":   db.ReleaseIdempotency(ctx, "u", "k"),
+		"prune":     db.PruneIdempotency(ctx, time.Now()),
+		"memory":    db.DeleteMemory(ctx, "u", "a", "m"),
+		"favourite": db.DeleteFavourite(ctx, "u", "a", "c"),
+		"thread":    db.DeleteThread(ctx, "u", "a", "t"),
+		"agent":     db.DeleteAgent(ctx, "u", "a"),
+		"ping":      db.Ping(ctx),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEveryStatementUsesAnIndex(t *testing.T) {
+	t.Parallel()
+	db := open(t, backends(t)[0].options)
+	var seen []string
+	db.read = recordingReader{recorder{db.read, &seen}}
+	db.write = recordingWriter{db.write, &seen}
+	callEverything(t, db)
+	deleteEverything(t, db)
+	slices.Sort(seen)
+	seen = slices.Compact(seen)
+	if len(seen) < 45 {
+		t.Errorf("only %d statements were recorded", len(seen))
+	}
+	raw := backends(t)[0]
+	raw.options.Path = db.path
+	conn := raw.raw(t)
+	for _, query := range seen {
+		rows, err := conn.Query("EXPLAIN QUERY PLAN " + query)
+		if err != nil {
+			// The driver wants a value for each parameter; what they are makes no difference to the plan.
+			rows, err = conn.Query("EXPLAIN QUERY PLAN "+query, make([]any, 15)...)
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, query)
+		}
+		var id, parent, unused int
+		var step string
+		for rows.Next() {
+			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+				t.Fatal(err)
+			}
+			// The list of all users is for the operator, and there is no other order to read it in.
+			allUsers := strings.Contains(query, "FROM app_user ORDER BY id")
+			values := strings.HasPrefix(step, "SCAN json_each") || strings.Contains(step, "CONSTANT ROW") || strings.HasSuffix(step, "VALUES CLAUSE")
+			if strings.Contains(step, "TEMP B-TREE") || strings.HasPrefix(step, "SCAN") && !allUsers && !values {
+				t.Errorf("%s in %s", step, query)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestEveryReferenceHasAnIndex(t *testing.T) {
+	t.Parallel()
+	db := open(t, backends(t)[0].options)
+	var table, id, column string
+	references := map[string][]string{} // of table and id to its columns
+	err := each(t.Context(), db.read, `
+		SELECT t.name, f.id, f."from" FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) f
+		WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq`, nil, []any{&table, &id, &column}, func() error {
+		references[table+" "+id] = append(references[table+" "+id], column)
+		return nil
+	})
+	if err != nil || len(references) < 14 {
+		t.Fatalf("%d references (%v)", len(references), err)
+	}
+	for reference, columns := range references {
+		table, _, _ := strings.Cut(reference, " ")
+		indexes := map[string][]string{}
+		var index, column string
+		if err := each(t.Context(), db.read, `
+			SELECT i.name, c.name FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
+			args{table}, []any{&index, &column}, func() error {
+				indexes[index] = append(indexes[index], column)
+				return nil
+			}); err != nil {
+			t.Fatal(err)
+		}
+		served := false
+		for _, indexed := range indexes {
+			served = served || len(indexed) >= len(columns) && slices.Equal(indexed[:len(columns)], columns)
+		}
+		if !served {
+			t.Errorf("deleting what %s refers to by %v has to read the whole table; indexes are %v", table, columns, indexes)
+		}
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	tables := []string{
+		"source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
+		"credential_key", "connect_code", "budget", "idempotency", // go with a user
+	}
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			counts := func() map[string]int {
+				t.Helper()
+				all := map[string]int{}
+				for _, table := range tables {
+					n, err := db.Count(t.Context(), table)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all[table] = n
+				}
+				return all
+			}
+			callEverything(t, db)
+			if _, err := db.one(t.Context(), "INSERT INTO budget VALUES ('u', '2026-11', 1, 2)"); err != nil {
+				t.Fatal(err)
+			}
+			if found, err := db.KeyByHash(t.Context(), []byte("h"), "2026-11"); err != nil || found.Used != 3 {
+				t.Errorf("spent and reserved %d (%v), want 3", found.Used, err)
+			}
+			for table, n := range counts() {
+				if n == 0 {
+					t.Errorf("%s is empty before anything is deleted", table)
+				}
+			}
+			if err := db.DeleteAgent(t.Context(), "u", "a"); err != nil {
+				t.Fatal(err)
+			}
+			left := counts()
+			for _, table := range tables[:7] {
+				if left[table] != 0 {
+					t.Errorf("%d rows of %s outlive their agent", left[table], table)
+				}
+			}
+			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+				t.Fatal(err)
+			}
+			for table, n := range counts() {
+				if n != 0 {
+					t.Errorf("%d rows of %s outlive their user", n, table)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryMethodThatDeletesWorksOnBothEngines(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			callEverything(t, db)
+			deleteEverything(t, db)
+		})
+	}
+}

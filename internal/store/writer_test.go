@@ -1,0 +1,412 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// notebook is a database with a table for tests to write into.
+type notebook struct {
+	*DB
+	t    *testing.T
+	w    *batchWriter
+	path string
+}
+
+func newNotebook(t *testing.T) *notebook {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "carrel.db")
+	db, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := &notebook{DB: db, t: t, w: db.write.(*batchWriter), path: path}
+	n.must(n.put("CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, n INTEGER) STRICT"))
+	return n
+}
+
+func (n *notebook) must(err error) {
+	n.t.Helper()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *notebook) put(query string, a ...any) error {
+	_, err := n.one(n.t.Context(), query, a...)
+	return err
+}
+
+const insertNote = "INSERT INTO note (id, n) VALUES ($1, 1)"
+
+// noteIn inserts a note inside a transaction.
+func noteIn(ctx context.Context, tx querier, id string) error {
+	_, err := tx.exec(ctx, insertNote, id)
+	return err
+}
+
+func (n *notebook) ids() string {
+	n.t.Helper()
+	var id string
+	var ids []string
+	n.must(each(n.t.Context(), n.read, "SELECT id FROM note ORDER BY id", nil, []any{&id}, func() error {
+		ids = append(ids, id)
+		return nil
+	}))
+	return strings.Join(ids, " ")
+}
+
+func (n *notebook) wantIDs(want string) {
+	n.t.Helper()
+	if got := n.ids(); got != want {
+		n.t.Errorf("stored %q, want %q", got, want)
+	}
+}
+
+// hold keeps the writer busy until the returned function is called, which then waits for that write.
+func (n *notebook) hold() (release func()) {
+	n.t.Helper()
+	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- n.write.all(context.Background(), true, func(context.Context, querier) error {
+			close(started)
+			<-gate
+			return nil
+		})
+	}()
+	<-started
+	return func() {
+		n.t.Helper()
+		close(gate)
+		n.must(<-done)
+	}
+}
+
+// waiting returns once that many jobs are queued.
+func (n *notebook) waiting(count int) {
+	n.t.Helper()
+	for range 1000 {
+		n.w.mu.Lock()
+		queued := len(n.w.queue)
+		n.w.mu.Unlock()
+		if queued == count {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	n.t.Fatalf("never were %d writes waiting", count)
+}
+
+// queue hands in the writes one after the other while the writer is held, lets it go, and returns their errors and
+// the number of commits that they took.
+func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
+	n.t.Helper()
+	release := n.hold()
+	before := n.Stats().Commits
+	errs = make([]error, len(writes))
+	var wg sync.WaitGroup
+	for i, write := range writes {
+		wg.Go(func() { errs[i] = write() })
+		n.waiting(i + 1)
+	}
+	release()
+	wg.Wait()
+	return errs, n.Stats().Commits - before - 1
+}
+
+func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	const writers, rounds = 32, 30
+	before := n.Stats()
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for k := range rounds {
+				var err error
+				if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
+					err = n.put(insertNote, id)
+				} else {
+					err = n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+						return errors.Join(noteIn(ctx, tx, id), noteIn(ctx, tx, id+"+"))
+					})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	after := n.Stats()
+	writes, commits := after.Writes-before.Writes, after.Commits-before.Commits
+	if writes != writers*rounds || commits >= writes/2 {
+		t.Errorf("%d writes in %d commits: they do not share", writes, commits)
+	}
+	n.must(n.Close())
+	again, err := Open(t.Context(), Options{Path: n.path})
+	n.must(err)
+	defer func() { n.must(again.Close()) }()
+	rows, err := again.Count(t.Context(), "note")
+	if err != nil || rows != writers*rounds*3/2 {
+		t.Errorf("%d rows after reopening (%v), want %d", rows, err, writers*rounds*3/2)
+	}
+}
+
+func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	n.must(n.put(insertNote, "taken"))
+	refused := errors.New("refused")
+	errs, commits := n.queue(
+		func() error { return n.put(insertNote, "a") },
+		func() error {
+			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+				n.must(noteIn(ctx, tx, "lost by refusal"))
+				return refused
+			})
+		},
+		func() error {
+			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+				n.must(noteIn(ctx, tx, "lost by panic"))
+				panic("in a write")
+			})
+		},
+		func() error {
+			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+				n.must(noteIn(ctx, tx, "lost by a clash"))
+				return noteIn(ctx, tx, "taken")
+			})
+		},
+		func() error { return n.put(insertNote, "taken") },
+		func() error {
+			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
+		},
+	)
+	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil || !strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
+		classify(errs[3]) != classUnique || classify(errs[4]) != classUnique || errs[5] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	if commits != 1 {
+		t.Errorf("%d commits, want all in 1", commits)
+	}
+	n.wantIDs("a b taken")
+}
+
+func TestALostTransactionFailsItsWholeBatchAndNothingElse(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	errs, _ := n.queue(
+		func() error { return n.put(insertNote, "a") },
+		func() error {
+			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+				_, err := tx.exec(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
+				return err
+			})
+		},
+		func() error { return n.put(insertNote, "b") },
+	)
+	if err := fail("write", "note", errs[0]); !core.IsKind(err, core.KindUnavailable) {
+		t.Errorf("the write before it: %v, want unavailable", err)
+	}
+	if errs[1] == nil || errs[2] != nil {
+		t.Errorf("errors: %v", errs)
+	}
+	n.wantIDs("b")
+}
+
+func TestAWriteThatCannotReadItsRowIsUndone(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	var number int
+	_, err := n.write.one(t.Context(), insertNote+" RETURNING id", args{"not a number"}, []any{&number})
+	if !errors.Is(err, errScan) {
+		t.Errorf("got %v", err)
+	}
+	n.wantIDs("")
+}
+
+func TestAWriteWaitingInVainIsDropped(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	release := n.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := n.one(ctx, insertNote, "dropped")
+		left <- err
+	}()
+	n.waiting(1)
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) { // while the writer is still held
+		t.Errorf("got %v, want that the context was cancelled", err)
+	}
+	release()
+	n.must(n.put(insertNote, "after"))
+	n.wantIDs("after")
+}
+
+func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := n.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		cancel()
+		return errors.Join(noteIn(ctx, tx, "carried"), noteIn(ctx, tx, "through"))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	n.wantIDs("carried through")
+}
+
+func TestAWriteInsideAWriteIsRefused(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	for name, inner := range map[string]func(context.Context) error{
+		"one": func(ctx context.Context) error { _, err := n.one(ctx, insertNote, "inner"); return err },
+		"all": func(ctx context.Context) error {
+			return n.write.all(ctx, false, func(context.Context, querier) error { return nil })
+		},
+	} {
+		err := n.write.all(t.Context(), false, func(ctx context.Context, _ querier) error { return inner(ctx) })
+		if err == nil || !strings.Contains(err.Error(), "a write inside a write") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	n.must(n.put(insertNote, "after"))
+	n.wantIDs("after")
+}
+
+func TestBulkWritesDoNotShareACommit(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	put := func(id string, bulk bool) func() error {
+		return func() error {
+			return n.write.all(t.Context(), bulk, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
+		}
+	}
+	errs, commits := n.queue(put("a", false), put("b", false), put("bulk", true), put("c", false), put("d", false))
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if commits != 3 {
+		t.Errorf("%d commits, want 3: before, bulk, after", commits)
+	}
+	n.wantIDs("a b bulk c d")
+}
+
+func TestALongBatchIsCutByTime(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	slow := func() error {
+		return n.write.all(t.Context(), false, func(context.Context, querier) error {
+			time.Sleep(maxHold + time.Millisecond)
+			return nil
+		})
+	}
+	if _, commits := n.queue(slow, slow, slow); commits != 3 {
+		t.Errorf("%d commits, want 3", commits)
+	}
+}
+
+func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	n.must(n.put("PRAGMA busy_timeout = 20"))
+	other, err := sql.Open("sqlite", sqliteDSN(n.path, "_txlock=immediate"))
+	n.must(err)
+	defer func() { n.must(other.Close()) }()
+	tx, err := other.Begin()
+	n.must(err)
+	err = n.SetPlan(t.Context(), "usr_none", core.PlanNone)
+	if !core.IsKind(err, core.KindUnavailable) || core.AsError(err).RetryAfter != time.Second {
+		t.Errorf("got %v, want unavailable", err)
+	}
+	if _, err := n.Agents(t.Context(), "usr_none", nil, "", 1); err != nil {
+		t.Errorf("reading meanwhile: %v", err)
+	}
+	n.must(tx.Rollback())
+	n.must(n.put(insertNote, "after"))
+	n.wantIDs("after")
+}
+
+func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	n.must(n.put("PRAGMA busy_timeout = 100"))
+	release := n.hold()
+	const callers = 5
+	errs := make(chan error, callers)
+	for i := range callers {
+		go func() {
+			_, err := n.one(context.Background(), insertNote, fmt.Sprint(i))
+			errs <- err
+		}()
+	}
+	n.waiting(callers)
+	other, err := sql.Open("sqlite", sqliteDSN(n.path, "_txlock=immediate"))
+	n.must(err)
+	defer func() { n.must(other.Close()) }()
+	locked := make(chan *sql.Tx)
+	go func() {
+		tx, err := other.Begin() // waits until the writer lets go
+		if err != nil {
+			t.Error(err)
+		}
+		locked <- tx
+	}()
+	release()
+	tx := <-locked
+	begun := time.Now()
+	failed := 0
+	for range callers {
+		if err := <-errs; classify(err) == classAway {
+			failed++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	n.must(tx.Rollback())
+	if waited := time.Since(begun); failed > 0 && waited > time.Second {
+		t.Errorf("%d callers were refused one after the other, in %v", failed, waited)
+	}
+}
+
+func TestClosingFinishesWhatWasHandedIn(t *testing.T) {
+	t.Parallel()
+	n := newNotebook(t)
+	release := n.hold()
+	const callers = 10
+	errs := make(chan error, callers)
+	for i := range callers {
+		go func() { errs <- n.put(insertNote, fmt.Sprint(i)) }()
+	}
+	n.waiting(callers)
+	closed := make(chan error)
+	go func() { closed <- n.Close() }()
+	release()
+	n.must(<-closed)
+	for range callers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := n.SetPlan(t.Context(), "usr_none", core.PlanNone); !core.IsKind(err, core.KindUnavailable) {
+		t.Errorf("after closing: %v, want unavailable", err)
+	}
+}
