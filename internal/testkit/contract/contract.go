@@ -108,7 +108,9 @@ type visit struct {
 	wrong []string
 }
 
-func (v *visit) fail(format string, args ...any) { v.wrong = append(v.wrong, fmt.Sprintf(format, args...)) }
+func (v *visit) fail(format string, args ...any) {
+	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+}
 
 func (v *visit) note(format string, args ...any) { v.seen[fmt.Sprintf(format, args...)] = true }
 
