@@ -1,0 +1,423 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"carrel/api"
+	"carrel/internal/testkit/contract"
+)
+
+// node is a mapping of the document.
+type node = map[string]any
+
+func document(t *testing.T) node {
+	t.Helper()
+	var doc node
+	if err := yaml.Unmarshal(api.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// walk visits every mapping of the document with its JSON pointer.
+func walk(v any, at string, visit func(at string, n node)) {
+	switch v := v.(type) {
+	case node:
+		visit(at, v)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			walk(v[key], at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walk(item, at+"/"+strconv.Itoa(i), visit)
+		}
+	}
+}
+
+// operations calls visit for every operation.
+func operations(t *testing.T, doc node, visit func(route string, op node)) {
+	t.Helper()
+	seen := 0
+	for path, item := range doc["paths"].(node) {
+		for method, op := range item.(node) {
+			if method != "parameters" {
+				visit(strings.ToUpper(method)+" "+path, op.(node))
+				seen++
+			}
+		}
+	}
+	if seen < 20 {
+		t.Fatalf("only %d operations found", seen)
+	}
+}
+
+func text(n node, key string) string {
+	s, _ := n[key].(string)
+	return s
+}
+
+// rule says what an object of OpenAPI 3.1.0 may hold: each field with the kind of object in it. A kind in brackets
+// is a list and one in braces a map. "-" is a scalar or something that is looked at elsewhere.
+type rule struct {
+	required []string
+	fields   map[string]string
+}
+
+// rules are section 4.8 of the specification, for the objects that the document uses.
+var rules = map[string]rule{
+	"openapi": {[]string{"openapi", "info", "paths"}, map[string]string{
+		"openapi": "-", "info": "info", "servers": "[server]", "tags": "[tag]", "security": "-", "paths": "{path}", "components": "components",
+	}},
+	"info": {[]string{"title", "version"}, map[string]string{
+		"title": "-", "version": "-", "summary": "-", "description": "-", "license": "license",
+	}},
+	"license": {[]string{"name"}, map[string]string{"name": "-", "identifier": "-", "url": "-"}},
+	"server":  {[]string{"url"}, map[string]string{"url": "-", "description": "-"}},
+	"tag":     {[]string{"name"}, map[string]string{"name": "-", "description": "-"}},
+	"path": {nil, map[string]string{
+		"parameters": "[parameter]", "get": "operation", "put": "operation", "post": "operation", "patch": "operation", "delete": "operation",
+	}},
+	"operation": {[]string{"responses"}, map[string]string{
+		"operationId": "-", "tags": "-", "summary": "-", "description": "-", "deprecated": "-", "security": "-",
+		"parameters": "[parameter]", "requestBody": "body", "responses": "{response}", "x-carrel-plain": "-",
+	}},
+	"parameter": {[]string{"name", "in", "schema"}, map[string]string{
+		"name": "-", "in": "-", "required": "-", "deprecated": "-", "description": "-", "schema": "-", "example": "-",
+	}},
+	"header": {[]string{"schema"}, map[string]string{
+		"description": "-", "required": "-", "deprecated": "-", "schema": "-", "example": "-",
+	}},
+	"body": {[]string{"content"}, map[string]string{"required": "-", "description": "-", "content": "{media}"}},
+	"response": {[]string{"description"}, map[string]string{
+		"description": "-", "headers": "{header}", "content": "{media}",
+	}},
+	"media": {nil, map[string]string{"schema": "-", "example": "-"}},
+	"components": {nil, map[string]string{
+		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}", "securitySchemes": "{scheme}",
+	}},
+	"scheme": {[]string{"type", "scheme"}, map[string]string{"type": "-", "scheme": "-", "description": "-"}},
+}
+
+func checkKind(t *testing.T, kind, at string, v any) {
+	t.Helper()
+	switch {
+	case kind == "-":
+	case kind[0] == '[':
+		list, ok := v.([]any)
+		if !ok {
+			t.Errorf("%s is no list", at)
+		}
+		for i, item := range list {
+			checkKind(t, kind[1:len(kind)-1], fmt.Sprintf("%s/%d", at, i), item)
+		}
+	case kind[0] == '{':
+		m, ok := v.(node)
+		if !ok {
+			t.Errorf("%s is no mapping", at)
+		}
+		for key, item := range m {
+			checkKind(t, kind[1:len(kind)-1], at+"/"+key, item)
+		}
+	default:
+		n, ok := v.(node)
+		if !ok {
+			t.Errorf("%s is no mapping", at)
+		}
+		if _, reference := n["$ref"]; reference {
+			if len(n) != 1 {
+				t.Errorf("%s: something stands beside the reference", at)
+			}
+			return
+		}
+		r := rules[kind]
+		for _, name := range r.required {
+			if _, there := n[name]; !there {
+				t.Errorf("%s: %s is missing", at, name)
+			}
+		}
+		for name, item := range n {
+			inner, known := r.fields[name]
+			if !known {
+				t.Errorf("%s: %s is not a field of this object, or one that this test does not know", at, name)
+				continue
+			}
+			checkKind(t, inner, at+"/"+name, item)
+		}
+	}
+}
+
+func TestTheDocumentIsOpenAPI(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	checkKind(t, "openapi", "#", doc)
+	if got := text(doc, "openapi"); got != "3.1.0" {
+		t.Errorf("openapi is %q", got)
+	}
+	if got := text(doc["info"].(node), "version"); got != "0.1.0" {
+		t.Errorf("info.version is %q", got)
+	}
+	// The checker refuses what it does not understand.
+	contract.New(t, api.Document)
+}
+
+func TestEveryOperationSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	tags := map[any]bool{}
+	for _, tag := range doc["tags"].([]any) {
+		tags[tag.(node)["name"]] = true
+	}
+	used, ids := map[any]bool{}, map[string]string{}
+	operations(t, doc, func(route string, op node) {
+		id := text(op, "operationId")
+		if id == "" || ids[id] != "" {
+			t.Errorf("%s: the operationId %q is missing or also that of %s", route, id, ids[id])
+		}
+		ids[id] = route
+		list, _ := op["tags"].([]any)
+		if len(list) != 1 || !tags[list[0]] {
+			t.Errorf("%s: has the tags %v, want one of those listed", route, list)
+		} else {
+			used[list[0]] = true
+		}
+		if summary := text(op, "summary"); summary == "" || strings.HasSuffix(summary, ".") {
+			t.Errorf("%s: the summary %q is missing or a sentence", route, summary)
+		}
+	})
+	for tag := range tags {
+		if !used[tag] {
+			t.Errorf("the tag %v has no operation", tag)
+		}
+	}
+}
+
+func TestThePathParametersAreThoseInThePath(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	parameters := doc["components"].(node)["parameters"].(node)
+	inPath := regexp.MustCompile(`\{(\w+)\}`)
+	for path, item := range doc["paths"].(node) {
+		var want, got []string
+		for _, m := range inPath.FindAllStringSubmatch(path, -1) {
+			want = append(want, m[1])
+		}
+		list, _ := item.(node)["parameters"].([]any)
+		for _, p := range list {
+			parameter := p.(node)
+			if ref := text(parameter, "$ref"); ref != "" {
+				parameter = parameters[ref[strings.LastIndexByte(ref, '/')+1:]].(node)
+			}
+			if text(parameter, "in") == "path" && parameter["required"] == true {
+				got = append(got, text(parameter, "name"))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: declares %v", path, got)
+		}
+	}
+}
+
+// promised are the headers that the design asks of a status, wherever it is answered.
+var promised = map[string]string{"401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After"}
+
+func TestEveryReplyListsTheHeadersThatItPromises(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	responses := doc["components"].(node)["responses"].(node)
+	operations(t, doc, func(route string, op node) {
+		replies := op["responses"].(node)
+		_, conditional := replies["304"]
+		for status, r := range replies {
+			reply := r.(node)
+			if ref := text(reply, "$ref"); ref != "" {
+				reply = responses[ref[strings.LastIndexByte(ref, '/')+1:]].(node)
+			}
+			headers, _ := reply["headers"].(node)
+			want := promised[status]
+			if status == "200" && conditional {
+				want = "ETag"
+			}
+			if _, there := headers[want]; want != "" && !there {
+				t.Errorf("%s: %s does not list %s", route, status, want)
+			}
+			content, _ := reply["content"].(node)
+			if _, problem := content["application/problem+json"]; problem != (status >= "400") {
+				t.Errorf("%s: %s is a problem: %t", route, status, problem)
+			}
+		}
+	})
+}
+
+func TestEveryReferenceLeadsSomewhereAndEveryComponentIsUsed(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	used := map[string]bool{}
+	walk(doc, "#", func(at string, n node) {
+		ref := text(n, "$ref")
+		if ref == "" {
+			return
+		}
+		used[ref] = true
+		target := any(doc)
+		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			m, _ := target.(node)
+			target = m[part]
+		}
+		if target == nil {
+			t.Errorf("%s: %s leads nowhere", at, ref)
+		}
+	})
+	for kind, components := range doc["components"].(node) {
+		if kind == "securitySchemes" {
+			continue
+		}
+		for name := range components.(node) {
+			if ref := "#/components/" + kind + "/" + name; !used[ref] {
+				t.Errorf("%s is not used", ref)
+			}
+		}
+	}
+}
+
+// TestEveryFieldIsExplained asks for an example or a description, or a name that another schema explains, or one that
+// says it all (tookMs).
+func TestEveryFieldIsExplained(t *testing.T) {
+	t.Parallel()
+	schemas := document(t)["components"].(node)["schemas"].(node)
+	explains := func(p node) bool {
+		for _, key := range []string{"description", "example", "$ref", "enum", "const"} {
+			if _, there := p[key]; there {
+				return true
+			}
+		}
+		items, _ := p["items"].(node)
+		return text(items, "$ref") != "" || items["const"] != nil
+	}
+	properties := func(visit func(schema, name string, p node)) {
+		for schema, s := range schemas {
+			list, _ := s.(node)["properties"].(node)
+			for name, p := range list {
+				visit(schema, name, p.(node))
+			}
+		}
+	}
+	known := map[string]bool{}
+	properties(func(_, name string, p node) { known[name] = known[name] || explains(p) })
+	properties(func(schema, name string, p node) {
+		if !explains(p) && !known[name] && !strings.HasSuffix(name, "Ms") {
+			t.Errorf("%s.%s has neither an example nor a description", schema, name)
+		}
+	})
+}
+
+func TestEveryProblemCodeHasItsRow(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	problem := doc["components"].(node)["schemas"].(node)["Problem"].(node)
+	var listed, explained []string
+	for _, code := range problem["properties"].(node)["code"].(node)["enum"].([]any) {
+		listed = append(listed, code.(string))
+	}
+	statuses := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| .+\\. \\|$").FindAllStringSubmatch(text(problem, "description"), -1) {
+		explained = append(explained, m[2])
+		statuses[m[2]] = m[1]
+	}
+	if !slices.Equal(listed, explained) {
+		t.Errorf("the codes are\n%v\nand the rows of the table\n%v", listed, explained)
+	}
+
+	// A reply names its codes in its description; each must stand with that status.
+	responses := doc["components"].(node)["responses"].(node)
+	named := map[string]bool{"method_not_allowed": true} // on every path; see info.description
+	operations(t, doc, func(route string, op node) {
+		for status, r := range op["responses"].(node) {
+			ref := text(r.(node), "$ref")
+			reply, _ := responses[ref[strings.LastIndexByte(ref, '/')+1:]].(node)
+			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(text(reply, "description"), -1) {
+				want, isCode := statuses[m[1]]
+				if isCode && want != status {
+					t.Errorf("%s: %s names %s, which is %s", route, status, m[1], want)
+				}
+				named[m[1]] = true
+			}
+		}
+	})
+	for _, code := range listed {
+		if !named[code] {
+			t.Errorf("no reply names %s", code)
+		}
+	}
+}
+
+// TestTheExamplesFitTheirSchemas also makes sure that every schema is valid JSON Schema (2020-12).
+func TestTheExamplesFitTheirSchemas(t *testing.T) {
+	t.Parallel()
+	const address = "carrel://openapi.json"
+	doc := document(t)
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	if err := compiler.AddResource(address, plain(doc)); err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	check := func(at, schemaAt string, example any) {
+		schema, err := compiler.Compile(address + schemaAt)
+		if err != nil {
+			t.Errorf("%s: %v", schemaAt, err)
+			return
+		}
+		examples++
+		if err := schema.Validate(plain(example)); err != nil {
+			t.Errorf("%s: the example does not fit: %v", at, err)
+		}
+	}
+	walk(doc, "#", func(at string, n node) {
+		switch example, there := n["example"]; {
+		case !there:
+		case n["schema"] != nil:
+			check(at, at+"/schema", example)
+		default:
+			check(at, at, example)
+		}
+	})
+	for name := range doc["components"].(node)["schemas"].(node) {
+		if _, err := compiler.Compile(address + "#/components/schemas/" + name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if examples < 50 {
+		t.Errorf("only %d examples found", examples)
+	}
+}
+
+// plain turns what YAML gave into what the validator takes: the types of encoding/json.
+func plain(v any) any {
+	switch v := v.(type) {
+	case node:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = plain(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = plain(item)
+		}
+		return out
+	case int:
+		return float64(v)
+	}
+	return v
+}
