@@ -84,7 +84,7 @@ func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.
 	if err != nil || src.Documents > 0 {
 		return err
 	}
-	library := ingest.JSONL(bytes.NewReader(demo.Library()))
+	library := ingest.JSONL(ctx, bytes.NewReader(demo.Library()))
 	_, err = in.sources.Import(ctx, actor, src, documents(library), nil)
 	return err
 }

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// version is set when a release is built.
-var version = "" //nolint:gochecknoglobals // the linker can set nothing else
+// version is set by the linker when a release is built.
+var version = ""
 
 // Version names this build: the release, or the commit it was built from.
 func Version() string {
