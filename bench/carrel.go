@@ -110,7 +110,7 @@ func (c *carrel) request(in *instance, scenario string) (request, error) {
 	switch scenario {
 	case "list":
 		path := c.path(fmt.Sprintf("memories?limit=%d", pageSize))
-		return repeatGet(in.addr, path, c.key, countOf(`"text":"note `, pageSize)), nil
+		return repeatGet(in.addr, path, c.key, onceThenSame(countOf(`"text":"note `, pageSize))), nil
 	case "read":
 		paths := make([]string, len(c.threads))
 		for i, id := range c.threads {

@@ -245,6 +245,32 @@ func TestPostedRequestsAreWellFormedAndOfOneLength(t *testing.T) {
 	}
 }
 
+func TestARepeatedReplyIsCheckedOnceAndAnotherOneAgain(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	check := onceThenSame(func(body []byte) error {
+		calls++
+		return countOf("x", 1)(body)
+	})
+	body := []byte("x1")
+	for range 3 {
+		if err := check(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("checked %d times, not once", calls)
+	}
+	// The client reads the next reply into the same memory.
+	copy(body, "yy")
+	if err := check(body); err == nil {
+		t.Error("a wrong reply passed because it lay where a right one had been")
+	}
+	if err := check([]byte("x2")); err != nil || calls != 3 {
+		t.Errorf("%v after %d checks", err, calls)
+	}
+}
+
 // BenchmarkClient is the ceiling: a server that does nothing. When a measured
 // rate comes near it, the client is what was measured.
 func BenchmarkClient(b *testing.B) {

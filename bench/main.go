@@ -48,7 +48,7 @@ type settings struct {
 }
 
 func parse(args []string) (settings, error) {
-	s := settings{options: options{progress: os.Stderr, counted: 3000}}
+	s := settings{options: options{progress: os.Stderr, counted: 3000, busy: loadAverage()}}
 	var picked string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -27,6 +29,7 @@ type options struct {
 	counted     uint64 // requests that allocations are averaged over
 	scenarios   []scenario
 	progress    io.Writer
+	busy        string // the load average when the run began
 }
 
 // contestant is a server in the run, with what has been measured of it.
@@ -163,7 +166,7 @@ func (c *contestant) load(o options, key string, d time.Duration, limit uint64) 
 // to round, so that a machine that slows down or speeds up favours nobody.
 func measureScenario(ctx context.Context, o options, s scenario, all []*contestant) (result, error) {
 	res := result{scenario: s, rounds: make([][]sample, len(all)), summaries: make([]summary, len(all))}
-	cpu := make([]time.Duration, len(all))
+	cpu := make([]spent, len(all))
 	for _, c := range all {
 		if _, err := c.load(o, s.key, warmUp, maxRoundRequests).run(ctx); err != nil {
 			return res, err
@@ -177,11 +180,12 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 				return res, err
 			}
 			res.rounds[i] = append(res.rounds[i], taken)
-			cpu[i] += used
+			cpu[i].server += used.server
+			cpu[i].client += used.client
 		}
 	}
 	for i, c := range all {
-		res.summaries[i] = summarise(res.rounds[i], cpu[i])
+		res.summaries[i] = summarise(res.rounds[i], cpu[i].server, cpu[i].client)
 		var err error
 		if res.summaries[i].allocations, err = c.allocations(ctx, o, s.key); err != nil {
 			return res, err
@@ -193,18 +197,27 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 	return res, nil
 }
 
-// round runs one round and tells how much processor time the server took.
-func (c *contestant) round(ctx context.Context, o options, key string) (sample, time.Duration, error) {
-	before, err := c.in.cpuTime()
+// spent is the processor time of both ends.
+type spent struct{ server, client time.Duration }
+
+func (c *contestant) spentSoFar() (spent, error) {
+	server, err1 := c.in.cpuTime()
+	client, err2 := cpuTimeOf(os.Getpid())
+	return spent{server, client}, errors.Join(err1, err2)
+}
+
+// round runs one round and tells how much processor time it took.
+func (c *contestant) round(ctx context.Context, o options, key string) (sample, spent, error) {
+	before, err := c.spentSoFar()
 	if err != nil {
-		return sample{}, 0, err
+		return sample{}, spent{}, err
 	}
 	taken, err := c.load(o, key, o.duration, maxRoundRequests).run(ctx)
 	if err != nil {
-		return sample{}, 0, err
+		return sample{}, spent{}, err
 	}
-	after, err := c.in.cpuTime()
-	return taken, after - before, err
+	after, err := c.spentSoFar()
+	return taken, spent{after.server - before.server, after.client - before.client}, err
 }
 
 // allocations counts heap objects per request. Reading the counter allocates

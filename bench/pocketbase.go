@@ -93,7 +93,7 @@ func (p *pocketBase) request(in *instance, scenario string) (request, error) {
 	one := countOf(`"text":"note `, 1)
 	switch scenario {
 	case "list":
-		return repeatGet(in.addr, fmt.Sprintf("%s?perPage=%d&skipTotal=1", records, pageSize), p.setup.Token, countOf(`"text":"note `, pageSize)), nil
+		return repeatGet(in.addr, fmt.Sprintf("%s?perPage=%d&skipTotal=1", records, pageSize), p.setup.Token, onceThenSame(countOf(`"text":"note `, pageSize))), nil
 	case "read":
 		paths := make([]string, len(p.setup.IDs))
 		for i, id := range p.setup.IDs {

@@ -119,8 +119,10 @@ func (p *process) residentBytes() (int64, error) {
 }
 
 // cpuTime is the processor time the process has used since its start.
-func (p *process) cpuTime() (time.Duration, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+func (p *process) cpuTime() (time.Duration, error) { return cpuTimeOf(p.cmd.Process.Pid) }
+
+func cpuTimeOf(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}

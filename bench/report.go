@@ -24,6 +24,7 @@ type report struct {
 	results     []result
 	notes       []string
 	when        time.Time
+	busy        string // the load average before the run
 }
 
 // result is one scenario. The slices are in the order of the contestants.
@@ -35,7 +36,7 @@ type result struct {
 }
 
 func newReport(o options, all []*contestant) *report {
-	return &report{options: o, contestants: all, when: time.Now()}
+	return &report{options: o, contestants: all, when: time.Now(), busy: o.busy}
 }
 
 // table is a titled grid of cells, rendered as text or as Markdown.
@@ -55,7 +56,7 @@ func verdict(met bool) string {
 
 // ratioTable is the answer to the question the run was made for.
 func (r *report) ratioTable() table {
-	t := table{title: "Carrel / PocketBase, requests per second", head: []string{"scenario", "ratio", "lowest–highest round", "target", ""}}
+	t := table{title: "Carrel / PocketBase, requests per second", head: []string{"scenario", "ratio", "target", "", "lowest–highest round", "by server CPU/request"}}
 	for _, res := range r.results {
 		if len(res.ratios) == 0 {
 			continue
@@ -64,19 +65,29 @@ func (r *report) ratioTable() table {
 		t.rows = append(t.rows, []string{
 			res.scenario.title,
 			fmt.Sprintf("%.1f×", middle),
-			fmt.Sprintf("%.1f×–%.1f×", slices.Min(res.ratios), slices.Max(res.ratios)),
 			fmt.Sprintf("≥ %.0f×", res.scenario.target),
 			verdict(middle >= res.scenario.target),
+			fmt.Sprintf("%.1f×–%.1f×", slices.Min(res.ratios), slices.Max(res.ratios)),
+			res.cpuRatio(),
 		})
 	}
 	return t
+}
+
+// cpuRatio is how many times Carrel's processor time PocketBase needs. It moves
+// less with a busy machine than the throughput does, and no target hangs on it.
+func (r result) cpuRatio() string {
+	if len(r.summaries) != 2 || r.summaries[0].cpu == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f×", float64(r.summaries[1].cpu)/float64(r.summaries[0].cpu))
 }
 
 // loadTable has a line for every scenario and server.
 func (r *report) loadTable() table {
 	t := table{
 		title: fmt.Sprintf("%d keep-alive connections, %d rounds of %s", r.options.connections, r.options.rounds, r.options.duration),
-		head:  []string{"scenario", "server", "requests/s", "p50", "p99", "server CPU/request", "allocations/request", "requests"},
+		head:  []string{"scenario", "server", "requests/s", "p50", "p99", "server CPU/request", "client CPU/request", "allocations/request", "requests"},
 	}
 	for _, res := range r.results {
 		for i, c := range r.contestants {
@@ -84,7 +95,7 @@ func (r *report) loadTable() table {
 			t.rows = append(t.rows, []string{
 				res.scenario.title, c.name(),
 				fmt.Sprintf("%.0f", s.perSecond), milliseconds(s.p50), milliseconds(s.p99),
-				fmt.Sprintf("%d µs", s.cpu.Microseconds()),
+				fmt.Sprintf("%d µs", s.cpu.Microseconds()), fmt.Sprintf("%d µs", s.clientCPU.Microseconds()),
 				fmt.Sprintf("%.0f", s.allocations), fmt.Sprint(s.requests),
 			})
 		}
@@ -127,6 +138,9 @@ func (r *report) conditions() []string {
 	}
 	if len(names) > 1 {
 		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
+	}
+	if r.busy != "" {
+		out = append(out, "Load average before the run: "+r.busy+". Far above 0, and others had the processors too: trust the ratios, not the rates.")
 	}
 	return append(out, r.notes...)
 }
@@ -185,6 +199,17 @@ func milliseconds(d time.Duration) string {
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/(1<<20)) }
+
+// loadAverage is how many processes wanted to run in the last minute, where
+// the system tells it.
+func loadAverage() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	average, _, _ := strings.Cut(string(raw), " ")
+	return average
+}
 
 // cpuModel is the processor's name where the system tells it.
 func cpuModel() string {

@@ -42,13 +42,16 @@ type summary struct {
 	// cpu is the processor time the server itself spent on one request. It is
 	// the number the load generator's own cost cannot blur.
 	cpu time.Duration
+	// clientCPU is what the load generator spent on the same request. Where it
+	// is not small beside cpu, the machine ran the client, not the server.
+	clientCPU time.Duration
 	// allocations is the number of heap objects made per request.
 	allocations float64
 }
 
 // summarise folds the rounds of one server. Percentiles are over all requests
 // of all rounds, so that a slow round shows in the tail.
-func summarise(rounds []sample, cpu time.Duration) summary {
+func summarise(rounds []sample, cpu, clientCPU time.Duration) summary {
 	var all []time.Duration
 	rates := make([]float64, 0, len(rounds))
 	for _, r := range rounds {
@@ -64,6 +67,7 @@ func summarise(rounds []sample, cpu time.Duration) summary {
 	}
 	if len(all) > 0 {
 		s.cpu = cpu / time.Duration(len(all))
+		s.clientCPU = clientCPU / time.Duration(len(all))
 	}
 	return s
 }

@@ -75,12 +75,12 @@ func TestSummaryTakesTheMedianRateAndTheTailOfAllRounds(t *testing.T) {
 	for i := range 10 {
 		rounds[2].latencies[i] = time.Second // a disturbed round
 	}
-	got := summarise(rounds, 400*time.Millisecond)
-	want := summary{requests: 200, perSecond: 90, p50: time.Millisecond, p99: time.Second, cpu: 2 * time.Millisecond}
+	got := summarise(rounds, 400*time.Millisecond, 200*time.Millisecond)
+	want := summary{requests: 200, perSecond: 90, p50: time.Millisecond, p99: time.Second, cpu: 2 * time.Millisecond, clientCPU: time.Millisecond}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := summarise(nil, time.Second); got != (summary{}) {
+	if got := summarise(nil, time.Second, time.Second); got != (summary{}) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }
