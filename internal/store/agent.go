@@ -85,16 +85,16 @@ func readAgent(ctx context.Context, q querier, userID, agentID, lock string) (ag
 
 // Agents returns up to n agents, newest first.
 func (db *DB) Agents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
-	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`
+	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`
 	a := args{userID, firstPage(before), n}
 	if len(only) > 0 {
 		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` + db.dialect.in("$4") +
-			` ORDER BY id DESC LIMIT $3`
+			` ORDER BY id DESC LIMIT $3 + 0`
 		a = append(a, listOf(only))
 	}
 	var r agentRow
 	agents := make([]agent.Agent, 0, room(n))
-	err := each(ctx, db.read, query, a, r.dest(), func() error {
+	err := db.read.each(ctx, query, a, r.dest(), func() error {
 		agents = append(agents, r.value())
 		return nil
 	})
@@ -117,7 +117,7 @@ func withSources(ctx context.Context, q querier, userID string, agents []agent.A
 	var isDefault int
 	var s agent.Source
 	next := 0
-	err := each(ctx, q, `
+	err := q.each(ctx, `
 		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status
 		FROM agent a JOIN source s ON s.agent_id = a.id
 		WHERE a.user_id = $1 AND a.id BETWEEN $2 AND $3

@@ -48,15 +48,15 @@ type args = []any
 // querier runs statements: on the pool for reading, or inside a write.
 type querier interface {
 	// exec runs a statement and returns the number of rows that it changed.
-	exec(ctx context.Context, query string, args ...any) (int64, error)
-	// query runs a statement that returns rows.
-	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	exec(ctx context.Context, query string, a ...any) (int64, error)
+	// each runs a statement, scans every row that it returns into the same destinations, and calls row after each.
+	each(ctx context.Context, query string, a args, dest []any, row func() error) error
 }
 
 // get reads the only row of a query; none is sql.ErrNoRows.
 func get(ctx context.Context, q querier, query string, a args, dest ...any) error {
 	found := false
-	err := each(ctx, q, query, a, dest, func() error {
+	err := q.each(ctx, query, a, dest, func() error {
 		found = true
 		return nil
 	})
@@ -66,24 +66,21 @@ func get(ctx context.Context, q querier, query string, a args, dest ...any) erro
 	return err
 }
 
-// each scans every row of a query into the same destinations and calls row after each.
-func each(ctx context.Context, q querier, query string, a args, dest []any, row func() error) (err error) {
-	rows, err := q.query(ctx, query, a...)
-	if err != nil {
-		return err
-	}
+// walk goes through the rows of a query to their end and returns how many it saw, also when it fails at one.
+func walk(rows *sql.Rows, dest []any, row func() error) (seen int, err error) {
 	defer func() {
 		if closeErr := rows.Close(); err == nil {
 			err = closeErr
 		}
 	}()
 	for rows.Next() {
+		seen++
 		if err := rows.Scan(dest...); err != nil {
-			return err
+			return seen, err
 		}
 		if err := row(); err != nil {
-			return err
+			return seen, err
 		}
 	}
-	return rows.Err()
+	return seen, rows.Err()
 }

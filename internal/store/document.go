@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"iter"
 
 	"carrel/internal/source"
@@ -46,16 +44,12 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 			return err
 		}
 		for _, d := range docs {
-			id, err := putDocument(ctx, tx, sourceID, d)
-			switch {
-			case errors.Is(err, sql.ErrNoRows): // there and the same
-			case err != nil:
+			a, u, err := putDocument(ctx, tx, sourceID, d)
+			if err != nil {
 				return err
-			case id == d.ID:
-				added++
-			default:
-				updated++
 			}
+			added += int(a)
+			updated += int(u)
 		}
 		if added+updated == 0 {
 			return nil
@@ -70,22 +64,25 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 	return added, updated, nil
 }
 
-// putDocument returns the id under which the document was stored or updated; one that is there unchanged is
-// sql.ErrNoRows.
-func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (id string, err error) {
-	err = get(ctx, tx, `
+// putDocument returns the number of documents added and updated: one or none.
+func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (added, updated int64, err error) {
+	authors, year := listOf(d.Authors), optNumber(d.Year)
+	added, err = tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type, hash, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-		ON CONFLICT (source_id, external_id) DO UPDATE SET
-			title = excluded.title, authors = excluded.authors, text = excluded.text, year = excluded.year,
-			url = excluded.url, doi = excluded.doi, venue = excluded.venue, type = excluded.type,
-			hash = excluded.hash, updated_at = excluded.updated_at
-		WHERE document.hash <> excluded.hash
-		RETURNING id`, args{
-		d.ID, sourceID, d.ExternalID, d.Title, listOf(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI, d.Venue, d.Type,
-		d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt),
-	}, &id)
-	return id, err
+		ON CONFLICT (source_id, external_id) DO NOTHING`,
+		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.Hash,
+		millis(d.CreatedAt), millis(d.UpdatedAt))
+	if err != nil || added == 1 {
+		return added, 0, err
+	}
+	updated, err = tx.exec(ctx, `
+		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
+			hash = $9, updated_at = $10
+		WHERE source_id = $11 AND external_id = $12 AND hash <> $13`,
+		d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.Hash, millis(d.UpdatedAt),
+		sourceID, d.ExternalID, d.Hash)
+	return 0, updated, err
 }
 
 // ScanDocuments walks over all documents of a source, in the order of their ids. It reads some at a time and holds no
@@ -97,7 +94,7 @@ func (db *DB) ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[sour
 		for last := ""; ; last = page[scanPage-1].ID {
 			page = page[:0]
 			err := db.documents(ctx, &page, `
-				SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+				SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND id > $2 ORDER BY id LIMIT $3 + 0`,
 				args{sourceID, last, scanPage})
 			if err != nil {
 				yield(source.Document{}, fail("scan documents", "source", err))
@@ -132,7 +129,7 @@ func (db *DB) DocumentsByID(ctx context.Context, sourceID string, ids []string) 
 // documents appends the rows of a query to a list.
 func (db *DB) documents(ctx context.Context, to *[]source.Document, query string, a args) error {
 	var r documentRow
-	return each(ctx, db.read, query, a, r.dest(), func() error {
+	return db.read.each(ctx, query, a, r.dest(), func() error {
 		d, err := r.value()
 		*to = append(*to, d)
 		return err

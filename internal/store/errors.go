@@ -20,6 +20,9 @@ import (
 // errClosed is what writers get once the store is being closed.
 var errClosed = errors.New("the store is closed")
 
+// errContended is a row that came and went between every look at it.
+var errContended = errors.New("the row keeps changing")
+
 // class is what an engine's error means to us.
 type class int
 
@@ -51,7 +54,7 @@ func classify(err error) class {
 	switch {
 	case errors.As(err, &network), errors.As(err, &connect),
 		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, errClosed), pgconn.SafeToRetry(err):
+		errors.Is(err, errClosed), errors.Is(err, errContended), pgconn.SafeToRetry(err):
 		return classAway
 	}
 	return classOther

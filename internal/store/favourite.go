@@ -54,10 +54,10 @@ func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *fav
 	}
 	var r favouriteRow
 	favourites := make([]favourite.Favourite, 0, room(n))
-	err := each(ctx, db.read, `
+	err := db.read.each(ctx, `
 		SELECT card_id, card, coalesce(thread_id, ''), created_at, updated_at FROM favourite
 		WHERE user_id = $1 AND agent_id = $2 AND (created_at, card_id) < ($3, $4)
-		ORDER BY created_at DESC, card_id DESC LIMIT $5`,
+		ORDER BY created_at DESC, card_id DESC LIMIT $5 + 0`,
 		args{userID, agentID, created, cardID, n}, r.dest(), func() error {
 			favourites = append(favourites, r.value())
 			return nil

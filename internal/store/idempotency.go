@@ -17,32 +17,44 @@ const idempotencyLife = 24 * time.Hour
 // in that last case the request must be the same, and the seed of the first attempt is kept, so that what it may have
 // created is not created twice. Otherwise what is known of the key is returned.
 func (db *DB) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, mine bool, err error) {
-	forgotten := millis(now.Add(-idempotencyLife))
-	// A key that is released between the two statements is free to be claimed again.
+	// A key that is released between the statements is free to be claimed again.
 	for range attempts {
-		rec = core.IdempotencyRecord{Hash: hash}
-		_, err = db.write.one(ctx, `
+		n, err := db.one(ctx, `
 			INSERT INTO idempotency (user_id, key, hash, seed, status, body, locked_until, created_at)
-			VALUES ($1, $2, $3, $4, 0, NULL, $5, $6)
-			ON CONFLICT (user_id, key) DO UPDATE SET
-				hash = excluded.hash,
-				seed = CASE WHEN idempotency.created_at <= $7 THEN excluded.seed ELSE idempotency.seed END,
-				created_at = CASE WHEN idempotency.created_at <= $7 THEN excluded.created_at ELSE idempotency.created_at END,
-				status = 0, body = NULL, locked_until = excluded.locked_until
-			WHERE idempotency.created_at <= $7
-				OR (idempotency.status = 0 AND idempotency.locked_until <= $6 AND idempotency.hash = excluded.hash)
-			RETURNING seed`,
-			args{userID, key, hash, seed, millis(lockUntil), millis(now), forgotten}, []any{&rec.Seed})
-		if !errors.Is(err, sql.ErrNoRows) {
-			return rec, err == nil, fail("claim idempotency key", "user", err)
+			VALUES ($1, $2, $3, $4, 0, NULL, $5, $6) ON CONFLICT DO NOTHING`,
+			userID, key, hash, seed, millis(lockUntil), millis(now))
+		if err != nil {
+			return core.IdempotencyRecord{}, false, fail("claim idempotency key", "user", err)
 		}
+		if n == 1 {
+			return core.IdempotencyRecord{Hash: hash, Seed: seed}, true, nil
+		}
+		rec, err = db.takeOver(ctx, userID, key, hash, seed, now, lockUntil)
+		if err == nil || !errors.Is(err, sql.ErrNoRows) {
+			return rec, err == nil, fail("take over idempotency key", "user", err)
+		}
+		rec = core.IdempotencyRecord{}
 		err = get(ctx, db.read, `SELECT hash, seed, status, body FROM idempotency WHERE user_id = $1 AND key = $2`,
 			args{userID, key}, &rec.Hash, &rec.Seed, &rec.Status, &rec.Body)
 		if !errors.Is(err, sql.ErrNoRows) {
-			break
+			return rec, false, fail("read idempotency key", "idempotency key", err)
 		}
 	}
-	return rec, false, fail("read idempotency key", "idempotency key", err)
+	return core.IdempotencyRecord{}, false, fail("claim idempotency key", "idempotency key", errContended)
+}
+
+// takeOver claims a key that is there but forgotten or abandoned; one that is neither is sql.ErrNoRows.
+func (db *DB) takeOver(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, error) {
+	rec := core.IdempotencyRecord{Hash: hash}
+	_, err := db.write.one(ctx, `
+		UPDATE idempotency SET
+			hash = $1, status = 0, body = NULL, locked_until = $2,
+			seed = CASE WHEN created_at <= $3 THEN $4 ELSE seed END,
+			created_at = CASE WHEN created_at <= $3 THEN $5 ELSE created_at END
+		WHERE user_id = $6 AND key = $7 AND (created_at <= $3 OR (status = 0 AND locked_until <= $5 AND hash = $1))
+		RETURNING seed`,
+		args{hash, millis(lockUntil), millis(now.Add(-idempotencyLife)), seed, millis(now), userID, key}, []any{&rec.Seed})
+	return rec, err
 }
 
 // FinishIdempotency stores the answer to replay.

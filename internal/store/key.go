@@ -85,7 +85,7 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 func (db *DB) Keys(ctx context.Context, userID string) ([]credential.Key, error) {
 	var r keyRow
 	keys := []credential.Key{}
-	err := each(ctx, db.read, `SELECT `+keyColumns+` FROM credential_key k WHERE k.user_id = $1 ORDER BY k.id DESC`,
+	err := db.read.each(ctx, `SELECT `+keyColumns+` FROM credential_key k WHERE k.user_id = $1 ORDER BY k.id DESC`,
 		args{userID}, r.dest(), func() error {
 			k, err := r.value()
 			keys = append(keys, k)

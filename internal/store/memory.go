@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 	"time"
 
 	"carrel/internal/core"
@@ -33,35 +35,42 @@ func foldedHash(folded string) []byte {
 	return sum[:]
 }
 
-// InsertMemory stores a memory, or returns the one that has the same folded text or the same id.
+// InsertMemory stores a memory, or returns the one that has the same folded text or the same id. The same id comes
+// with a request that is sent again; its memory may have got other words meanwhile.
 func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, folded string) (memory.Memory, error) {
-	var r memoryRow
-	// The update changes nothing; it is what makes the statement return the row that is there.
-	_, err := db.write.one(ctx, `
-		INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, message_id, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (user_id, agent_id, folded_hash) DO UPDATE SET origin = memory.origin
-		RETURNING `+memoryColumns, args{
-		userID, m.AgentID, m.ID, m.Text, foldedHash(folded), string(m.Origin), optText(m.ThreadID), optText(m.MessageID),
-		millis(m.CreatedAt), millis(m.UpdatedAt),
-	}, r.dest())
-	if classify(err) == classUnique {
-		// A request that is sent again, and whose memory got other words meanwhile.
-		err = get(ctx, db.read, `SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3`,
-			args{userID, m.AgentID, m.ID}, r.dest()...)
+	hash := foldedHash(folded)
+	// One that is deleted between the two statements no longer stands in the way.
+	for range attempts {
+		n, err := db.one(ctx, `
+			INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, message_id, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			userID, m.AgentID, m.ID, m.Text, hash, string(m.Origin), optText(m.ThreadID), optText(m.MessageID),
+			millis(m.CreatedAt), millis(m.UpdatedAt))
+		if err != nil {
+			return memory.Memory{}, fail("insert memory", "agent", err)
+		}
+		if n == 1 {
+			return m, nil
+		}
+		var r memoryRow
+		err = get(ctx, db.read, `
+			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
+			UNION ALL
+			SELECT `+memoryColumns+` FROM memory WHERE user_id = $4 AND agent_id = $5 AND id = $6
+			LIMIT 1`, args{userID, m.AgentID, hash, userID, m.AgentID, m.ID}, r.dest()...)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return r.value(), fail("read memory", "memory", err)
+		}
 	}
-	if err != nil {
-		return memory.Memory{}, fail("insert memory", "agent", err)
-	}
-	return r.value(), nil
+	return memory.Memory{}, fail("insert memory", "memory", errContended)
 }
 
 // Memories returns up to n memories, newest first.
 func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n int) ([]memory.Memory, error) {
 	var r memoryRow
 	memories := make([]memory.Memory, 0, room(n))
-	err := each(ctx, db.read, `
-		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4`,
+	err := db.read.each(ctx, `
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4 + 0`,
 		args{userID, agentID, firstPage(before), n}, r.dest(), func() error {
 			memories = append(memories, r.value())
 			return nil

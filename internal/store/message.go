@@ -34,8 +34,8 @@ func (db *DB) Messages(ctx context.Context, threadID string, before, n int) ([]t
 	}
 	var r messageRow
 	messages := make([]thread.Message, 0, room(n))
-	err := each(ctx, db.read, `
-		SELECT `+messageColumns+` FROM message WHERE thread_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+	err := db.read.each(ctx, `
+		SELECT `+messageColumns+` FROM message WHERE thread_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`,
 		args{threadID, before, n}, r.dest(), func() error {
 			messages = append(messages, r.value())
 			return nil
@@ -57,27 +57,29 @@ func (db *DB) AppendTurn(ctx context.Context, userID, agentID, threadID, title s
 		latest = reply.CreatedAt
 	}
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		var next int
-		err := get(ctx, tx, `
+		n, err := tx.exec(ctx, `
 			UPDATE thread SET next_seq = next_seq + 2,
 				title = CASE WHEN title = '' THEN $1 ELSE title END,
 				activity_at = CASE WHEN activity_at > $2 THEN activity_at ELSE $2 END,
 				last_message_at = $2, updated_at = $2
-			WHERE id = $3 AND user_id = $4 AND agent_id = $5
-			RETURNING next_seq`, args{title, millis(latest), threadID, userID, agentID}, &next)
-		if err != nil {
+			WHERE id = $3 AND user_id = $4 AND agent_id = $5`, title, millis(latest), threadID, userID, agentID)
+		if err := changed("append turn", "thread", n, err); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `
-			INSERT INTO message (`+messageColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $2, $10, $11, $12, $13, $14, $15)
-			ON CONFLICT (turn_id, role) DO NOTHING`,
-			question.ID, threadID, next-2, string(question.Role), question.Text, question.Status, question.TurnID, millis(question.CreatedAt),
-			reply.ID, next-1, string(reply.Role), reply.Text, reply.Status, reply.TurnID, millis(reply.CreatedAt))
-		if err == nil && n == 0 {
-			return errStored
+		for i, m := range []thread.Message{question, reply} {
+			n, err := tx.exec(ctx, `
+				INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at)
+				VALUES ($1, $2, (SELECT next_seq FROM thread WHERE id = $2) - $3, $4, $5, $6, $7, $8)
+				ON CONFLICT (turn_id, role) DO NOTHING`,
+				m.ID, threadID, 2-i, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return errStored
+			}
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, errStored) {
 		return nil

@@ -301,7 +301,7 @@ func columns(t *testing.T, db *DB, query string) []string {
 	t.Helper()
 	var name string
 	var list []string
-	if err := each(t.Context(), db.read, query, nil, []any{&name}, func() error {
+	if err := db.read.each(t.Context(), query, nil, []any{&name}, func() error {
 		list = append(list, name)
 		return nil
 	}); err != nil {

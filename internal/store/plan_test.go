@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"testing"
@@ -28,9 +27,9 @@ func (r recorder) exec(ctx context.Context, query string, a ...any) (int64, erro
 	return r.querier.exec(ctx, query, a...)
 }
 
-func (r recorder) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+func (r recorder) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
 	*r.seen = append(*r.seen, query)
-	return r.querier.query(ctx, query, a...)
+	return r.querier.each(ctx, query, a, dest, row)
 }
 
 type recordingReader struct{ recorder }
@@ -206,7 +205,7 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 	db := open(t, backends(t)[0].options)
 	var table, id, column string
 	references := map[string][]string{} // of table and id to its columns
-	err := each(t.Context(), db.read, `
+	err := db.read.each(t.Context(), `
 		SELECT t.name, f.id, f."from" FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) f
 		WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq`, nil, []any{&table, &id, &column}, func() error {
 		references[table+" "+id] = append(references[table+" "+id], column)
@@ -219,7 +218,7 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 		table, _, _ := strings.Cut(reference, " ")
 		indexes := map[string][]string{}
 		var index, column string
-		if err := each(t.Context(), db.read, `
+		if err := db.read.each(t.Context(), `
 			SELECT i.name, c.name FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
 			args{table}, []any{&index, &column}, func() error {
 				indexes[index] = append(indexes[index], column)

@@ -16,8 +16,13 @@ type postgres struct {
 // attempts bounds how often a transaction that clashed with another is tried.
 const attempts = 4
 
-func (p *postgres) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
-	return p.pool.QueryContext(ctx, query, a...)
+func (p *postgres) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
+	rows, err := p.pool.QueryContext(ctx, query, a...)
+	if err != nil {
+		return err
+	}
+	_, err = walk(rows, dest, row)
+	return err
 }
 
 func (p *postgres) exec(ctx context.Context, query string, a ...any) (int64, error) {
@@ -76,8 +81,13 @@ func (p *postgres) close() error { return p.pool.Close() }
 // postgresTx is the querier inside a transaction.
 type postgresTx struct{ tx *sql.Tx }
 
-func (t postgresTx) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
-	return t.tx.QueryContext(ctx, query, a...)
+func (t postgresTx) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
+	rows, err := t.tx.QueryContext(ctx, query, a...)
+	if err != nil {
+		return err
+	}
+	_, err = walk(rows, dest, row)
+	return err
 }
 
 func (t postgresTx) exec(ctx context.Context, query string, a ...any) (int64, error) {

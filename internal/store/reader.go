@@ -36,17 +36,22 @@ func (r *sqliteReader) prepared(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// query runs the statement to its end even when the context ends meanwhile: each takes well under a millisecond, and
+// each runs the statement to its end even when the context ends meanwhile: each takes well under a millisecond, and
 // watching a context costs two goroutines, which is more than most of these queries.
-func (r *sqliteReader) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	s, err := r.prepared(query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.QueryContext(context.WithoutCancel(ctx), a...)
+	rows, err := s.QueryContext(context.WithoutCancel(ctx), a...)
+	if err != nil {
+		return err
+	}
+	_, err = walk(rows, dest, row)
+	return err
 }
 
 // exec has no use on connections that can't write.

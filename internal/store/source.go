@@ -46,7 +46,7 @@ func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Sou
 	var isDefault int
 	var created, updated int64
 	sources := []source.Source{}
-	err := each(ctx, db.read, `
+	err := db.read.each(ctx, `
 		SELECT s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.created_at, s.updated_at
 		FROM agent a JOIN source s ON s.agent_id = a.id
 		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID},

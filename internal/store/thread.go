@@ -68,10 +68,10 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 	}
 	var r threadRow
 	threads := make([]thread.Thread, 0, room(n))
-	err := each(ctx, db.read, `
+	err := db.read.each(ctx, `
 		SELECT `+threadColumns+` FROM thread
 		WHERE user_id = $1 AND agent_id = $2 AND (activity_at, id) < ($3, $4)
-		ORDER BY activity_at DESC, id DESC LIMIT $5`,
+		ORDER BY activity_at DESC, id DESC LIMIT $5 + 0`,
 		args{userID, agentID, active, id, n}, r.dest(), func() error {
 			threads = append(threads, r.value())
 			return nil

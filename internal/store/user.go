@@ -59,7 +59,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, erro
 func (db *DB) Users(ctx context.Context) ([]account.User, error) {
 	var r userRow
 	users := []account.User{}
-	err := each(ctx, db.read, `SELECT `+userColumns+` FROM app_user ORDER BY id`, nil, r.dest(), func() error {
+	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user ORDER BY id`, nil, r.dest(), func() error {
 		users = append(users, r.value())
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,7 @@ type job struct {
 	state    atomic.Int32
 	affected int64
 	err      error
+	tainted  bool // failed after it changed something
 	done     chan struct{}
 }
 
@@ -77,6 +79,7 @@ type batchWriter struct {
 	statements map[string]*sql.Stmt
 	ctx        context.Context // of every statement: a write that has started is carried through
 	batch      []*job
+	changed    bool // the job that runs has changed something
 
 	writes, commits atomic.Int64
 }
@@ -181,27 +184,80 @@ func (w *batchWriter) commitBatch(first *job) {
 		return
 	}
 	started := time.Now()
-	spoilt := false
+	outcome := intact
 	for j := first; j != nil; j = w.more() {
 		if !j.state.CompareAndSwap(jobQueued, jobStarted) {
 			continue
 		}
 		w.batch = append(w.batch, j)
-		if j.err = j.ctx.Err(); j.err != nil {
-			continue
-		}
-		spoilt = w.runJob(j)
-		if spoilt || j.bulk || len(w.batch) == maxBatch || time.Since(started) > maxHold {
+		outcome = w.runJob(j)
+		if outcome != intact || j.bulk || len(w.batch) == maxBatch || time.Since(started) > maxHold {
 			break
 		}
 	}
-	w.end(spoilt)
+	for outcome == tainted {
+		outcome = w.runAgain()
+	}
+	w.end(outcome == lost)
 }
 
-// end commits or, when the transaction is spoilt, rolls back, and answers everybody in the batch.
-func (w *batchWriter) end(spoilt bool) {
+// outcome is the state in which a job leaves the transaction that it shares.
+type outcome int
+
+const (
+	intact  outcome = iota // it succeeded, or failed before it changed anything
+	tainted                // it failed half way: what it changed must go
+	lost                   // SQLite may have ended the transaction
+)
+
+// runJob runs one job of a batch. Jobs have no savepoints to go back to: those cost as much as the writes themselves,
+// and a job that fails after it changed something is rare.
+func (w *batchWriter) runJob(j *job) outcome {
+	if j.err = j.ctx.Err(); j.err != nil {
+		return intact
+	}
+	w.changed = false
+	switch {
+	case j.fn != nil:
+		j.err = guard(w.ctx, w, j.fn)
+	case j.dest != nil:
+		j.err = get(w.ctx, w, j.query, j.args, j.dest...)
+	default:
+		j.affected, j.err = w.exec(w.ctx, j.query, j.args...)
+	}
+	switch {
+	case j.err == nil:
+		return intact
+	case spoils(j.err):
+		return lost
+	case w.changed:
+		j.tainted = true
+		return tainted
+	}
+	return intact
+}
+
+// runAgain undoes the whole transaction and runs it anew, without the jobs that failed half way. None of the others
+// was answered yet, so nobody can tell.
+func (w *batchWriter) runAgain() outcome {
+	if w.control("ROLLBACK") != nil || w.control("BEGIN IMMEDIATE") != nil {
+		return lost
+	}
+	for _, j := range w.batch {
+		if j.tainted {
+			continue
+		}
+		if outcome := w.runJob(j); outcome != intact {
+			return outcome
+		}
+	}
+	return intact
+}
+
+// end commits or, when the transaction is lost, makes sure of it, and answers everybody in the batch.
+func (w *batchWriter) end(lost bool) {
 	err := errors.New("a write that shared the transaction failed and took it along")
-	if !spoilt {
+	if !lost {
 		err = w.control("COMMIT")
 	}
 	if err != nil {
@@ -236,56 +292,6 @@ func (w *batchWriter) answer(j *job, err error) {
 	}
 }
 
-// runJob runs one job of a batch and reports whether the whole transaction is spoilt by it. A single statement that
-// fails undoes itself; a body of many gets a savepoint to go back to.
-func (w *batchWriter) runJob(j *job) (spoilt bool) {
-	if j.fn == nil {
-		j.err = w.runStatement(j)
-		// A row that could not be read was written all the same.
-		return spoils(j.err) || errors.Is(j.err, errScan)
-	}
-	if j.err = w.control("SAVEPOINT job"); j.err != nil {
-		return true
-	}
-	if j.err = guard(w.ctx, w, j.fn); j.err == nil {
-		j.err = w.control("RELEASE job")
-		return j.err != nil
-	}
-	if spoils(j.err) {
-		return true
-	}
-	return w.control("ROLLBACK TO job") != nil || w.control("RELEASE job") != nil
-}
-
-// errScan marks a row that was returned by a write and did not fit its destinations.
-var errScan = errors.New("read what the statement returned")
-
-func (w *batchWriter) runStatement(j *job) (err error) {
-	if j.dest == nil {
-		j.affected, err = w.exec(w.ctx, j.query, j.args...)
-		return err
-	}
-	rows, err := w.query(w.ctx, j.query, j.args...)
-	if err != nil {
-		return err
-	}
-	if !rows.Next() {
-		err = rows.Err()
-		if closeErr := rows.Close(); err == nil {
-			err = closeErr
-		}
-		if err == nil {
-			err = sql.ErrNoRows
-		}
-		return err
-	}
-	if err := rows.Scan(j.dest...); err != nil {
-		_ = rows.Close()
-		return fmt.Errorf("%w: %w", errScan, err)
-	}
-	return rows.Close()
-}
-
 // begin connects where needed and starts the transaction, waiting for other processes up to the busy timeout.
 func (w *batchWriter) begin() error {
 	if w.conn == nil {
@@ -315,7 +321,7 @@ func (w *batchWriter) disconnect() {
 }
 
 func (w *batchWriter) control(statement string) error {
-	_, err := w.exec(w.ctx, statement)
+	_, err := w.execute(w.ctx, statement, nil)
 	return err
 }
 
@@ -331,6 +337,12 @@ func (w *batchWriter) prepared(query string) (*sql.Stmt, error) {
 }
 
 func (w *batchWriter) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	n, err := w.execute(ctx, query, a)
+	w.changed = w.changed || n > 0
+	return n, err
+}
+
+func (w *batchWriter) execute(ctx context.Context, query string, a args) (int64, error) {
 	s, err := w.prepared(query)
 	if err != nil {
 		return 0, err
@@ -342,12 +354,18 @@ func (w *batchWriter) exec(ctx context.Context, query string, a ...any) (int64, 
 	return result.RowsAffected()
 }
 
-func (w *batchWriter) query(ctx context.Context, query string, a ...any) (*sql.Rows, error) {
+func (w *batchWriter) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
 	s, err := w.prepared(query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.QueryContext(ctx, a...)
+	rows, err := s.QueryContext(ctx, a...)
+	if err != nil {
+		return err
+	}
+	seen, err := walk(rows, dest, row)
+	w.changed = w.changed || seen > 0 && !strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT")
+	return err
 }
 
 func (w *batchWriter) stats() Stats {
