@@ -175,7 +175,7 @@ func (v *visit) content(documented *response, resp *http.Response, body []byte, 
 		v.fail("the document does not have the content type %q", media)
 		return
 	}
-	if name != "" {
+	if len(documented.content) > 1 {
 		v.note("type %s %s", name, media)
 	}
 	if !strings.HasSuffix(media, "json") {

@@ -220,7 +220,6 @@ func TestWhatWasNeverServedIsReported(t *testing.T) {
 		"reply listThings 304",
 		"reply listThings 429",
 		"type getThing 200 application/vnd.x+json",
-		"type listThings 429 application/problem+json",
 		"value Thing.kind=blue",
 		`the exception "field Thing.[ps]*" covers nothing: all of it was seen, or it is not in the document`,
 	}

@@ -49,7 +49,9 @@ func (d *document) promises() map[string]bool {
 			name := fmt.Sprintf("%s %d", op.id, status)
 			out["reply "+name] = true
 			for media, s := range r.content {
-				out["type "+name+" "+media] = true
+				if len(r.content) > 1 { // else the reply says it
+					out["type "+name+" "+media] = true
+				}
 				s.promises(out, visited)
 			}
 		}

@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/internal/testkit"
+)
+
+// noAgent has the form of an agent's id, and is nobody's.
+const noAgent = "agt_00000000000000000000000000"
+
+func (w *world) below(path string) string { return "/api/agents/" + w.agent + path }
+
+// calls is a good request for every operation. Sent as they are they would succeed; sent with something missing they
+// must change nothing.
+func (w *world) calls() []call {
+	thread := w.below("/threads/" + w.thread)
+	return []call{
+		{operation: "listAgents", method: "GET", path: "/api/agents"},
+		{operation: "createAgent", method: "POST", path: "/api/agents", body: `{"name": "Another"}`},
+		{operation: "getAgent", method: "GET", path: w.below("")},
+		{operation: "changeAgent", method: "PATCH", path: w.below(""), body: `{"name": "Landmarks"}`},
+		{operation: "deleteAgent", method: "DELETE", path: w.below("")},
+		{operation: "search", method: "POST", path: w.below("/search"), body: `{"query": "relational model"}`},
+		{operation: "listMemories", method: "GET", path: w.below("/memories")},
+		{operation: "addMemory", method: "POST", path: w.below("/memories"), body: `{"text": "I prefer primary sources."}`},
+		{operation: "changeMemory", method: "PATCH", path: w.below("/memories/" + w.memory), body: `{"text": "I prefer short answers."}`},
+		{operation: "deleteMemory", method: "DELETE", path: w.below("/memories/" + w.memory)},
+		{operation: "listFavourites", method: "GET", path: w.below("/favourites")},
+		{operation: "saveFavourite", method: "POST", path: w.below("/favourites"), body: `{"card": {"cardId": "another", "title": "Another"}}`},
+		{operation: "exportFavourites", method: "GET", path: w.below("/favourites/export?format=bibtex")},
+		{operation: "deleteFavourite", method: "DELETE", path: w.below("/favourites/" + w.card)},
+		{operation: "listThreads", method: "GET", path: w.below("/threads")},
+		{operation: "createThread", method: "POST", path: w.below("/threads"), body: `{"title": "Another"}`},
+		{operation: "getThread", method: "GET", path: thread},
+		{operation: "renameThread", method: "PATCH", path: thread, body: `{"title": "Renamed"}`},
+		{operation: "deleteThread", method: "DELETE", path: thread},
+		{operation: "listMessages", method: "GET", path: thread + "/messages"},
+		{operation: "sendMessage", method: "POST", path: thread + "/messages", body: `{"text": "Hello"}`},
+		{operation: "exchangeConnectCode", method: "POST", path: "/api/connect/exchange", body: `{"code": "crlc_x", "client": "test"}`},
+		{operation: "resourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource"},
+		{operation: "mcpResourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource/mcp"},
+	}
+}
+
+// having returns the calls of the operations that have a status.
+func (w *world) having(status int) []call {
+	return slices.DeleteFunc(w.calls(), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
+}
+
+func (w *world) agents(t *testing.T) {
+	other := w.do(t, "POST", "/api/agents", `{"name": "Other", "description": "D", "instructions": "I", "model": ""}`).text("agent", "id")
+	w.do(t, "PATCH", "/api/agents/"+other, `{"description": "changed", "unknown": "is ignored"}`)
+	w.conditional(t, "/api/agents")
+	w.conditional(t, "/api/agents/"+other)
+	w.paged(t, "/api/agents", "agents")
+	w.send(t, call{method: "HEAD", path: "/api/agents", key: w.key}, http.StatusOK)
+	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "forbidden")
+}
+
+func (w *world) search(t *testing.T) {
+	path := w.below("/search")
+	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
+	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
+		t.Errorf("found %v", found.body)
+	}
+	w.card = found.text("results", 0, "cardId")
+	w.do(t, "POST", path, `{"query": "relational model"}`)
+	w.do(t, "POST", path, `{"query": "no such words anywhere", "facets": false}`)
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.planlessKey}, 402, "no_subscription")
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
+}
+
+func (w *world) memories(t *testing.T) {
+	path := w.below("/memories")
+	w.memory = w.do(t, "POST", path, `{"text": "I prefer long answers."}`).text("memory", "id")
+	other := w.do(t, "POST", path, `{"text": "I read German."}`).text("memory", "id")
+	w.do(t, "PATCH", path+"/"+other, `{"text": "I read French."}`)
+	w.problem(t, call{method: "PATCH", path: path + "/" + other, body: `{"text": "i prefer  LONG answers."}`, key: w.key}, 409, "conflict")
+	w.conditional(t, path)
+	w.paged(t, path, "memories")
+}
+
+func (w *world) threads(t *testing.T) {
+	path := w.below("/threads")
+	w.do(t, "POST", path, "")
+	w.thread = w.do(t, "POST", path, `{"title": ""}`).text("thread", "id")
+	one := path + "/" + w.thread
+	w.do(t, "GET", one, "")
+	w.do(t, "POST", one+"/messages", `{"text": "Who proposed the relational model?"}`)
+	w.do(t, "POST", one+"/messages", `{"text": "And when?"}`)
+	w.do(t, "PATCH", one, `{"title": "Origins"}`)
+	for _, p := range []string{path, one, one + "/messages"} {
+		w.conditional(t, p)
+	}
+	w.paged(t, path, "threads")
+	w.paged(t, one+"/messages", "messages")
+	w.problem(t, call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`, key: w.planlessKey}, 402, "no_subscription")
+}
+
+func (w *world) favourites(t *testing.T) {
+	path := w.below("/favourites")
+	w.do(t, "POST", path, `{"card": {"cardId": "`+w.card+`", "title": "A Relational Model", "authors": ["Edgar F. Codd"], "year": 1970}, "threadId": "`+w.thread+`"}`)
+	w.do(t, "POST", path, `{"card": {"title": "Without an id"}}`)
+	w.conditional(t, path)
+	w.paged(t, path, "favourites")
+	if got := w.do(t, "GET", path+"?q=relational+mod", ""); got.text("favourites", 0, "cardId") != w.card {
+		t.Errorf("found %v", got.body)
+	}
+	for _, format := range []string{"bibtex", "ris", "csl-json", "csv", "markdown"} {
+		w.conditional(t, path+"/export?format="+format)
+	}
+	w.problem(t, call{method: "GET", path: path + "/export?format=pdf", key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: path, body: `{"card": {}, "threadId": "thr_none"}`, key: w.key}, 400, "invalid_request")
+}
+
+func (w *world) connect(t *testing.T) {
+	w.code = w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
+	exchange := call{method: "POST", path: "/api/connect/exchange", body: `{"code": "` + w.code + `", "client": "test"}`}
+	got := w.send(t, exchange, http.StatusOK)
+	w.send(t, call{method: "GET", path: "/api/agents", key: got.text("token")}, http.StatusOK)
+	if want := w.server.URL + "/mcp"; got.text("mcpUrl") != want {
+		t.Errorf("mcpUrl is %q, want %q", got.text("mcpUrl"), want)
+	}
+	w.problem(t, exchange, 400, "invalid_code")
+	for _, c := range w.calls()[22:] {
+		w.send(t, c, http.StatusOK)
+	}
+}
+
+func (w *world) badRequests(t *testing.T) {
+	memories := call{method: "POST", path: w.below("/memories"), key: w.key}
+	for body, code := range map[string]string{
+		`{`:                        "malformed_json",
+		`{"text": "a", "text": 1}`: "malformed_json",
+		`[]`:                       "malformed_json",
+		`{}`:                       "invalid_request",
+		`{"text": 1}`:              "invalid_request",
+		`{"text": "\u0000"}`:       "invalid_request",
+	} {
+		memories.body = body
+		w.problem(t, memories, 400, code)
+	}
+	list := call{method: "GET", key: w.key}
+	for _, query := range []string{"limit=0", "limit=201", "limit=x", "cursor=x"} {
+		list.path = w.below("/threads?" + query)
+		w.problem(t, list, 400, "invalid_request")
+	}
+	w.problem(t, call{method: "GET", path: "/api/agents", key: w.key + "x"}, 401, "invalid_credential")
+	w.problem(t, call{method: "PUT", path: "/api/agents", key: w.key}, 405, "method_not_allowed")
+	w.problem(t, call{method: "POST", path: "/.well-known/oauth-protected-resource"}, 405, "method_not_allowed")
+	w.problem(t, call{method: "GET", path: "/api/nothing", key: w.key}, 404, "not_found")
+	w.problem(t, call{method: "GET", path: "/nothing"}, 404, "not_found")
+	w.problem(t, call{method: "GET", path: w.below("/memories/../memories"), key: w.key}, 404, "not_found")
+}
+
+// refusals sends every operation with something wrong with it, one wrong thing after the other.
+func (w *world) refusals(t *testing.T) {
+	const megabyte = 1 << 20
+	for _, r := range []struct {
+		status int
+		code   string
+		spoil  func(c call) call
+	}{
+		{400, "credential_in_query", func(c call) call {
+			mark := "?"
+			if strings.Contains(c.path, "?") {
+				mark = "&"
+			}
+			c.path += mark + "access_token=x"
+			return c
+		}},
+		{401, "missing_credential", func(c call) call { c.key = ""; return c }},
+		{402, "no_subscription", func(c call) call { c.key = w.planlessKey; return c }},
+		{403, "insufficient_scope", func(c call) call { c.key = w.accountKey; return c }},
+		{404, "not_found", func(c call) call { c.path = strings.Replace(c.path, w.agent, noAgent, 1); return c }},
+		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
+		{413, "body_too_large", func(c call) call {
+			c.body = `{"text": "` + strings.Repeat("a", megabyte) + `"}`
+			return c.with("Expect", "100-continue") // else the refusal may be lost under what is still being sent
+		}},
+		{415, "unsupported_media_type", func(c call) call { return c.with("Content-Type", "text/plain") }},
+	} {
+		for _, c := range w.having(r.status) {
+			if c.operation != "exchangeConnectCode" {
+				c.key = w.key
+			}
+			w.problem(t, r.spoil(c), r.status, r.code)
+		}
+	}
+	for _, c := range w.having(422) {
+		c.key = w.key
+		c = c.with("Idempotency-Key", "contract-"+c.operation)
+		first, second := w.send(t, c, http.StatusOK), w.send(t, c, http.StatusOK)
+		if second.header.Get("Idempotent-Replayed") != "true" || first.text("agent", "id") != second.text("agent", "id") {
+			t.Errorf("%s: the second reply is not the first one again", c.operation)
+		}
+		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}}`
+		w.problem(t, c, 422, "idempotency_mismatch")
+	}
+}
+
+// rateLimits uses up the limits of a second server. They come before everything else, so no credential is needed.
+func (w *world) rateLimits(t *testing.T) {
+	limited := testkit.StartServer(t, testkit.ServerOptions{})
+	for _, c := range w.having(http.StatusTooManyRequests) {
+		c.base = limited.URL
+		status := 0
+		for range 2000 { // the burst is 200, and 50 come back each second
+			if status, _ = w.try(t, c); status == http.StatusTooManyRequests {
+				break
+			}
+		}
+		if status != http.StatusTooManyRequests {
+			t.Errorf("%s: never limited", c.operation)
+		}
+	}
+}
+
+// deletes comes last.
+func (w *world) deletes(t *testing.T) {
+	extra := w.do(t, "POST", w.below("/memories"), `{"text": "To be forgotten."}`).text("memory", "id")
+	w.do(t, "DELETE", w.below("/memories/"+extra), "")
+	w.problem(t, call{method: "DELETE", path: w.below("/memories/" + extra), key: w.key}, 404, "not_found")
+	thread := w.do(t, "POST", w.below("/threads"), "{}").text("thread", "id")
+	w.do(t, "DELETE", w.below("/threads/"+thread), "")
+	w.do(t, "DELETE", w.below("/favourites/another"), "")
+	agent := w.do(t, "POST", "/api/agents", `{"name": "To be deleted"}`).text("agent", "id")
+	w.do(t, "DELETE", "/api/agents/"+agent, "")
+	w.problem(t, call{method: "GET", path: "/api/agents/" + agent, key: w.key}, 404, "not_found")
+}

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"carrel/internal/testkit"
+)
+
+// TestTheExamplesOfTheDocumentationWorkWhenPasted runs every command of /docs in a shell, as a reader would.
+func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	s := testkit.StartServer(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
+	w := &world{server: s}
+	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks")
+	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs").text("key")
+	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
+
+	first, rest := commands(t, s.URL+"/docs")
+	if len(rest) < 20 {
+		t.Fatalf("only %d commands found", len(rest))
+	}
+	// What is deleted is needed before, and the agent last of all.
+	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
+	script := "set -e\n" + first + ": ${AGENT_ID:?} ${THREAD_ID:?} ${MEMORY_ID:?} ${CARD_ID:?}\n" + strings.Join(rest, "\necho\n")
+	script = strings.ReplaceAll(script, "crl_…", key)
+	script = strings.ReplaceAll(script, "crlc_…", code)
+	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
+
+	cmd := exec.CommandContext(t.Context(), "sh", "-x")
+	cmd.Stdin = strings.NewReader(script)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, strings.ReplaceAll(string(out), key, "[key]"))
+	}
+}
+
+func removes(command string) int {
+	switch {
+	case !strings.Contains(command, "-X DELETE"):
+		return 0
+	case regexp.MustCompile(`agents/\$AGENT_ID"`).MatchString(command):
+		return 2
+	}
+	return 1
+}
+
+// commands reads the first steps and the requests out of the page.
+func commands(t *testing.T, url string) (first string, rest []string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	root, err := html.Parse(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "pre" {
+			continue
+		}
+		switch label := attribute(n, "aria-label"); {
+		case label == "First steps":
+			first = textOf(n)
+		case strings.HasPrefix(label, "Request: "):
+			rest = append(rest, textOf(n))
+		}
+	}
+	return first, rest
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"carrel/internal/testkit"
+)
+
+// database runs a step with a connection of our own to the server's database.
+func database(t *testing.T, url string, step func(ctx context.Context, conn *pgx.Conn)) {
+	t.Helper()
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	step(ctx, conn)
+}
+
+func execute(t *testing.T, conn *pgx.Conn, statement string) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// inProgress sends every creation twice at once while we keep its table from being written. One of the two holds the
+// Idempotency-Key and waits for us; the other must be told to come again.
+func (w *world) inProgress(t *testing.T, url string) {
+	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
+		for _, c := range w.having(http.StatusUnprocessableEntity) {
+			c.key = w.key
+			c = c.with("Idempotency-Key", "in-progress-"+c.operation)
+			execute(t, conn, "BEGIN")
+			execute(t, conn, "LOCK TABLE agent, memory, favourite, thread, message IN EXCLUSIVE MODE")
+			statuses := make(chan int, 2)
+			for range 2 {
+				go func() {
+					status, _, _, err := w.exchange(ctx, c)
+					if err != nil {
+						t.Error(err)
+					}
+					statuses <- status
+				}()
+			}
+			first := <-statuses
+			execute(t, conn, "COMMIT")
+			second := <-statuses
+			if first != http.StatusConflict || second != http.StatusOK {
+				t.Errorf("%s: statuses %d and then %d, want 409 and then 200", c.operation, first, second)
+			}
+		}
+	})
+}
+
+// internal takes the tables away under the running server: a fault of ours, which nothing that a client sends can
+// bring about.
+func (w *world) internal(t *testing.T, url string) {
+	database(t, url, func(_ context.Context, conn *pgx.Conn) {
+		execute(t, conn, "ALTER SCHEMA public RENAME TO away")
+		for _, c := range w.having(http.StatusInternalServerError) {
+			c = w.authorized(c)
+			w.problem(t, c, http.StatusInternalServerError, "internal")
+		}
+		execute(t, conn, "ALTER SCHEMA away RENAME TO public")
+		w.do(t, "GET", "/api/agents", "")
+	})
+}
+
+// unavailable stops the database, and starts it again.
+func (w *world) unavailable(t *testing.T, pg *testkit.PostgresServer) {
+	if err := pg.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range w.having(http.StatusServiceUnavailable) {
+		c = w.authorized(c)
+		w.problem(t, c, http.StatusServiceUnavailable, "unavailable")
+	}
+	if err := pg.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.do(t, "GET", "/api/agents", "")
+}
+
+// authorized gives a call what it needs to get as far as the database: the key, or a code in the right form.
+func (w *world) authorized(c call) call {
+	if c.operation == "exchangeConnectCode" {
+		c.body = `{"code": "` + w.code + `", "client": "test"}`
+		return c
+	}
+	c.key = w.key
+	return c
+}

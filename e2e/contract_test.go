@@ -1,0 +1,323 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	contractdoc "carrel/api"
+	"carrel/internal/testkit"
+	"carrel/internal/testkit/contract"
+)
+
+// notYet is what the document has and nothing can serve so far.
+var notYet = []string{
+	// Only programs write memories: neither the web app nor agents do yet.
+	"value Memory.origin=user", "value Memory.origin=agent",
+	// A search has one source; that one of several fails is for the connectors.
+	"field SearchWarning.*",
+	// A turn is over before its request is answered, until agents think.
+	"value Thread.status=working", "value MessageList.status=working",
+	"value Message.status=failed", "value Message.status=cancelled",
+}
+
+// seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
+var seenOnPostgres = []string{
+	"reply * 500", "value Problem.code=internal",
+	"reply * 503", "value Problem.code=unavailable",
+	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createThread 409", "reply sendMessage 409",
+	"value Problem.code=idempotency_in_progress",
+}
+
+// TestContractOnSQLite and TestContractOnPostgres ask a real server for everything that the document promises, and
+// hold every reply against it: nothing else may be served, and nothing may be left out.
+func TestContractOnSQLite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testkit.ServerOptions{})
+	w.everything(t)
+	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres)...)
+}
+
+func TestContractOnPostgres(t *testing.T) {
+	t.Parallel()
+	pg := testkit.NewPostgresServer(t, testkit.PostgresOptions{})
+	w := newWorld(t, testkit.ServerOptions{Database: pg.URL("postgres")})
+	w.everything(t)
+	w.inProgress(t, pg.URL("postgres"))
+	w.internal(t, pg.URL("postgres"))
+	w.unavailable(t, pg)
+	w.nothingUnseen(t, notYet...)
+}
+
+// everything asks for all that can be had of either database.
+func (w *world) everything(t *testing.T) {
+	w.agents(t)
+	w.search(t)
+	w.memories(t)
+	w.threads(t)
+	w.favourites(t)
+	w.connect(t)
+	w.badRequests(t)
+	w.refusals(t)
+	w.rateLimits(t)
+	w.deletes(t)
+}
+
+func (w *world) nothingUnseen(t *testing.T, allowed ...string) {
+	t.Helper()
+	if t.Failed() {
+		return // what went wrong says more than what was not reached
+	}
+	for _, line := range w.checker.Unseen(allowed...) {
+		t.Errorf("in the document, but not served in this test: %s", line)
+	}
+}
+
+// world is a server with people on it, and what the test knows of them.
+type world struct {
+	server  *testkit.Server
+	checker *contract.Checker
+	client  *http.Client
+	// statuses are the documented ones of each operation.
+	statuses map[string][]int
+	// The credentials: of a user who may do all, of the same for one agent alone, for the account alone, and of
+	// users without a plan and at their cap.
+	key, oneAgentKey, accountKey, planlessKey, cappedKey string
+	// What the calls are about.
+	agent, thread, memory, card string
+	// code is a connect code that was used.
+	code string
+}
+
+const documents = `{"id": "codd-1970", "title": "A Relational Model of Data for Large Shared Data Banks", "authors": ["Edgar F. Codd"], "text": "Future users of large data banks must be protected from having to know how the data is organized. A relational model of data is proposed.", "year": 1970, "url": "https://doi.org/10.1145/362384.362685", "doi": "10.1145/362384.362685", "venue": "Communications of the ACM", "type": "article"}
+{"id": "undated", "title": "Notes on the relational model", "authors": [], "text": "A relational model, without a year."}
+`
+
+func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
+	t.Helper()
+	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
+	base := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
+	t.Cleanup(base.CloseIdleConnections)
+	checker := contract.New(t, contractdoc.Document)
+	w := &world{
+		server: testkit.StartServer(t, opts), checker: checker, statuses: documentedStatuses(t),
+		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
+	}
+	for _, user := range []struct{ name, plan string }{{"ada", "open"}, {"eve", "none"}, {"bob", "open"}} {
+		w.admin(t, "user", "create", "--email", user.name+"@example.org", "--name", user.name, "--password", "correct horse battery", "--plan", user.plan)
+	}
+	w.admin(t, "spend", "set", "--user", "bob@example.org", "--cap", "0")
+	w.agent = w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
+	key := func(user string, more ...string) string {
+		return w.admin(t, append([]string{"key", "create", "--user", user + "@example.org", "--name", "test"}, more...)...).text("key")
+	}
+	w.key = key("ada")
+	w.oneAgentKey = key("ada", "--agent", w.agent)
+	w.accountKey = key("ada", "--scope", "account")
+	w.planlessKey, w.cappedKey = key("eve"), key("bob")
+	file := filepath.Join(t.TempDir(), "documents.jsonl")
+	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.admin(t, "source", "add", "--agent", w.agent, "--name", "Works", "--default", file)
+	return w
+}
+
+// admin runs an admin command with --json and returns the object that it prints.
+func (w *world) admin(t *testing.T, args ...string) reply {
+	t.Helper()
+	// --json stands before a last argument that is a file.
+	result := w.server.Admin(slices.Insert(slices.Clone(args), 2, "--json")...)
+	if result.Code != 0 {
+		t.Fatalf("carrel admin %s: exit code %d\n%s%s", strings.Join(args, " "), result.Code, result.Stdout, result.Stderr)
+	}
+	return decoded(t, []byte(result.Stdout))
+}
+
+// reply is a JSON object with the header that it came with.
+type reply struct {
+	body   map[string]any
+	header http.Header
+}
+
+func decoded(t *testing.T, b []byte) reply {
+	t.Helper()
+	var r reply
+	if len(b) == 0 || b[0] != '{' {
+		return r
+	}
+	if err := json.Unmarshal(b, &r.body); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return r
+}
+
+// at follows names and indexes into the body.
+func (r reply) at(path ...any) any {
+	var v any = r.body
+	for _, part := range path {
+		switch part := part.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[part]
+		case int:
+			list, _ := v.([]any)
+			if part >= len(list) {
+				return nil
+			}
+			v = list[part]
+		}
+	}
+	return v
+}
+
+func (r reply) text(path ...any) string {
+	s, _ := r.at(path...).(string)
+	return s
+}
+
+// call is one request.
+type call struct {
+	operation, method, path, body string
+	header                        map[string]string
+	key                           string // empty: none is sent
+	base                          string // empty: the world's server
+}
+
+// with returns the call with one more header.
+func (c call) with(name, value string) call {
+	header := map[string]string{name: value}
+	for k, v := range c.header {
+		header[k] = v
+	}
+	c.header = header
+	return c
+}
+
+// send makes a call and fails the test unless it is answered with this status.
+func (w *world) send(t *testing.T, c call, status int) reply {
+	t.Helper()
+	got, r := w.try(t, c)
+	if got != status {
+		t.Fatalf("%s %s: status %d, want %d: %v", c.method, c.path, got, status, r.body)
+	}
+	return r
+}
+
+func (w *world) try(t *testing.T, c call) (int, reply) {
+	t.Helper()
+	status, b, header, err := w.exchange(t.Context(), c)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.path, err)
+	}
+	r := decoded(t, b)
+	r.header = header
+	return status, r
+}
+
+func (w *world) exchange(ctx context.Context, c call) (status int, body []byte, header http.Header, err error) {
+	if c.base == "" {
+		c.base = w.server.URL
+	}
+	req, err := http.NewRequestWithContext(ctx, c.method, c.base+c.path, strings.NewReader(c.body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if c.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range c.header {
+		req.Header.Set(name, value)
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, resp.Header, err
+}
+
+// do makes a call with the world's key and expects 200.
+func (w *world) do(t *testing.T, method, path, body string) reply {
+	t.Helper()
+	return w.send(t, call{method: method, path: path, body: body, key: w.key}, http.StatusOK)
+}
+
+// problem makes a call that must fail with this code.
+func (w *world) problem(t *testing.T, c call, status int, code string) {
+	t.Helper()
+	if r := w.send(t, c, status); r.text("code") != code {
+		t.Errorf("%s %s: code %s, want %s: %v", c.method, c.path, r.text("code"), code, r.body)
+	}
+}
+
+// conditional makes a GET again with the tag of its reply, which must then be left out.
+func (w *world) conditional(t *testing.T, path string) {
+	t.Helper()
+	tag := w.do(t, http.MethodGet, path, "").header.Get("ETag")
+	w.send(t, call{method: http.MethodGet, path: path, key: w.key}.with("If-None-Match", tag), http.StatusNotModified)
+}
+
+// paged reads the first page of one row, which must lead to another.
+func (w *world) paged(t *testing.T, path, list string) {
+	t.Helper()
+	first := w.do(t, http.MethodGet, path+"?limit=1", "")
+	cursor := first.text("nextCursor")
+	if cursor == "" {
+		t.Fatalf("%s: no cursor in %v", path, first.body)
+	}
+	second := w.do(t, http.MethodGet, path+"?limit=1&cursor="+cursor, "")
+	a, b := fmt.Sprint(first.at(list, 0)), fmt.Sprint(second.at(list, 0))
+	if a == b || second.at(list, 0) == nil {
+		t.Errorf("%s: the second page is %s after %s", path, b, a)
+	}
+}
+
+// documentedStatuses reads which statuses each operation has.
+func documentedStatuses(t *testing.T) map[string][]int {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(contractdoc.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]int{}
+	for _, item := range doc.Paths {
+		for method, node := range item {
+			if method == "parameters" {
+				continue
+			}
+			var op struct {
+				ID        string `yaml:"operationId"`
+				Responses map[string]any
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatal(err)
+			}
+			for text := range op.Responses {
+				status, err := strconv.Atoi(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[op.ID] = append(out[op.ID], status)
+			}
+		}
+	}
+	return out
+}
