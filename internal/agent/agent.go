@@ -176,6 +176,9 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 	if err := reachable(actor, agentID); err != nil {
 		return Agent{}, err
 	}
+	if err := c.apply(&Agent{}); err != nil {
+		return Agent{}, err // here, so that a bad request does not hold up those who write
+	}
 	return s.store.ChangeAgent(ctx, actor.UserID, agentID, func(a *Agent) error {
 		a.UpdatedAt = s.clock.Now()
 		return c.apply(a)

@@ -17,6 +17,9 @@ func decodeError(err error) error {
 	if errors.As(err, &params) {
 		var param *ogenerrors.DecodeParamError
 		if errors.As(err, &param) {
+			if param.In == "path" {
+				return core.NotFound("path") // an empty id: a path that ends in a slash
+			}
 			return core.InvalidField(param.Name, ruleOf(param.Name))
 		}
 		return core.Invalid()

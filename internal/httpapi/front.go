@@ -8,11 +8,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
 )
 
 // maxBody is the largest JSON body.
@@ -68,6 +70,14 @@ func (r *reply) free() {
 // serve is the front of every operation: who is asking, is the body sound, has it been answered before.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // the server keeps the body to itself
+	}
+	route, known := a.oas.FindPath(method, r.URL)
+	if known {
+		a.hooks.Route(ctx, route.PathPattern()) // first of all, so that refusals are counted under it too
+	}
 	if r.URL.Path != exchangePath {
 		who, err := a.authenticate(r)
 		if err != nil {
@@ -78,25 +88,19 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var out outcome
 	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
+	r.Method = method
 	if err := acceptsJSON(r); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
-	if r.Method == http.MethodHead {
-		r.Method = http.MethodGet // the server keeps the body to itself
-	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, route.Name())
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	route, known := a.oas.FindPath(r.Method, r.URL)
-	if known {
-		a.hooks.Route(ctx, r.Method+" "+route.PathPattern())
-	}
-	if key := r.Header.Get("Idempotency-Key"); key != "" && known && creating[route.Name()] {
+	if key := r.Header.Get("Idempotency-Key"); key != "" && creating[route.Name()] {
 		out.err = a.once(rep, r, key, body, &out)
 	} else {
 		a.oas.ServeHTTP(rep, r)
@@ -112,14 +116,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h := w.Header()
 	body := rep.body.Bytes()
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Cache-Control", "no-store")
 	} else if rep.status == http.StatusOK {
 		tag := etag(body)
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("Vary", "Authorization")
-		if matches(r.Header.Get("If-None-Match"), tag) {
+		if matches(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -169,19 +173,22 @@ func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 	return who, err
 }
 
-// acceptsJSON refuses a client that says it can't read our replies.
+// acceptsJSON refuses a client that says it can't read our replies. Of the ranges that cover JSON the most specific
+// one counts (RFC 9110, 12.5.1): "application/json;q=0, */*" is everything but JSON.
 func acceptsJSON(r *http.Request) error {
-	header := r.Header.Values("Accept")
-	if len(header) == 0 {
+	header := strings.Join(r.Header.Values("Accept"), ",")
+	if strings.Trim(header, ", \t") == "" {
 		return nil
 	}
-	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		switch mediaType(part) {
-		case "application/json", "application/*", "*/*":
-			if !refused(part) {
-				return nil
-			}
+	accepted, specific := false, 0
+	for part := range strings.SplitSeq(header, ",") {
+		rank := slices.Index([]string{"*/*", "application/*", "application/json"}, mediaType(part)) + 1
+		if rank > specific || rank == specific && rank > 0 && !refused(part) {
+			accepted, specific = !refused(part), rank
 		}
+	}
+	if accepted {
+		return nil
 	}
 	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON: accept application/json."}
 }
@@ -198,17 +205,16 @@ func refused(mediaRange string) bool {
 	return false
 }
 
-// readBody reads and checks a request's body and puts it back for the decoder. A body of white space alone is none.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	switch r.Method {
-	case http.MethodPost, http.MethodPatch, http.MethodPut:
-	default:
+// readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
+// space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
+func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
+	if operation == "" || r.Method != http.MethodPost && r.Method != http.MethodPatch {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}
 	tooLarge := &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 	if r.ContentLength > maxBody {
-		return nil, tooLarge
+		return nil, hangUp(w, tooLarge)
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -218,7 +224,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, tooLarge
+		return nil, hangUp(w, tooLarge)
 	case err != nil:
 		return nil, malformed("The body did not arrive whole.")
 	}
@@ -226,7 +232,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		r.Header.Del("Content-Type")
 		r.Body, r.ContentLength = http.NoBody, 0
-		return nil, requireBody(r)
+		if operation != oas.CreateThreadOperation { // the only one that needs no body
+			return nil, malformed("The body is empty. Send a JSON object.")
+		}
+		return nil, nil
 	}
 	if ct := r.Header.Get("Content-Type"); ct != "" && mediaType(ct) != "application/json" {
 		return nil, &core.Error{
@@ -246,10 +255,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// requireBody refuses an empty body where the operation needs one: all but starting a thread.
-func requireBody(r *http.Request) error {
-	if strings.HasSuffix(r.URL.Path, "/threads") {
-		return nil
-	}
-	return malformed("The body is empty. Send a JSON object.")
+// hangUp makes an answer the last one on its connection. Without it net/http would first read on, to the end of a body
+// that nobody wants; it does this by itself only for handlers that get its own writer.
+func hangUp(w http.ResponseWriter, err error) error {
+	w.Header().Set("Connection", "close")
+	return err
 }

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep a body may nest. Ours nest four deep; a card may go further.
+// maxDepth is how many objects and arrays of a body may lie inside each other. Ours nest four deep; a card may go
+// further.
 const maxDepth = 64
 
 // errMalformed is a body that is not one strict JSON object.
@@ -64,11 +65,11 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
+// value reads a value that lies inside this many objects and arrays.
 func (s *scanner) value(depth int) error {
-	if depth > maxDepth {
-		return errMalformed
-	}
 	switch c := s.peek(); {
+	case depth >= maxDepth && (c == '{' || c == '['):
+		return errMalformed
 	case c == '{':
 		return s.object(depth)
 	case c == '[':

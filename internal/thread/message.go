@@ -29,9 +29,11 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 		return nil, "", "", err
 	}
 	if cursor != "" {
-		if before, err = strconv.Atoi(cursor); err != nil || before < 1 {
+		n, err := strconv.ParseInt(cursor, 10, 32) // PostgreSQL counts messages in 32 bits and fails on more
+		if err != nil || n < 1 {
 			return nil, "", "", core.BadCursor()
 		}
+		before = int(n)
 	}
 	messages, err := s.store.Messages(ctx, threadID, before, rows+1)
 	if err != nil {

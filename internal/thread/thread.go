@@ -127,7 +127,8 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title s
 	if err := s.store.InsertThread(ctx, actor.UserID, t); err != nil {
 		return Thread{}, err
 	}
-	return t, nil
+	// Read back: a request that is sent again after a crash finds the thread of its first attempt.
+	return s.store.Thread(ctx, actor.UserID, agentID, t.ID)
 }
 
 // Get returns one thread.
