@@ -45,9 +45,9 @@ type fileContent struct {
 	plainTag, packedTag string
 }
 
-func newFile(contentType string, headers func(http.Header), make func() ([]byte, error)) *file {
+func newFile(contentType string, headers func(http.Header), build func() ([]byte, error)) *file {
 	return &file{contentType: contentType, headers: headers, content: sync.OnceValue(func() *fileContent {
-		plain, err := make()
+		plain, err := build()
 		if err != nil {
 			panic(err) // made of what is embedded alone, so a test sees it before anybody else does
 		}

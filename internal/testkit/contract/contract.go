@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -201,7 +202,7 @@ func (v *visit) problem(resp *http.Response, body []byte, code string) {
 	if want, ok := v.doc.codes[given]; ok && want != resp.StatusCode {
 		v.fail("the document has %s with the status %d", given, want)
 	}
-	if fmt.Sprint(fields["status"]) != fmt.Sprint(resp.StatusCode) {
+	if fmt.Sprint(fields["status"]) != strconv.Itoa(resp.StatusCode) {
 		v.fail("the field status is %v", fields["status"])
 	}
 	if fields["requestId"] != resp.Header.Get("X-Request-Id") {
