@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -41,6 +43,32 @@ func (d dialect) in(param string) string { return d.listHead + param + d.listTai
 
 // migrations returns the engine's folder.
 func (d dialect) migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations/"+d.name) }
+
+// positional writes the parameters of a statement as plain question marks if they stand in it in order, each once.
+// SQLite's driver then takes them as they come; $n it looks up by name, for each parameter of each call. No statement
+// of ours has a dollar in a literal.
+func positional(query string) string {
+	var out strings.Builder
+	next := 1
+	for rest := query; ; {
+		before, after, found := strings.Cut(rest, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		number := strconv.Itoa(next)
+		end := strings.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(after)
+		}
+		if after[:end] != number {
+			return query
+		}
+		out.WriteByte('?')
+		next++
+		rest = after[end:]
+	}
+}
 
 // args are the parameters of a statement.
 type args = []any

@@ -11,9 +11,9 @@ import (
 	"carrel/internal/memory"
 )
 
-const memoryColumns = `id, agent_id, text, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
+const memoryColumns = `id, text, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
 
-// memoryRow is a memory as it is read.
+// memoryRow is a memory as it is read. Its agent is known before.
 type memoryRow struct {
 	memory           memory.Memory
 	created, updated int64
@@ -21,7 +21,7 @@ type memoryRow struct {
 
 func (r *memoryRow) dest() []any {
 	m := &r.memory
-	return []any{&m.ID, &m.AgentID, &m.Text, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated}
+	return []any{&m.ID, &m.Text, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated}
 }
 
 func (r *memoryRow) value() memory.Memory {
@@ -52,7 +52,7 @@ func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, 
 		if n == 1 {
 			return m, nil
 		}
-		var r memoryRow
+		r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
 		err = get(ctx, db.read, `
 			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
 			UNION ALL
@@ -67,7 +67,7 @@ func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, 
 
 // Memories returns up to n memories, newest first.
 func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n int) ([]memory.Memory, error) {
-	var r memoryRow
+	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	memories := make([]memory.Memory, 0, room(n))
 	err := db.read.each(ctx, `
 		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4 + 0`,
@@ -83,7 +83,7 @@ func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n in
 
 // ChangeMemory sets a memory's text.
 func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID, text, folded string, now time.Time) (memory.Memory, error) {
-	var r memoryRow
+	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	_, err := db.write.one(ctx, `
 		UPDATE memory SET text = $1, folded_hash = $2, updated_at = $3
 		WHERE user_id = $4 AND agent_id = $5 AND id = $6 RETURNING `+memoryColumns,

@@ -169,6 +169,11 @@ func checkPostgres(ctx context.Context, pool *sql.DB) error {
 	if err := pool.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
 		return err
 	}
+	return checkVersion(number)
+}
+
+// checkVersion takes server_version_num: 150004 is 15.4.
+func checkVersion(number int) error {
 	if major := number / 10000; major < oldestPostgres {
 		return fmt.Errorf("the server is PostgreSQL %d; Carrel needs %d or newer", major, oldestPostgres)
 	}

@@ -8,9 +8,9 @@ import (
 	"carrel/internal/thread"
 )
 
-const threadColumns = `id, agent_id, title, status, created_at, updated_at, last_message_at`
+const threadColumns = `id, title, status, created_at, updated_at, last_message_at`
 
-// threadRow is a thread as it is read.
+// threadRow is a thread as it is read. Its agent is known before.
 type threadRow struct {
 	thread           thread.Thread
 	created, updated int64
@@ -19,7 +19,7 @@ type threadRow struct {
 
 func (r *threadRow) dest() []any {
 	t := &r.thread
-	return []any{&t.ID, &t.AgentID, &t.Title, (*string)(&t.Status), &r.created, &r.updated, &r.lastMessage}
+	return []any{&t.ID, &t.Title, (*string)(&t.Status), &r.created, &r.updated, &r.lastMessage}
 }
 
 func (r *threadRow) value() thread.Thread {
@@ -51,7 +51,7 @@ func activity(t thread.Thread) time.Time {
 
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
-	var r threadRow
+	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
 		args{threadID, userID, agentID}, r.dest()...)
 	if err != nil {
@@ -66,7 +66,7 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 	if after != nil {
 		active, id = millis(after.Activity), after.ID
 	}
-	var r threadRow
+	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	threads := make([]thread.Thread, 0, room(n))
 	err := db.read.each(ctx, `
 		SELECT `+threadColumns+` FROM thread
@@ -84,7 +84,7 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 
 // RenameThread sets a thread's title; its place in the list stays.
 func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title string, now time.Time) (thread.Thread, error) {
-	var r threadRow
+	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	_, err := db.write.one(ctx, `
 		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
 		args{title, millis(now), threadID, userID, agentID}, r.dest())

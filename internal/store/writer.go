@@ -329,7 +329,7 @@ func (w *batchWriter) prepared(query string) (*sql.Stmt, error) {
 	if s := w.statements[query]; s != nil {
 		return s, nil
 	}
-	s, err := w.conn.PrepareContext(w.ctx, query)
+	s, err := w.conn.PrepareContext(w.ctx, positional(query))
 	if err == nil {
 		w.statements[query] = s
 	}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"testing"
+)
+
+func TestParametersInOrderBecomePositional(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"SELECT 1":                       "SELECT 1",
+		"SELECT $1":                      "SELECT ?",
+		"SELECT $1, $2 LIMIT $3 + 0":     "SELECT ?, ? LIMIT ? + 0",
+		"SELECT $2, $1":                  "SELECT $2, $1",
+		"SELECT $1, $1, $2":              "SELECT $1, $1, $2",
+		"SELECT $1 WHERE x = $1":         "SELECT $1 WHERE x = $1",
+		"$1,$2,$3,$4,$5,$6,$7,$8,$9,$10": "?,?,?,?,?,?,?,?,?,?",
+	} {
+		if got := positional(query); got != want {
+			t.Errorf("%q became %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestParametersMeanTheSameOnBothEngines(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			for query, want := range map[string]string{
+				"SELECT CAST($1 AS TEXT) || CAST($2 AS TEXT)":                       "AB",
+				"SELECT CAST($2 AS TEXT) || CAST($1 AS TEXT)":                       "BA",
+				"SELECT CAST($1 AS TEXT) || CAST($1 AS TEXT) || CAST($2 AS TEXT)":   "AAB",
+				"SELECT CAST($1 AS TEXT) || '$2' || CAST($2 AS TEXT) || ' ?1 $1 ?'": "A$2B ?1 $1 ?",
+			} {
+				var read, written string
+				if err := get(t.Context(), db.read, query, args{"A", "B"}, &read); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.write.one(t.Context(), query, args{"A", "B"}, []any{&written}); err != nil {
+					t.Fatal(err)
+				}
+				if read != want || written != want {
+					t.Errorf("%s is %q and %q, want %q", query, read, written, want)
+				}
+			}
+		})
+	}
+}

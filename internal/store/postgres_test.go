@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"carrel/internal/core"
+	"carrel/internal/testkit"
+)
+
+func TestAnOldServerIsRefused(t *testing.T) {
+	t.Parallel()
+	if err := checkVersion(140012); err == nil || !strings.Contains(err.Error(), "PostgreSQL 14; Carrel needs 15") {
+		t.Errorf("14.12: %v", err)
+	}
+	for _, number := range []int{150000, 150004, 180001} {
+		if err := checkVersion(number); err != nil {
+			t.Errorf("%d: %v", number, err)
+		}
+	}
+}
+
+func TestADeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	db := open(t, Options{URL: testkit.Postgres(t)})
+	for _, statement := range []string{"CREATE TABLE tally (id TEXT, n INTEGER)", "INSERT INTO tally VALUES ('a', 0), ('b', 0)"} {
+		if _, err := db.one(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each has locked one row before either asks for the other's.
+	var locked sync.WaitGroup
+	locked.Add(2)
+	tries := make(chan string, 2*attempts)
+	add := func(first, second string) error {
+		once := locked.Done
+		return db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			tries <- first
+			if _, err := tx.exec(ctx, "UPDATE tally SET n = n + 1 WHERE id = $1", first); err != nil {
+				return err
+			}
+			if once != nil {
+				once()
+				once = nil
+				locked.Wait()
+			}
+			_, err := tx.exec(ctx, "UPDATE tally SET n = n + 1 WHERE id = $1", second)
+			return err
+		})
+	}
+	errs := make(chan error)
+	go func() { errs <- add("a", "b") }()
+	go func() { errs <- add("b", "a") }()
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		t.Error(err)
+	}
+	if n := len(tries); n < 3 {
+		t.Errorf("%d tries: there was no deadlock", n)
+	}
+	var total int
+	if err := get(t.Context(), db.read, "SELECT sum(n) FROM tally", nil, &total); err != nil || total != 4 {
+		t.Errorf("stored %d (%v), want 4", total, err)
+	}
+}
+
+func TestAPanicRollsBack(t *testing.T) {
+	t.Parallel()
+	db := open(t, Options{URL: testkit.Postgres(t)})
+	for range postgresConns + 1 { // more than there are connections: none is lost
+		err := db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			if _, err := tx.exec(ctx, "INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
+				return err
+			}
+			panic("in a write")
+		})
+		if err == nil || !strings.Contains(err.Error(), "panic in a write: in a write") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n, err := db.Count(t.Context(), "app_user"); err != nil || n != 0 {
+		t.Errorf("%d users (%v)", n, err)
+	}
+}
+
+func TestAWriteInsideAWriteIsRefusedOnPostgresToo(t *testing.T) {
+	t.Parallel()
+	db := open(t, Options{URL: testkit.Postgres(t)})
+	err := db.write.all(t.Context(), false, func(ctx context.Context, _ querier) error {
+		return db.SetPlan(ctx, "usr_none", core.PlanNone)
+	})
+	if err == nil || !strings.Contains(err.Error(), "a write inside a write") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
+	t.Parallel()
+	db := open(t, Options{URL: testkit.Postgres(t)})
+	for _, text := range []string{"a\x00b", "a\xffb"} {
+		if _, err := db.UserByEmail(t.Context(), text); !core.IsKind(err, core.KindInvalid) {
+			t.Errorf("%q: %v, want invalid", text, err)
+		}
+	}
+}
