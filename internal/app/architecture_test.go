@@ -31,7 +31,8 @@ var rules = map[string][]string{
 	"internal/ingest":           internal("core"),
 	"internal/store":            append(internal("core", "credential"), internal(features...)...),
 	"internal/store/storetest":  append(internal("core", "credential", "store", "testkit"), internal(features...)...),
-	"internal/httpapi":          append(internal("core", "credential", "httpapi/oas"), append(internal(features...), "api")...),
+	"internal/httpapi":          append(internal("core", "credential", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
+	"internal/httpapi/docs":     {},
 	"internal/httpapi/oas":      {},
 	"internal/httpapi/gen":      {"api"},
 	"internal/config":           {},
@@ -41,7 +42,7 @@ var rules = map[string][]string{
 	"internal/app/demo":         {},
 	"internal/testkit":          internal("core"),
 	"internal/testkit/contract": {},
-	"internal/testkit/gotest":   {},
+	"internal/testkit/gotest":   internal("testkit"),
 }
 
 // confined says which packages alone may import a package from outside.

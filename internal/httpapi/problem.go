@@ -131,6 +131,14 @@ func malformed(detail string) *core.Error {
 	return &core.Error{Kind: core.KindInvalid, Code: "malformed_json", Detail: detail}
 }
 
+// methodNotAllowed is the answer to a method that a path does not have; the Allow header names those it has.
+func methodNotAllowed() *core.Error {
+	return &core.Error{
+		Kind: core.KindMethod, Code: "method_not_allowed",
+		Detail: "This path does not have that method. See the Allow header.",
+	}
+}
+
 // mediaType returns the media type of a header value, without parameters and in lower case.
 func mediaType(header string) string {
 	name, _, _ := strings.Cut(header, ";")

@@ -1848,7 +1848,8 @@ type SearchReply struct {
 	// The source that was searched.
 	SourceId string `json:"sourceId"`
 	// How many documents match well; absent with `facets: false`.
-	Total  OptInt  `json:"total"`
+	Total OptInt `json:"total"`
+	// How long the search took, in milliseconds.
 	TookMs float64 `json:"tookMs"`
 	// All matches counted by year, in order of years; absent with `facets: false`.
 	Years []YearCount `json:"years"`
