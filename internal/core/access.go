@@ -110,6 +110,18 @@ func (a Actor) Allow(op Operation) error {
 	return nil
 }
 
+// AllowOn is Allow for an operation on an agent, which the credential must be able to touch. Whether the agent is
+// there and the user's is for the store to say.
+func (a Actor) AllowOn(op Operation, agentID string) error {
+	if err := a.Allow(op); err != nil {
+		return err
+	}
+	if !a.Touches(agentID) {
+		return NotFound("agent")
+	}
+	return nil
+}
+
 // capabilityOps ties each capability to the operation that it stands for.
 var capabilityOps = map[Capability]Operation{
 	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpSendMessage,

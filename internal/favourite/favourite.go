@@ -95,7 +95,7 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 // List returns a page of favourites and the cursor of the next page: newest first, or, with words in q, those that
 // hold them all, best first.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]Favourite, string, error) {
-	if err := s.allow(ctx, actor, core.OpReadFavourites, agentID); err != nil {
+	if err := actor.AllowOn(core.OpReadFavourites, agentID); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -113,6 +113,9 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string,
 		return nil, "", err
 	}
 	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
+	if err == nil && len(found) == 0 {
+		err = s.agents.Reach(ctx, actor, agentID) // an agent with favourites is there; one without must be looked for
+	}
 	if err != nil || len(found) <= rows {
 		return found, "", err
 	}
@@ -137,6 +140,9 @@ func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m 
 		return nil, "", err
 	}
 	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
+	if err == nil && len(all) == 0 {
+		err = s.agents.Reach(ctx, actor, agentID)
+	}
 	if err != nil {
 		return nil, "", err
 	}

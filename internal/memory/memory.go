@@ -95,7 +95,7 @@ func origin(actor core.Actor) Origin {
 
 // List returns a page of memories, newest first, and the cursor of the next page.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Memory, string, error) {
-	if err := s.allow(ctx, actor, core.OpReadMemories, agentID); err != nil {
+	if err := actor.AllowOn(core.OpReadMemories, agentID); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -107,6 +107,9 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 		return nil, "", err
 	}
 	memories, err := s.store.Memories(ctx, actor.UserID, agentID, before, rows+1)
+	if err == nil && len(memories) == 0 {
+		err = s.agents.Reach(ctx, actor, agentID) // an agent with memories is there; one without must be looked for
+	}
 	if err != nil || len(memories) <= rows {
 		return memories, "", err
 	}

@@ -131,9 +131,9 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title s
 	return s.store.Thread(ctx, actor.UserID, agentID, t.ID)
 }
 
-// Get returns one thread.
+// Get returns one thread. Its agent need not be asked for: a thread of the user under that agent is one there is.
 func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, threadID string) (Thread, error) {
-	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+	if err := actor.AllowOn(core.OpReadThreads, agentID); err != nil {
 		return Thread{}, err
 	}
 	return s.get(ctx, actor, agentID, threadID)
@@ -155,7 +155,7 @@ func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID, threadID
 
 // List returns a page of threads, newest activity first, and the cursor of the next page.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Thread, string, error) {
-	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+	if err := actor.AllowOn(core.OpReadThreads, agentID); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -167,6 +167,9 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 		return nil, "", err
 	}
 	threads, err := s.store.Threads(ctx, actor.UserID, agentID, after, rows+1)
+	if err == nil && len(threads) == 0 {
+		err = s.agents.Reach(ctx, actor, agentID) // an agent with threads is there; one without must be looked for
+	}
 	if err != nil || len(threads) <= rows {
 		return threads, "", err
 	}
