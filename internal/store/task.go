@@ -1,0 +1,205 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"carrel/internal/task"
+)
+
+var _ task.Store = (*DB)(nil)
+
+const taskColumns = `id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
+	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at`
+
+// taskRow is a task as it is read.
+type taskRow struct {
+	task                        task.Task
+	user, idem, owner           sql.NullString
+	runAt, deadline, created    int64
+	cancelled, started, stopped sql.NullInt64
+}
+
+func (r *taskRow) dest() []any {
+	t := &r.task
+	return []any{
+		&t.ID, &t.Kind, &t.Key, &t.Number, &r.user, &r.idem, &t.RequestHash, &t.Input, (*string)(&t.State), &r.owner,
+		&t.Attempt, &t.Crashes, &r.runAt, &r.deadline, &r.cancelled, &t.Result, &t.ErrorCode, &t.ErrorDetail,
+		&r.created, &r.started, &r.stopped,
+	}
+}
+
+func (r *taskRow) value() task.Task {
+	t := r.task
+	t.UserID, t.IdemKey, t.Owner = r.user.String, r.idem.String, r.owner.String
+	t.RunAt, t.DeadlineAt, t.CreatedAt = at(r.runAt), at(r.deadline), at(r.created)
+	t.CancelRequestedAt, t.StartedAt, t.FinishedAt = optAt(r.cancelled), optAt(r.started), optAt(r.stopped)
+	return t
+}
+
+// oneTask reads the first task of a query.
+func oneTask(ctx context.Context, q querier, query string, a args) (task.Task, error) {
+	var r taskRow
+	if err := get(ctx, q, query, a, r.dest()...); err != nil {
+		return task.Task{}, err
+	}
+	return r.value(), nil
+}
+
+// manyTasks reads all tasks of a query.
+func manyTasks(ctx context.Context, q querier, query string, a args) ([]task.Task, error) {
+	var r taskRow
+	var tasks []task.Task
+	err := q.each(ctx, query, a, r.dest(), func() error {
+		tasks = append(tasks, r.value())
+		return nil
+	})
+	return tasks, err
+}
+
+// onPostgres reports whether many nodes may share the database.
+func (db *DB) onPostgres() bool { return db.dialect.name == postgresDialect.name }
+
+// Task returns one task.
+func (db *DB) Task(ctx context.Context, id string) (task.Task, error) {
+	t, err := oneTask(ctx, db.read, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{id})
+	return t, fail("read task", "task", err)
+}
+
+// Tasks returns up to n tasks, newest first: those in this state or, without one, all that have not ended.
+func (db *DB) Tasks(ctx context.Context, state task.State, n int) ([]task.Task, error) {
+	query := `SELECT ` + taskColumns + ` FROM task WHERE state = $1 ORDER BY created_at DESC, id DESC LIMIT $2 + 0`
+	a := args{string(state), n}
+	if state == "" {
+		query = `SELECT ` + taskColumns + ` FROM task WHERE finished_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $1 + 0`
+		a = args{n}
+	}
+	tasks, err := manyTasks(ctx, db.read, query, a)
+	return tasks, fail("list tasks", "task", err)
+}
+
+// InsertTask stores a task; see insertTask.
+func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		stored, err = db.insertTask(ctx, tx, t)
+		return err
+	})
+	if err != nil {
+		return task.Task{}, fail("insert task", "user", err)
+	}
+	return stored, nil
+}
+
+// insertTask stores a task inside a transaction and returns it as it is now: running under the owner that it names,
+// if nothing of its key is queued or running, else queued. A task with the same id, or the same idempotency key of
+// the same user, is returned instead and is not New.
+func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
+	if t.Key == "" {
+		t.Key = t.ID
+	} else if db.onPostgres() {
+		// Inserts into one key happen after each other: the number and the state depend on what is there.
+		if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, t.Key); err != nil {
+			return task.Task{}, err
+		}
+	}
+	var state string
+	err := get(ctx, tx, `
+		INSERT INTO task (id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
+			run_at, deadline_at, error_code, error_detail, created_at, started_at)
+		SELECT $1, $2, $3, number, $4, $5, $6, $7,
+			CASE WHEN starts THEN 'running' ELSE 'queued' END,
+			CASE WHEN starts THEN $8 END,
+			CASE WHEN starts THEN 1 ELSE 0 END, 0,
+			$9, $10, '', '', $11, CASE WHEN starts THEN CAST($11 AS BIGINT) END
+		FROM (
+			SELECT coalesce(max(number), 0) + 1 AS number, $8 <> ''
+				AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'running')
+				AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'queued') AS starts
+			FROM task WHERE key = $3) place
+		WHERE true
+		ON CONFLICT DO NOTHING RETURNING number, state, attempt`,
+		args{
+			t.ID, t.Kind, t.Key, optText(t.UserID), optText(t.IdemKey), t.RequestHash, t.Input,
+			t.Owner, millis(t.RunAt), millis(t.DeadlineAt), millis(t.CreatedAt),
+		}, &t.Number, &state, &t.Attempt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return storedTask(ctx, tx, t)
+	}
+	if err != nil {
+		return task.Task{}, err
+	}
+	t.New, t.State = true, task.State(state)
+	if t.State == task.StateRunning {
+		t.StartedAt = &t.CreatedAt
+	} else {
+		t.Owner = ""
+	}
+	return t, nil
+}
+
+// storedTask returns the task that was there before, if it came of the same request.
+func storedTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
+	old, err := oneTask(ctx, tx, `
+		SELECT `+taskColumns+` FROM task WHERE id = $1 OR (user_id = $2 AND idem_key = $3) ORDER BY number LIMIT 1`,
+		args{t.ID, optText(t.UserID), optText(t.IdemKey)})
+	if err != nil {
+		return task.Task{}, err
+	}
+	if old.UserID != t.UserID || !bytes.Equal(old.RequestHash, t.RequestHash) {
+		return task.Task{}, task.IdempotencyMismatch()
+	}
+	return old, nil
+}
+
+// ActiveTask returns the task of a key that runs or, if none does, waits first.
+func (db *DB) ActiveTask(ctx context.Context, key string) (task.Task, error) {
+	t, err := activeTask(ctx, db.read, key)
+	return t, fail("read task", "task", err)
+}
+
+// activeTask is ActiveTask inside a transaction; none is sql.ErrNoRows.
+func activeTask(ctx context.Context, q querier, key string) (task.Task, error) {
+	t, err := oneTask(ctx, q, `SELECT `+taskColumns+` FROM task WHERE key = $1 AND state = 'running'`, args{key})
+	if errors.Is(err, sql.ErrNoRows) {
+		t, err = oneTask(ctx, q, `
+			SELECT `+taskColumns+` FROM task WHERE key = $1 AND state = 'queued' ORDER BY number LIMIT 1`, args{key})
+	}
+	return t, err
+}
+
+// LatestTask returns the newest task of a key.
+func (db *DB) LatestTask(ctx context.Context, key string) (task.Task, error) {
+	t, err := oneTask(ctx, db.read, `
+		SELECT `+taskColumns+` FROM task WHERE key = $1 ORDER BY number DESC LIMIT 1`, args{key})
+	return t, fail("read task", "task", err)
+}
+
+// DeleteTasks removes all tasks of a key.
+func (db *DB) DeleteTasks(ctx context.Context, key string) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return deleteTasks(ctx, tx, key) })
+	return fail("delete tasks", "task", err)
+}
+
+// deleteTasks removes all tasks of a key inside a transaction. One that runs is stopped by its fence.
+func deleteTasks(ctx context.Context, tx querier, key string) error {
+	_, err := tx.exec(ctx, `DELETE FROM task WHERE key = $1`, key)
+	return err
+}
+
+// CancelTask notes that the task's end is wanted and returns the task; one that has ended is left as it is.
+func (db *DB) CancelTask(ctx context.Context, id string, now time.Time) (task.Task, error) {
+	var r taskRow
+	_, err := db.write.one(ctx, `
+		UPDATE task SET cancel_requested_at = coalesce(cancel_requested_at, $1)
+		WHERE id = $2 AND finished_at IS NULL RETURNING `+taskColumns, args{millis(now), id}, r.dest())
+	if errors.Is(err, sql.ErrNoRows) {
+		return db.Task(ctx, id)
+	}
+	if err != nil {
+		return task.Task{}, fail("cancel task", "task", err)
+	}
+	return r.value(), nil
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+
+	"carrel/internal/task"
+)
+
+// failTask is fail for a runner's writes: what the fence says goes through as it is.
+func failTask(operation string, err error) error {
+	if errors.Is(err, task.ErrLost) || errors.Is(err, task.ErrCancelled) {
+		return err
+	}
+	return fail(operation, "task", err)
+}
+
+// RecordTask writes steps and events of a run, if the fence holds. The first statement holds the fence, and on
+// PostgreSQL keeps the task's row from changing until the rest is written too.
+func (db *DB) RecordTask(ctx context.Context, f task.Fence, e task.Entry) error {
+	if len(e.Steps) == 0 && len(e.Events) == 1 && !e.Progress {
+		n, err := db.one(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)
+		return failTask("record events", held(n, err))
+	}
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return db.recordTask(ctx, tx, f, e) })
+	return failTask("record steps", err)
+}
+
+// held turns a write that found no row into task.ErrLost.
+func held(n int64, err error) error {
+	if err == nil && n == 0 {
+		return task.ErrLost
+	}
+	return err
+}
+
+// recordTask is RecordTask inside a transaction.
+func (db *DB) recordTask(ctx context.Context, tx querier, f task.Fence, e task.Entry) error {
+	events := e.Events
+	for _, s := range e.Steps {
+		if err := db.recordStep(ctx, tx, f, s); err != nil {
+			return err
+		}
+	}
+	if len(e.Steps) == 0 && len(events) > 0 {
+		if err := held(tx.exec(ctx, db.fencedEvent(), fencedEventArgs(f, events[0])...)); err != nil {
+			return err
+		}
+		events = events[1:]
+	}
+	for len(events) > 0 {
+		n := min(len(events), maxEventRows)
+		if err := insertEvents(ctx, tx, events[:n]); err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	if !e.Progress {
+		return nil
+	}
+	_, err := tx.exec(ctx, `UPDATE task SET crashes = 0 WHERE id = $1`, f.TaskID)
+	return err
+}
+
+func (db *DB) recordStep(ctx context.Context, tx querier, f task.Fence, s task.StepRecord) error {
+	return held(tx.exec(ctx, `
+		INSERT INTO task_step (task_id, n, kind, label, state, output, last_seq, started_at, ended_at)
+		SELECT id, $4, $5, $6, $7, $8, $9, $10, $11 FROM task WHERE `+fencedRunning+db.dialect.lock+`
+		ON CONFLICT (task_id, n) DO UPDATE SET state = excluded.state, output = excluded.output,
+			last_seq = excluded.last_seq, ended_at = excluded.ended_at`,
+		f.TaskID, f.Attempt, f.Owner,
+		s.N, s.Kind, s.Label, string(s.State), s.Output, s.LastSeq, millis(s.StartedAt), optMillis(s.EndedAt)))
+}
+
+// fencedEvent inserts one event if the fence holds. The same event again counts as a change.
+func (db *DB) fencedEvent() string {
+	return `
+		INSERT INTO task_event (task_id, seq, attempt, kind, payload)
+		SELECT id, $4, attempt, $5, $6 FROM task WHERE ` + fencedRunning + db.dialect.lock + `
+		ON CONFLICT (task_id, seq) DO UPDATE SET payload = excluded.payload`
+}
+
+func fencedEventArgs(f task.Fence, e task.Event) args {
+	return args{f.TaskID, f.Attempt, f.Owner, e.Seq, e.Kind, e.Payload}
+}
+
+// maxEventRows bounds the rows of one insert, and so the number of statements that are prepared.
+const maxEventRows = 8
+
+// insertEvents inserts events behind a fence that was passed already.
+func insertEvents(ctx context.Context, tx querier, events []task.Event) error {
+	var query strings.Builder
+	query.WriteString("INSERT INTO task_event (task_id, seq, attempt, kind, payload) VALUES ")
+	a := make(args, 0, 5*len(events))
+	for i, e := range events {
+		for column := range 5 {
+			query.WriteString([...]string{"(", ", "}[min(column, 1)])
+			query.WriteByte('$')
+			query.WriteString(strconv.Itoa(5*i + column + 1))
+		}
+		query.WriteByte(')')
+		if i < len(events)-1 {
+			query.WriteString(", ")
+		}
+		a = append(a, e.TaskID, e.Seq, e.Attempt, e.Kind, e.Payload)
+	}
+	query.WriteString(" ON CONFLICT (task_id, seq) DO NOTHING")
+	_, err := tx.exec(ctx, query.String(), a...)
+	return err
+}
+
+// TaskSteps returns the steps of a task in order.
+func (db *DB) TaskSteps(ctx context.Context, id string) ([]task.StepRecord, error) {
+	var steps []task.StepRecord
+	var s task.StepRecord
+	var started int64
+	var ended sql.NullInt64
+	err := db.read.each(ctx, `
+		SELECT n, kind, label, state, output, last_seq, started_at, ended_at FROM task_step WHERE task_id = $1 ORDER BY n`,
+		args{id}, []any{&s.N, &s.Kind, &s.Label, (*string)(&s.State), &s.Output, &s.LastSeq, &started, &ended}, func() error {
+			s.StartedAt, s.EndedAt = at(started), optAt(ended)
+			steps = append(steps, s)
+			return nil
+		})
+	return steps, fail("list steps", "task", err)
+}
+
+// TaskEvents returns up to n events of a task after the one with this number.
+func (db *DB) TaskEvents(ctx context.Context, id string, after int64, n int) ([]task.Event, error) {
+	var events []task.Event
+	var e task.Event
+	err := db.read.each(ctx, `
+		SELECT e.task_id, t.number, e.seq, e.attempt, e.kind, e.payload
+		FROM task_event e JOIN task t ON t.id = e.task_id
+		WHERE e.task_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3 + 0`,
+		args{id, after, n}, []any{&e.TaskID, &e.Number, &e.Seq, &e.Attempt, &e.Kind, &e.Payload}, func() error {
+			events = append(events, e)
+			return nil
+		})
+	return events, fail("list events", "task", err)
+}
+
+// LastTaskEvent returns the number of a task's last event, or 0.
+func (db *DB) LastTaskEvent(ctx context.Context, id string) (int64, error) {
+	var last int64
+	err := get(ctx, db.read, `SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = $1`, args{id}, &last)
+	return last, fail("read last event", "task", err)
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"carrel/internal/task"
+)
+
+// deltaLife is how long the text of a stream is kept after its end.
+const deltaLife = 24 * time.Hour
+
+// ClaimTasks makes queued tasks run under a node. Of each key only the first may start, and only if none runs.
+func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) ([]task.Task, bool, error) {
+	// An empty queue is the usual case and costs no write.
+	var waiting int
+	err := get(ctx, db.read, `
+		SELECT count(*) FROM (SELECT 1 AS one FROM task WHERE state = 'queued' AND run_at <= $1 LIMIT 1) waiting`,
+		args{millis(now)}, &waiting)
+	if err != nil || waiting == 0 {
+		return nil, false, fail("claim tasks", "task", err)
+	}
+	skip := ""
+	if db.onPostgres() {
+		skip = " FOR NO KEY UPDATE SKIP LOCKED" // what another node is claiming
+	}
+	var tasks []task.Task
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		tasks, err = manyTasks(ctx, tx, `
+			WITH picked AS MATERIALIZED (
+				SELECT id AS picked_id FROM task first
+				WHERE state = 'queued' AND run_at <= $1 AND kind IN `+db.dialect.in("$2")+`
+					AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
+					AND NOT EXISTS (SELECT 1 FROM task other
+						WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)
+				ORDER BY run_at, id LIMIT $3 + 0`+skip+`)
+			UPDATE task SET state = 'running', owner = $4, attempt = attempt + 1, started_at = coalesce(started_at, $1)
+			FROM picked WHERE id = picked_id AND state = 'queued'
+			RETURNING `+taskColumns, args{millis(now), listOf(kinds), n, node})
+		return err
+	})
+	// Another node may have started one of the same key between our look and our write; it will come up again.
+	if classify(err) == classUnique {
+		return nil, true, nil
+	}
+	return tasks, true, fail("claim tasks", "task", err)
+}
+
+// The conditions under which a write on behalf of a task counts: $1 is the task, $2 the attempt, $3 the owner.
+const (
+	fencedRunning = `id = $1 AND attempt = $2 AND owner = $3 AND state = 'running'`
+	fencedQueued  = `id = $1 AND attempt = $2 AND $3 = '' AND state = 'queued'`
+)
+
+func fenced(f task.Fence) string {
+	if f.Owner == "" {
+		return fencedQueued
+	}
+	return fencedRunning
+}
+
+// FinishTask ends a task or queues it again; see finishTask.
+func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return finishTask(ctx, tx, f, o) })
+	return failTask("finish task", err)
+}
+
+// finishTask ends a task inside a transaction, with its last event, or queues it again. When the fence does not hold
+// it returns task.ErrLost, and when a task is to complete whose cancellation was asked for, task.ErrCancelled: the
+// transaction must then be given up.
+func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) error {
+	if o.State == task.StateQueued {
+		n, err := tx.exec(ctx, `UPDATE task SET state = 'queued', owner = NULL, run_at = $4 WHERE `+fenced(f),
+			f.TaskID, f.Attempt, f.Owner, millis(o.RunAt))
+		if err == nil && n == 0 {
+			err = task.ErrLost
+		}
+		return err
+	}
+	n, err := tx.exec(ctx, `
+		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8, prune_at = $9
+		WHERE `+fenced(f)+` AND ($4 <> 'complete' OR cancel_requested_at IS NULL)`,
+		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At), millis(o.At.Add(deltaLife)))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return whyNotFinished(ctx, tx, f)
+	}
+	_, err = tx.exec(ctx, `
+		INSERT INTO task_event (task_id, seq, attempt, kind, payload)
+		SELECT $1, coalesce(max(seq), 0) + 1, $2, '`+task.EventDone+`', $3 FROM task_event WHERE task_id = $1`,
+		f.TaskID, f.Attempt, o.DoneEvent())
+	return err
+}
+
+func whyNotFinished(ctx context.Context, tx querier, f task.Fence) error {
+	var ours int
+	err := get(ctx, tx, `SELECT count(*) FROM task WHERE `+fenced(f), args{f.TaskID, f.Attempt, f.Owner}, &ours)
+	switch {
+	case err != nil:
+		return err
+	case ours == 1:
+		return task.ErrCancelled
+	}
+	return task.ErrLost
+}
+
+// DueTasks returns tasks whose end is wanted, and queued ones whose time is up.
+func (db *DB) DueTasks(ctx context.Context, now time.Time, n int) ([]task.Task, error) {
+	wanted, err := manyTasks(ctx, db.read, `
+		SELECT `+taskColumns+` FROM task WHERE cancel_requested_at IS NOT NULL AND finished_at IS NULL LIMIT $1 + 0`, args{n})
+	if err != nil {
+		return nil, fail("list due tasks", "task", err)
+	}
+	late, err := manyTasks(ctx, db.read, `
+		SELECT `+taskColumns+` FROM task WHERE state = 'queued' AND deadline_at <= $1 AND cancel_requested_at IS NULL
+		ORDER BY deadline_at LIMIT $2 + 0`, args{millis(now), n})
+	return append(wanted, late...), fail("list due tasks", "task", err)
+}
+
+// PruneTasks deletes the deltas of tasks that ended a day ago. The other events stay, so that a stream still has its
+// shape and its end.
+func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error) {
+	var ids []string
+	var id string
+	err := db.read.each(ctx, `SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
+		args{millis(now), n}, []any{&id}, func() error {
+			ids = append(ids, id)
+			return nil
+		})
+	if err != nil || len(ids) == 0 {
+		return 0, fail("prune tasks", "task", err)
+	}
+	list := db.dialect.in("$1")
+	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`, listOf(ids))
+		if err == nil {
+			_, err = tx.exec(ctx, `UPDATE task SET prune_at = NULL WHERE id IN `+list, listOf(ids))
+		}
+		return err
+	})
+	return len(ids), fail("prune tasks", "task", err)
+}
+
+// CountTasks counts what has not ended.
+func (db *DB) CountTasks(ctx context.Context, now time.Time) (task.Counts, error) {
+	var c task.Counts
+	var oldest int64
+	err := get(ctx, db.read, `
+		SELECT (SELECT count(*) FROM task WHERE state = 'queued'), (SELECT count(*) FROM task WHERE state = 'running'),
+			coalesce((SELECT min(run_at) FROM task WHERE state = 'queued'), $1)`,
+		args{millis(now)}, &c.Queued, &c.Running, &oldest)
+	c.Oldest = max(0, now.Sub(at(oldest)))
+	return c, fail("count tasks", "task", err)
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"carrel/internal/task"
+)
+
+// TaskMarks returns how far each of these tasks is.
+func (db *DB) TaskMarks(ctx context.Context, ids []string) (map[string]task.Mark, error) {
+	marks := make(map[string]task.Mark, len(ids))
+	var id string
+	var m task.Mark
+	var state task.State
+	err := db.read.each(ctx, `
+		SELECT id, state, (SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = id)
+		FROM task WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)}, []any{&id, (*string)(&state), &m.Seq}, func() error {
+		m.Ended = state.Ended()
+		marks[id] = m
+		return nil
+	})
+	return marks, fail("read marks", "task", err)
+}
+
+// KeyMarks returns the number of the newest task of each of these keys.
+func (db *DB) KeyMarks(ctx context.Context, keys []string) (map[string]int64, error) {
+	numbers := make(map[string]int64, len(keys))
+	var key string
+	var number int64
+	err := db.read.each(ctx, `SELECT key, max(number) FROM task WHERE key IN `+db.dialect.in("$1")+` GROUP BY key`,
+		args{listOf(keys)}, []any{&key, &number}, func() error {
+			numbers[key] = number
+			return nil
+		})
+	return numbers, fail("read marks", "task", err)
+}
+
+// NextTask returns the first task of a key after the one with this number.
+func (db *DB) NextTask(ctx context.Context, key string, after int64) (task.Task, error) {
+	t, err := oneTask(ctx, db.read, `
+		SELECT `+taskColumns+` FROM task WHERE key = $1 AND number > $2 ORDER BY number LIMIT 1`, args{key, after})
+	return t, fail("read task", "task", err)
+}
+
+const (
+	// taskChannel is the channel of PostgreSQL's notifications, which is of one database.
+	taskChannel = "carrel_task"
+	// maxPayload is less than what a notification may carry, 8000 bytes.
+	maxPayload = 7000
+)
+
+// NotifyTasks sends hints to the other nodes, as few notifications as may be. On SQLite there are none.
+func (db *DB) NotifyTasks(ctx context.Context, from string, hints []task.Hint) error {
+	if !db.onPostgres() {
+		return nil
+	}
+	payload := from
+	send := func() error {
+		_, err := db.one(ctx, `SELECT pg_notify('`+taskChannel+`', $1)`, payload)
+		payload = from
+		return err
+	}
+	for _, h := range hints {
+		line := "\n" + h.Task + " " + h.Key + " " + strconv.FormatInt(h.Seq, 10)
+		if len(payload)+len(line) > maxPayload {
+			if err := send(); err != nil {
+				return fail("notify nodes", "node", err)
+			}
+		}
+		payload += line
+	}
+	if payload == from {
+		return nil
+	}
+	return fail("notify nodes", "node", send())
+}
+
+// ListenTasks calls fn with the hints of other nodes, on a connection of its own, until the context or the connection
+// ends. On SQLite it returns at once.
+func (db *DB) ListenTasks(ctx context.Context, self string, fn func(task.Hint)) error {
+	p, ok := db.read.(*postgres)
+	if !ok {
+		return nil
+	}
+	conn, err := p.pool.Conn(ctx)
+	if err != nil {
+		return fail("listen", "node", err)
+	}
+	var heard error
+	err = conn.Raw(func(raw any) error {
+		c, ok := raw.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("listen on a %T", raw)
+		}
+		heard = listen(ctx, c.Conn(), self, fn)
+		return driver.ErrBadConn // the connection still listens: nobody else may have it
+	})
+	if !errors.Is(err, driver.ErrBadConn) {
+		heard = errors.Join(heard, err)
+	}
+	_ = conn.Close() // it is closed already
+	return fail("listen", "node", heard)
+}
+
+func listen(ctx context.Context, c *pgx.Conn, self string, fn func(task.Hint)) error {
+	if _, err := c.Exec(ctx, "LISTEN "+taskChannel); err != nil {
+		return err
+	}
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		from, lines, _ := strings.Cut(n.Payload, "\n")
+		if from == self {
+			continue
+		}
+		for line := range strings.SplitSeq(lines, "\n") {
+			if h, ok := parseHint(line); ok {
+				fn(h)
+			}
+		}
+	}
+}
+
+// parseHint reads a line of a notification. What is not one of ours is passed over.
+func parseHint(line string) (task.Hint, bool) {
+	id, rest, ok := strings.Cut(line, " ")
+	i := strings.LastIndexByte(rest, ' ')
+	if !ok || i < 0 {
+		return task.Hint{}, false
+	}
+	seq, err := strconv.ParseInt(rest[i+1:], 10, 64)
+	return task.Hint{Task: id, Key: rest[:i], Seq: seq}, err == nil
+}

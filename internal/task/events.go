@@ -1,0 +1,200 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// fullRow is how much text is gathered into one event before it is written without further waiting.
+const fullRow = 1024
+
+// buffer gathers what a run has to write, so that many tokens are one row and a quick step is one write. It has a
+// timer only while something waits.
+type buffer struct {
+	mu     sync.Mutex
+	events []Event
+	// text is of the deltas at the end of events that are not put together yet.
+	text []byte
+	// steps are those whose state is not written yet, by their number.
+	steps map[int]StepRecord
+	ended bool // one of them has ended
+	timer *time.Timer
+	// seq is the number of the last event that was handed out for writing.
+	seq     int64
+	flushed time.Time
+	closed  bool
+}
+
+// Emit tells the task's readers something of the kind's own; the payload is JSON. It is durable with the next step's
+// end, or a moment later.
+func (r *Run) Emit(kind string, payload []byte) {
+	if r.replaying() {
+		return
+	}
+	b := &r.events
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(kind, payload)
+	b.arm(r, r.engine.o.Gather)
+}
+
+// Delta tells the task's readers a piece of text. Pieces are gathered; the first after a pause goes out at once.
+func (r *Run) Delta(text string) {
+	if text == "" || r.replaying() {
+		return
+	}
+	b := &r.events
+	b.mu.Lock()
+	b.text = append(b.text, text...)
+	full := len(b.text) >= fullRow
+	if !full {
+		b.arm(r, r.engine.o.Gather-time.Since(b.flushed))
+	}
+	b.mu.Unlock()
+	if full {
+		// The one who writes faster than the database takes it waits here. A failure has ended the run.
+		_ = r.flush()
+	}
+}
+
+// replaying reports whether what the code does now was done before and stands: the step that comes next has ended.
+func (r *Run) replaying() bool {
+	if r.journal == nil || r.inStep.Load() {
+		return false
+	}
+	next, ok := r.journal[int(r.n.Load())+1]
+	return ok && next.State != StepStarted
+}
+
+// resume takes what earlier attempts left. Events after the last step that ended are of something that was cut off
+// and will be done again: readers are told to forget them.
+func (r *Run) resume(steps []StepRecord, last int64) {
+	r.journal = make(map[int]StepRecord, len(steps))
+	var stands int64
+	for _, s := range steps {
+		r.journal[s.N] = s
+		if s.State != StepStarted {
+			stands = max(stands, s.LastSeq)
+		}
+	}
+	b := &r.events
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seq = last
+	if last > stands {
+		payload, _ := json.Marshal(map[string]string{ // strings always marshal
+			"discardAfter": Position{Number: r.task.Number, Seq: stands}.String(),
+		})
+		b.add(EventRestarted, payload)
+		b.arm(r, r.engine.o.Gather)
+	}
+}
+
+// step notes the state of a step and tells it.
+func (b *buffer) step(r *Run, s StepRecord) {
+	payload, _ := json.Marshal(struct { // strings always marshal
+		N     int       `json:"n"`
+		Kind  string    `json:"kind"`
+		Label string    `json:"label"`
+		State StepState `json:"state"`
+	}{s.N, s.Kind, s.Label, s.State})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.steps == nil {
+		b.steps = map[int]StepRecord{}
+	}
+	b.steps[s.N] = s
+	b.ended = b.ended || s.State != StepStarted
+	b.add(EventStep, payload)
+	b.arm(r, r.engine.o.Gather)
+}
+
+// add appends an event. The caller holds mu.
+func (b *buffer) add(kind string, payload []byte) {
+	b.joinText()
+	b.events = append(b.events, Event{Kind: kind, Payload: payload})
+}
+
+// joinText makes one event of the gathered text. The caller holds mu.
+func (b *buffer) joinText() {
+	if len(b.text) == 0 {
+		return
+	}
+	payload, _ := json.Marshal(map[string]string{"text": string(b.text)}) // strings always marshal
+	b.events = append(b.events, Event{Kind: EventDelta, Payload: payload})
+	b.text = nil
+}
+
+// arm has the buffer written after a while, unless that is arranged already. The caller holds mu.
+func (b *buffer) arm(r *Run, after time.Duration) {
+	if b.timer != nil || b.closed {
+		return
+	}
+	// A failure has ended the run.
+	b.timer = time.AfterFunc(max(after, 0), func() { _ = r.flush() })
+}
+
+// take returns what is to be written, numbered.
+func (b *buffer) take(t Task) Entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer != nil {
+		b.timer.Stop()
+		b.timer = nil
+	}
+	b.joinText()
+	e := Entry{Events: b.events, Progress: b.ended}
+	for i := range e.Events {
+		b.seq++
+		ev := &e.Events[i]
+		ev.TaskID, ev.Number, ev.Seq, ev.Attempt = t.ID, t.Number, b.seq, t.Attempt
+	}
+	for _, s := range b.steps {
+		s.LastSeq = b.seq
+		e.Steps = append(e.Steps, s)
+	}
+	b.events, b.steps, b.ended = nil, nil, false
+	b.flushed = time.Now()
+	return e
+}
+
+// close makes sure that no timer is left.
+func (b *buffer) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
+
+// flush writes what was gathered. A failure ends the run.
+func (r *Run) flush() error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	entry := r.events.take(r.task)
+	if len(entry.Events) == 0 && len(entry.Steps) == 0 {
+		return nil
+	}
+	entry.Progress = entry.Progress && r.crashes > 0
+	err := r.retry(func(ctx context.Context) error { return r.engine.store.RecordTask(ctx, r.task.Fence(), entry) })
+	if err != nil {
+		r.cancel(err)
+		return err
+	}
+	if entry.Progress {
+		r.crashes = 0
+	}
+	r.engine.hub.wake(r.task.ID, r.task.Key, nil)
+	r.engine.bus.add(r.engine.peers(), Hint{Task: r.task.ID, Key: r.task.Key, Seq: r.events.last()})
+	return nil
+}
+
+// last returns the number of the last event.
+func (b *buffer) last() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seq
+}

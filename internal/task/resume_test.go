@@ -1,0 +1,341 @@
+package task_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/internal/task"
+)
+
+// quick are options under which a lost node is found out in a moment.
+func quick(o *task.Options) { o.Lease, o.Renew = 400*time.Millisecond, 100*time.Millisecond }
+
+// alone is what a node on SQLite is.
+func alone(o *task.Options) { o.Alone = true }
+
+// counter counts how often each step ran.
+type counter struct {
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+func (n *counter) add(key string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runs == nil {
+		n.runs = map[string]int{}
+	}
+	n.runs[key]++
+	return n.runs[key]
+}
+
+func (n *counter) get(key string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.runs[key]
+}
+
+func TestALostNodesTaskGoesOnElsewhereAfterItsLastStep(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var ran counter
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			for n := 1; n <= 3; n++ {
+				r.Emit("between", []byte(`{}`))
+				_, err := r.Step(ctx, "s", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+					r.Delta(fmt.Sprintf("text %d", n))
+					if n := ran.add(s.Key()); s.N() == 2 && n == 1 {
+						return nil, hang(ctx)
+					}
+					return []byte(s.Key()), nil
+				})
+				if err != nil {
+					return task.Outcome{}, err
+				}
+			}
+			return task.Outcome{}, nil
+		})
+		first := c.node(quick)
+		id := c.submit(first, task.Spec{Key: "thr_1"}).ID
+		c.until("the second step's text", func() bool { return len(c.events(id)) >= 7 })
+		first.Die()
+		second := c.node(quick)
+		got := c.wait(second, id)
+		same(t, "state", got.State, task.StateComplete)
+		for n, want := range []int{1, 2, 1} {
+			same(t, fmt.Sprintf("runs of step %d", n+1), ran.get(fmt.Sprintf("%s:%d", id, n+1)), want)
+		}
+		same(t, "attempt", got.Attempt, 2)
+		same(t, "events", told(c.events(id)), []string{
+			`1.1 between {}`,
+			`1.2 step {"n":1,"kind":"s","label":"","state":"started"}`,
+			`1.3 delta {"text":"text 1"}`,
+			`1.4 step {"n":1,"kind":"s","label":"","state":"finished"}`,
+			`1.5 between {}`,
+			`1.6 step {"n":2,"kind":"s","label":"","state":"started"}`,
+			`1.7 delta {"text":"text 2"}`,
+			`1.8 restarted {"discardAfter":"1.4"}`,
+			`1.9 between {}`,
+			`1.10 step {"n":2,"kind":"s","label":"","state":"started"}`,
+			`1.11 delta {"text":"text 2"}`,
+			`1.12 step {"n":2,"kind":"s","label":"","state":"finished"}`,
+			`1.13 between {}`,
+			`1.14 step {"n":3,"kind":"s","label":"","state":"started"}`,
+			`1.15 delta {"text":"text 3"}`,
+			`1.16 step {"n":3,"kind":"s","label":"","state":"finished"}`,
+			`1.17 done {"status":"complete"}`,
+		})
+		stats, err := second.Stats(t.Context())
+		same(t, "resumed", fmt.Sprint(stats.Resumed, err), "1 <nil>")
+	})
+}
+
+func TestAloneANodeGoesOnAtOnceWithWhatWasLeft(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var runs atomic.Int32
+		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+			if runs.Add(1) == 1 {
+				return task.Outcome{}, hang(ctx)
+			}
+			return task.Outcome{}, nil
+		})
+		first := c.node(alone)
+		id := c.submit(first, task.Spec{}).ID
+		c.until("the run", func() bool { return runs.Load() == 1 })
+		first.Die()
+		began := time.Now()
+		second := c.node(alone)
+		got := c.wait(second, id)
+		same(t, "state and crashes", fmt.Sprint(got.State, " ", got.Crashes), "complete 1")
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("resumed after %v", took)
+		}
+	})
+}
+
+func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		goOn := make(chan struct{})
+		paused := make(chan error, 1)
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
+				if r.Task().Attempt > 1 {
+					return []byte("second"), nil
+				}
+				<-goOn // does not look at its context, as a stopped process does not
+				return []byte("first"), nil
+			})
+			if r.Task().Attempt == 1 {
+				r.Delta("too late")
+				paused <- err
+			}
+			return task.Outcome{Result: []byte(fmt.Sprint(r.Task().Attempt))}, err
+		})
+		// The first finds out about its lease only by itself.
+		first := c.node(func(o *task.Options) { o.Lease, o.Renew, o.Poll = 300*time.Millisecond, time.Hour, time.Hour })
+		id := c.submit(first, task.Spec{}).ID
+		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
+		first.Pause()
+		second := c.node(quick)
+		got := c.wait(second, id)
+		before := c.events(id)
+		close(goOn)
+		if err := <-paused; !errors.Is(err, task.ErrLost) {
+			t.Errorf("the paused node's step returned %v", err)
+		}
+		same(t, "result", string(got.Result), "2")
+		steps, err := c.db.TaskSteps(t.Context(), id)
+		if err != nil || len(steps) != 1 {
+			t.Fatal(steps, err)
+		}
+		same(t, "step", string(steps[0].Output), "second")
+		c.stop(first)
+		same(t, "events", told(c.events(id)), told(before))
+		same(t, "result after all", string(c.read(id).Result), "2")
+	})
+}
+
+func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var attempts atomic.Int32
+		var cause atomic.Value
+		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+			if attempts.Add(1) > 1 {
+				return task.Outcome{}, nil
+			}
+			err := hang(ctx)
+			cause.Store(err)
+			return task.Outcome{}, err
+		})
+		// Renewal comes too late, once: by then the lease has lapsed.
+		e := c.node(func(o *task.Options) { o.Lease, o.Renew = 200*time.Millisecond, 300*time.Millisecond })
+		id := c.submit(e, task.Spec{}).ID
+		got := c.wait(e, id)
+		if err, _ := cause.Load().(error); !errors.Is(err, task.ErrLost) {
+			t.Errorf("the run ended with %v", err)
+		}
+		same(t, "state", got.State, task.StateComplete)
+	})
+}
+
+func TestShuttingDownGivesTasksBackWithoutACrash(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		release := make(chan struct{})
+		var polite, stubborn atomic.Int32
+		c.kind(task.Kind{Name: "polite", Run: func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+			if polite.Add(1) > 1 {
+				return task.Outcome{}, nil
+			}
+			return task.Outcome{}, hang(ctx)
+		}})
+		c.kind(task.Kind{Name: "stubborn", Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			if stubborn.Add(1) > 1 {
+				return task.Outcome{}, nil
+			}
+			<-release
+			_, err := r.Step(ctx, "s", "", output(""))
+			return task.Outcome{}, err
+		}})
+		first := c.node(func(o *task.Options) { o.Grace = 100 * time.Millisecond })
+		ids := []string{c.submit(first, task.Spec{Kind: "polite"}).ID, c.submit(first, task.Spec{Kind: "stubborn"}).ID}
+		c.until("the runs", func() bool { return polite.Load()+stubborn.Load() == 2 })
+		began := time.Now()
+		c.stop(first)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		for _, id := range ids {
+			got := c.read(id)
+			same(t, "given back", fmt.Sprintf("%s %d %s", got.State, got.Crashes, got.Owner), "queued 0 ")
+		}
+		same(t, "owner of a stopped node", first.Owner(), "")
+		second := c.node()
+		for _, id := range ids {
+			same(t, "state", c.wait(second, id).State, task.StateComplete)
+		}
+		close(release)
+	})
+}
+
+func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var ran counter
+		started := make(chan struct{}, 10)
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			// A step succeeds in the third attempt, and then none any more.
+			if r.Task().Attempt >= 3 {
+				if _, err := r.Step(ctx, "s", "", func(_ context.Context, s *task.Step) ([]byte, error) {
+					ran.add(s.Key())
+					return nil, nil
+				}); err != nil {
+					return task.Outcome{}, err
+				}
+			}
+			started <- struct{}{}
+			return task.Outcome{}, hang(ctx)
+		})
+		e := c.node(alone)
+		id := c.submit(e, task.Spec{}).ID
+		crashes := []int{}
+		for range 5 {
+			<-started
+			e.Die()
+			e = c.node(alone)
+			crashes = append(crashes, c.read(id).Crashes)
+		}
+		got := c.wait(e, id)
+		same(t, "crashes", crashes, []int{1, 2, 1, 2, 3})
+		same(t, "end", fmt.Sprint(got.State, " ", got.ErrorCode), "failed crash_loop")
+		same(t, "runs of the step", ran.get(id+":1"), 1)
+		same(t, "last event", string(c.events(id)[len(c.events(id))-1].Payload),
+			`{"status":"failed","error":{"code":"crash_loop","detail":"The service was interrupted too often while working on it."}}`)
+	})
+}
+
+func TestAStepThatMustNotBeRepeatedIsNot(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var ran counter
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			_, err := r.Step(ctx, "pay", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+				ran.add("pay")
+				return nil, hang(ctx)
+			}, task.Once)
+			if !errors.Is(err, task.ErrOutcomeUnknown) {
+				return task.Outcome{}, err
+			}
+			_, err = r.Step(ctx, "tell", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+				if ran.add("tell") == 1 {
+					return nil, hang(ctx)
+				}
+				return nil, nil
+			})
+			return task.Outcome{Result: []byte("unknown")}, err
+		})
+		e := c.node(alone)
+		id := c.submit(e, task.Spec{}).ID
+		c.until("the payment", func() bool { return ran.get("pay") == 1 })
+		// Its start is durable before it runs: no waiting for the journal here.
+		e.Die()
+		e = c.node(alone)
+		c.until("the second step", func() bool { return ran.get("tell") == 1 })
+		e.Die()
+		e = c.node(alone)
+		same(t, "result", string(c.wait(e, id).Result), "unknown")
+		same(t, "payments", ran.get("pay"), 1)
+	})
+}
+
+func TestTheErrorOfAStepIsPartOfTheJournal(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var ran counter
+		var seen sync.Map
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			_, err := r.Step(ctx, "model", "", func(context.Context, *task.Step) ([]byte, error) {
+				ran.add("model")
+				return nil, task.IdempotencyMismatch()
+			})
+			seen.Store(r.Task().Attempt, err.Error())
+			_, err = r.Step(ctx, "other", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+				if ran.add("other") == 1 {
+					return nil, hang(ctx)
+				}
+				return nil, nil
+			})
+			return task.Outcome{}, err
+		})
+		e := c.node(alone)
+		id := c.submit(e, task.Spec{}).ID
+		c.until("the second step", func() bool { return ran.get("other") == 1 })
+		e.Die()
+		e = c.node(alone)
+		same(t, "state", c.wait(e, id).State, task.StateComplete)
+		same(t, "runs", ran.get("model"), 1)
+		first, _ := seen.Load(1)
+		second, _ := seen.Load(2)
+		same(t, "error", second, first)
+	})
+}
+
+func TestOtherStepsThanInTheJournalFailTheTask(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		var runs atomic.Int32
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			kind := fmt.Sprint("kind ", runs.Add(1))
+			if _, err := r.Step(ctx, kind, "", output("")); err != nil {
+				return task.Outcome{}, err
+			}
+			return task.Outcome{}, hang(ctx)
+		})
+		e := c.node(alone)
+		id := c.submit(e, task.Spec{}).ID
+		c.until("the step", func() bool { return len(c.events(id)) == 2 })
+		e.Die()
+		e = c.node(alone)
+		got := c.wait(e, id)
+		same(t, "end", fmt.Sprint(got.State, " ", got.ErrorCode), "failed internal")
+	})
+}
