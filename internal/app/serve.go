@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -43,8 +44,13 @@ func (c serveCommand) load(env *Env) (config.Config, error) {
 	return f.load(env)
 }
 
+// ballast is a block that is never touched, and so never takes real memory. It counts as live, which keeps the
+// collector from running every few megabytes while the heap is small: under load that is a tenth of the work.
+const ballast = 32 << 20
+
 // Run serves until the process is told to stop.
 func (c serveCommand) Run(ctx context.Context, env *Env) error {
+	defer runtime.KeepAlive(make([]byte, ballast))
 	cfg, err := c.load(env)
 	if err != nil {
 		return err

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/cespare/xxhash/v2"
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
@@ -136,10 +138,11 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 
 // etag names a body by its hash, so that all nodes give one state one name.
 func etag(body []byte) string {
-	sum := sha256.Sum256(body)
-	var b [18]byte
-	b[0], b[17] = '"', '"'
-	base64.RawURLEncoding.Encode(b[1:17], sum[:12])
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(body))
+	var b [13]byte
+	b[0], b[12] = '"', '"'
+	base64.RawURLEncoding.Encode(b[1:12], sum[:])
 	return string(b[:])
 }
 

@@ -108,5 +108,27 @@ func actor(ctx context.Context) core.Actor {
 	return a
 }
 
-// timestamp renders a time as the contract has it: UTC with milliseconds.
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// timestamp renders a time as the contract has it: UTC with milliseconds. A list has two of them in every row, which
+// is why it does not use time.Format.
+func timestamp(t time.Time) string {
+	t = t.UTC()
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	b := [24]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.', 23: 'Z'}
+	digits(b[0:4], year)
+	digits(b[5:7], int(month))
+	digits(b[8:10], day)
+	digits(b[11:13], hour)
+	digits(b[14:16], minute)
+	digits(b[17:19], second)
+	digits(b[20:23], t.Nanosecond()/1e6)
+	return string(b[:])
+}
+
+// digits writes a number into all of b, with leading zeros.
+func digits(b []byte, n int) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+}

@@ -3,6 +3,7 @@ package pins
 
 import (
 	_ "github.com/alecthomas/kong"
+	_ "github.com/cespare/xxhash/v2"
 	_ "github.com/go-faster/errors"
 	_ "github.com/go-faster/jx"
 	_ "github.com/gowebpki/jcs"

@@ -1,0 +1,333 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/source"
+)
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"TheUsageFlowOfTheSpecification", usageFlow},
+		{"AnAgentIsMadeChangedAndDeleted", agentLife},
+		{"DeletingAnAgentTakesEverythingWithIt", agentCascade},
+		{"DeletingAThreadTakesItsMessages", threadCascade},
+		{"TheSameMemoryIsKeptOnce", memories},
+		{"SavingACardAgainUpdatesIt", favourites},
+		{"ExportsAreFiles", exports},
+		{"SearchFindsReadsAndCounts", searches},
+		{"ATitleComesFromTheFirstMessage", titles},
+		{"TimesHaveMilliseconds", times},
+	})
+}
+
+// usageFlow is the walk of the specification: list agents, start a thread, ask, read.
+func usageFlow(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	agent := p.get("/api/agents").ok(t).list("agents", "id")[0]
+	thread := p.post("/api/agents/"+agent+"/threads", `{}`).ok(t).str("thread", "id")
+	path := "/api/agents/" + agent + "/threads/" + thread + "/messages"
+	sent := p.post(path, object{"text": "Who proposed the relational model?"}).ok(t)
+	if sent.str("status") != "complete" || !strings.Contains(sent.str("text"), "No source is connected") {
+		t.Errorf("the reply is %s", sent.body)
+	}
+	read := p.get(path).ok(t)
+	if got := read.list("messages", "text"); !slices.Equal(got, []string{"Who proposed the relational model?", sent.str("text")}) {
+		t.Errorf("the messages are %v", got)
+	}
+	if got := read.list("messages", "id"); got[1] != sent.str("messageId") || !core.IsID(core.PrefixMessage, got[0]) {
+		t.Errorf("the ids are %v, the reply's is %s", got, sent.str("messageId"))
+	}
+	if got := read.list("messages", "turnId"); got[0] != sent.str("turnId") || got[0] != got[1] {
+		t.Errorf("the turns are %v", got)
+	}
+}
+
+func agentLife(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	made := p.post("/api/agents", `{"name":" Named ","description":"d","instructions":"i","model":"m"}`).ok(t)
+	id := made.str("agent", "id")
+	if made.str("agent", "name") != "Named" || made.str("agent", "instructions") != "i" {
+		t.Errorf("made %s", made.body)
+	}
+	sources, _ := made.value("agent", "sources").([]any)
+	if len(sources) != 1 {
+		t.Fatalf("it has the sources %v", sources)
+	}
+	library, _ := sources[0].(object)
+	if library["name"] != "Library" || library["default"] != true || library["id"] != made.str("agent", "defaultSourceId") || library["documents"] != 0.0 {
+		t.Errorf("its library is %v", library)
+	}
+	w.clock.Advance(time.Millisecond)
+	changed := p.send("PATCH", "/api/agents/"+id, `{"instructions":"","description":"new"}`).ok(t)
+	if changed.str("agent", "name") != "Named" || changed.str("agent", "instructions") != "" || changed.str("agent", "description") != "new" ||
+		changed.str("agent", "model") != "m" || changed.str("agent", "updatedAt") <= made.str("agent", "updatedAt") {
+		t.Errorf("changed to %s", changed.body)
+	}
+	if got := p.get("/api/agents/" + id).ok(t); string(got.body) != string(changed.body) {
+		t.Errorf("read %s, want %s", got.body, changed.body)
+	}
+	if got := p.send("DELETE", "/api/agents/"+id, "").ok(t); string(got.body) != `{"deleted":true}` {
+		t.Errorf("deleting answers %s", got.body)
+	}
+	p.send("DELETE", "/api/agents/"+id, "").refused(t, 404, "not_found")
+}
+
+func agentCascade(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	fill := func(agentID string) (thread, src string) {
+		q := *p
+		q.agent = agentID
+		thread = q.newThread("T")
+		q.post(q.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
+		q.post(q.at("/memories"), object{"text": "m"}).ok(t)
+		q.post(q.at("/favourites"), object{"card": object{"id": "c"}, "threadId": thread}).ok(t)
+		return thread, p.load(agentID, source.Document{ExternalID: "d", Title: "D", Text: "d"})
+	}
+	doomed, kept := p.newAgent("Doomed"), p.newAgent("Kept")
+	thread, src := fill(doomed)
+	keptThread, keptSource := fill(kept)
+	p.send("DELETE", "/api/agents/"+doomed, "").ok(t)
+	if rows := p.rows(doomed, thread, src); rows != 0 {
+		t.Errorf("%d rows are left of a deleted agent", rows)
+	}
+	if rows := p.rows(kept, keptThread, keptSource); rows != 6 {
+		t.Errorf("another agent has %d rows", rows)
+	}
+}
+
+// rows counts in the database what hangs on an agent, whether the agent is there or not.
+func (p *person) rows(agentID, thread, src string) int {
+	p.t.Helper()
+	ctx := p.t.Context()
+	memories, err1 := p.w.db.Memories(ctx, p.id, agentID, "", 100)
+	favourites, err2 := p.w.db.Favourites(ctx, p.id, agentID, nil, -1)
+	threads, err3 := p.w.db.Threads(ctx, p.id, agentID, nil, 100)
+	messages, err4 := p.w.db.Messages(ctx, thread, 0, 100)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	n := len(memories) + len(favourites) + len(threads) + len(messages)
+	for _, err := range p.w.db.ScanDocuments(ctx, src) {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// load puts documents into the default source of an agent and returns it.
+func (p *person) load(agentID string, docs ...source.Document) string {
+	p.t.Helper()
+	src, err := p.w.sources.Default(p.t.Context(), core.Operator(p.id), agentID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.importInto(src, docs...)
+	return src.ID
+}
+
+func (p *person) importInto(src source.Source, docs ...source.Document) {
+	p.t.Helper()
+	_, err := p.w.sources.Import(p.t.Context(), core.Operator(p.id), src, func(yield func(source.Document, error) bool) {
+		for _, d := range docs {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func threadCascade(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	thread := p.newThread("T")
+	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
+	p.post(p.at("/favourites"), object{"card": object{"id": "from"}, "threadId": thread}).ok(t)
+	if got := string(p.send("DELETE", p.at("/threads/"+thread), "").ok(t).body); got != `{"deleted":true}` {
+		t.Errorf("deleting answers %s", got)
+	}
+	for _, path := range []string{"", "/messages"} {
+		p.get(p.at("/threads/"+thread+path)).refused(t, 404, "not_found")
+	}
+	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).refused(t, 404, "not_found")
+	if messages, err := w.db.Messages(t.Context(), thread, 0, 10); err != nil || len(messages) != 0 {
+		t.Errorf("%d messages are left, %v", len(messages), err)
+	}
+	// What was saved from it stays, and forgets where it came from.
+	if got := p.get(p.at("/favourites")).ok(t).list("favourites", "threadId"); !slices.Equal(got, []string{"<nil>"}) {
+		t.Errorf("the favourite is of %v", got)
+	}
+}
+
+func memories(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	first := p.post(p.at("/memories"), object{"text": "  I prefer primary sources. "}).ok(t)
+	if first.str("memory", "text") != "I prefer primary sources." || first.str("memory", "origin") != "client" {
+		t.Errorf("kept %s", first.body)
+	}
+	w.clock.Advance(time.Millisecond)
+	for _, again := range []string{"I prefer primary sources.", "i PREFER\tprimary\n\n sources.", "Ｉ prefer primary sources."} {
+		if a := p.post(p.at("/memories"), object{"text": again}).ok(t); string(a.body) != string(first.body) {
+			t.Errorf("%q makes %s of %s", again, a.body, first.body)
+		}
+	}
+	// Another agent and another user remember for themselves.
+	elsewhere := *p
+	elsewhere.agent = p.newAgent("Elsewhere")
+	if elsewhere.post(elsewhere.at("/memories"), object{"text": "I prefer primary sources."}).ok(t).str("memory", "id") == first.str("memory", "id") {
+		t.Error("two agents share a memory")
+	}
+	second := p.post(p.at("/memories"), object{"text": "Second"}).ok(t).str("memory", "id")
+	p.send("PATCH", p.at("/memories/"+second), `{"text":"I PREFER primary sources."}`).refused(t, 409, "conflict")
+	changed := p.send("PATCH", p.at("/memories/"+second), `{"text":"SECOND"}`).ok(t)
+	if changed.str("memory", "text") != "SECOND" || changed.str("memory", "id") != second {
+		t.Errorf("changed to %s", changed.body)
+	}
+	p.send("DELETE", p.at("/memories/"+second), "").ok(t)
+	p.send("DELETE", p.at("/memories/"+second), "").refused(t, 404, "not_found")
+	p.send("PATCH", p.at("/memories/"+second), `{"text":"x"}`).refused(t, 404, "not_found")
+	p.post(p.at("/memories"), object{"text": "second"}).ok(t)
+}
+
+func favourites(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	thread := p.newThread("T")
+	card := `{"cardId":"c1","title":"Ünï","n":1.50,"deep":{"z":[null,true],"a":"\u00e9\ud83d\ude00"}}`
+	first := p.post(p.at("/favourites"), `{"card":`+card+`,"threadId":"`+thread+`"}`).ok(t)
+	if first.str("favourite", "cardId") != "c1" || first.str("favourite", "threadId") != thread {
+		t.Errorf("saved %s", first.body)
+	}
+	listed := p.get(p.at("/favourites")).ok(t)
+	kept := listed.value("favourites").([]any)[0].(object)["card"]
+	if !same(t, []byte(encode(t, kept)), []byte(card)) {
+		t.Errorf("the card came back as %v", kept)
+	}
+	w.clock.Advance(time.Millisecond)
+	again := p.post(p.at("/favourites"), `{"card":{"cardId":"c1","title":"New"}}`).ok(t)
+	if again.str("favourite", "card", "title") != "New" || again.str("favourite", "createdAt") != first.str("favourite", "createdAt") ||
+		again.str("favourite", "updatedAt") <= first.str("favourite", "updatedAt") || again.str("favourite", "threadId") != thread {
+		t.Errorf("saved again as %s", again.body)
+	}
+	// Cards without an id of their own are the same when they say the same.
+	one := p.post(p.at("/favourites"), `{"card":{"title":"T","year":1970}}`).ok(t).str("favourite", "cardId")
+	two := p.post(p.at("/favourites"), `{"card":{ "year":1.97e3, "t\u0069tle":"T" }}`).ok(t).str("favourite", "cardId")
+	if one != two || !strings.HasPrefix(one, "card_") {
+		t.Errorf("one card is %s and %s", one, two)
+	}
+	if n := len(p.get(p.at("/favourites")).ok(t).list("favourites", "cardId")); n != 2 {
+		t.Errorf("there are %d favourites", n)
+	}
+	full := `{"id":"full","t":"` + strings.Repeat("a", 65_536-len(`{"id":"full","t":""}`)) + `"}`
+	p.post(p.at("/favourites"), `{"card":`+full+`}`).ok(t)
+}
+
+func exports(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	p.post(p.at("/favourites"), object{"card": object{"id": "codd", "title": "A Relational Model", "authors": []string{"Edgar F. Codd"}, "year": 1970}}).ok(t)
+	for format, want := range map[string][2]string{
+		"bibtex":   {"application/x-bibtex", "Relational"},
+		"ris":      {"application/x-research-info-systems", "A Relational Model"},
+		"csl-json": {"application/vnd.citationstyles.csl+json", `"A Relational Model"`},
+		"csv":      {"text/csv", "A Relational Model"},
+		"markdown": {"text/markdown", "A Relational Model"},
+	} {
+		a := p.get(p.at("/favourites/export?format="+format), "Accept", "text/html").ok(t)
+		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, want[0]) || !strings.Contains(string(a.body), want[1]) {
+			t.Errorf("%s is %s: %s", format, got, a.body)
+		}
+		if got := a.header.Get("Content-Disposition"); !strings.HasPrefix(got, `attachment; filename="`) {
+			t.Errorf("%s is named %s", format, got)
+		}
+	}
+}
+
+func searches(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	var docs []source.Document
+	for year := 1968; year <= 1972; year++ {
+		docs = append(docs, source.Document{
+			ExternalID: fmt.Sprint(year), Title: fmt.Sprintf("Relational work of %d", year), Text: "The relational model of data.",
+			Authors: []string{"Codd"}, Year: year, URL: "https://example.org", DOI: "10.1/x", Venue: "CACM", Type: "article",
+		})
+	}
+	docs = append(docs, source.Document{ExternalID: "undated", Title: "Relational thoughts", Text: "A relational 😀 model."})
+	src := p.load(p.agent, docs...)
+
+	a := p.post(p.at("/search"), object{"query": "relational model", "fromYear": 1969, "toYear": 1971}).ok(t)
+	got := a.list("results", "externalId")
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"1969", "1970", "1971"}) || a.value("total") != 3.0 || a.value("undatedExcluded") != 1.0 || a.str("sourceId") != src {
+		t.Errorf("found %s", a.body)
+	}
+	if years := a.list("years", "year"); !slices.Equal(years, []string{"1969", "1970", "1971"}) {
+		t.Errorf("the years are %v", years)
+	}
+	card := a.value("results").([]any)[0].(object)
+	if card["title"] == "" || card["venue"] != "CACM" || card["doi"] != "10.1/x" || card["sourceId"] != src || len(card["highlights"].([]any)) == 0 {
+		t.Errorf("a card is %v", card)
+	}
+	// The same document is the same card, as a favourite too.
+	saved := p.post(p.at("/favourites"), object{"card": card}).ok(t).str("favourite", "cardId")
+	if saved != card["cardId"] || p.post(p.at("/search"), object{"query": "relational"}).ok(t).list("results", "cardId") == nil {
+		t.Errorf("the card %v is saved as %s", card["cardId"], saved)
+	}
+	plain := p.post(p.at("/search"), object{"query": "relational", "facets": false, "numResults": 2}).ok(t)
+	if plain.value("total") != nil || plain.value("years") != nil || len(plain.list("results", "cardId")) != 2 {
+		t.Errorf("without facets: %s", plain.body)
+	}
+	if a := p.post(p.at("/search"), object{"query": "zebra"}).ok(t); len(a.value("results").([]any)) != 0 || a.value("total") != 0.0 {
+		t.Errorf("nothing is %s", a.body)
+	}
+	// Another source is searched when it is named, and is the default once it says so.
+	other, err := w.sources.Add(t.Context(), core.Operator(p.id), p.agent, "Other", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.importInto(other, source.Document{ExternalID: "elsewhere", Title: "Relational elsewhere", Text: "x"})
+	if got := p.post(p.at("/search"), object{"query": "relational", "sourceId": other.ID}).ok(t).list("results", "externalId"); !slices.Equal(got, []string{"elsewhere"}) {
+		t.Errorf("the named source finds %v", got)
+	}
+	if err := w.db.SetDefaultSource(t.Context(), p.agent, other.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.post(p.at("/search"), object{"query": "relational"}).ok(t).str("sourceId"); got != other.ID {
+		t.Errorf("the default is %s", got)
+	}
+}
+
+func titles(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	named, unnamed := p.newThread("Named"), p.newThread("")
+	for _, thread := range []string{named, unnamed} {
+		p.post(p.at("/threads/"+thread+"/messages"), object{"text": " First\n message  here "}).ok(t)
+		p.post(p.at("/threads/"+thread+"/messages"), object{"text": "second"}).ok(t)
+	}
+	for thread, want := range map[string]string{named: "Named", unnamed: "First message here"} {
+		if got := p.get(p.at("/threads/"+thread)).ok(t).str("thread", "title"); got != want {
+			t.Errorf("the title is %q, want %q", got, want)
+		}
+	}
+}
+
+func times(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	thread := p.post(p.at("/threads"), "").ok(t)
+	for _, field := range []string{"createdAt", "updatedAt"} {
+		at := thread.str("thread", field)
+		if _, err := time.Parse("2006-01-02T15:04:05.000Z", at); err != nil || len(at) != len("2025-06-15T12:00:00.000Z") {
+			t.Errorf("%s is %q", field, at)
+		}
+	}
+}

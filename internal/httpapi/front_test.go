@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// FuzzAccept holds the reading of Accept to three laws: an added range for JSON settles it, a range that refuses
+// everything adds nothing, and the order of ranges does not matter.
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{
+		"", "*/*", "text/html", "application/json;q=0, */*", "text/html, application/*;q=0.5", " , ,", ";q=0", "application/json;q=0.0;x=y", "*/*;Q=0",
+		"application/json; charset=\"a,b\"",
+	} {
+		f.Add(seed)
+	}
+	accepts := func(header string) bool {
+		return acceptsJSON(&http.Request{Header: http.Header{"Accept": {header}}}) == nil
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		got := accepts(header)
+		if !accepts(header + ",application/json") {
+			t.Errorf("%q with application/json is refused", header)
+		}
+		if strings.Trim(header, ", \t") != "" && accepts(header+",*/*;q=0") != got {
+			t.Errorf("%q is decided by */*;q=0", header)
+		}
+		parts := strings.Split(header, ",")
+		for i := range len(parts) / 2 {
+			parts[i], parts[len(parts)-1-i] = parts[len(parts)-1-i], parts[i]
+		}
+		if reversed := strings.Join(parts, ","); accepts(reversed) != got {
+			t.Errorf("%q is %v, %q is not", header, got, reversed)
+		}
+	})
+}
+
+// FuzzIfNoneMatch holds the reading of If-None-Match to naming our tag: with it the header matches, and without its
+// text nothing but a star does.
+func FuzzIfNoneMatch(f *testing.F) {
+	tag := etag([]byte("body"))
+	for _, seed := range []string{"", "*", tag, "W/" + tag, `"a", ` + tag, `"a,b"`, ",,", "W/W/" + tag, tag[1:], `"*"`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		got := matches(header, tag)
+		if !matches(header+","+tag, tag) || !matches("W/"+tag+" ,"+header, tag) {
+			t.Errorf("our tag is not found beside %q", header)
+		}
+		if got && !strings.Contains(header, "*") && !strings.Contains(header, tag) {
+			t.Errorf("%q matches %s", header, tag)
+		}
+		if matches(header, etag([]byte("another body"))) && !strings.Contains(header, "*") {
+			t.Errorf("%q matches a tag that nobody was given", header)
+		}
+	})
+}
+
+func TestATagNamesABody(t *testing.T) {
+	t.Parallel()
+	if etag([]byte("a")) != etag([]byte("a")) || etag([]byte("a")) == etag([]byte("b")) || etag(nil) == "" {
+		t.Error("tags do not follow bodies")
+	}
+}

@@ -1,0 +1,323 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// creation is a POST that makes something and honours an Idempotency-Key.
+type creation struct {
+	name, path, body string
+	// count says how many there are, before and after.
+	count func(p *person) int
+}
+
+// creations are all of them, below a thread of the person's.
+func (p *person) creations(thread string) []creation {
+	all := func(path, list string) func(*person) int {
+		return func(p *person) int { return len(p.get(path+"?limit=200").ok(p.t).list(list, "createdAt")) }
+	}
+	messages := p.at("/threads/" + thread + "/messages")
+	return []creation{
+		{"an agent", "/api/agents", `{"name":"Once"}`, all("/api/agents", "agents")},
+		{"a memory", p.at("/memories"), `{"text":"once"}`, all(p.at("/memories"), "memories")},
+		{"a favourite", p.at("/favourites"), `{"card":{"title":"Once"}}`, all(p.at("/favourites"), "favourites")},
+		{"a thread", p.at("/threads"), `{"title":"Once"}`, all(p.at("/threads"), "threads")},
+		{"a thread without a body", p.at("/threads"), ``, all(p.at("/threads"), "threads")},
+		{"a message", messages, `{"text":"once"}`, all(messages, "messages")},
+	}
+}
+
+// each is how many rows of its list one creation adds: a message brings its reply along.
+func (c creation) each() int {
+	if c.name == "a message" {
+		return 2
+	}
+	return 1
+}
+
+func TestARequestWithAnIdempotencyKeyIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"TheSameAgainReplaysTheReply", replayed},
+		{"AnotherRequestIsAMismatch", mismatched},
+		{"WhileTheFirstIsAnswered", inProgress},
+		{"AFailedRequestReleasesItsKey", released},
+		{"KeysAreOfOneUser", perUser},
+		{"ManyAtOnceMakeOne", atOnce},
+		{"OnlyCreationsLookAtKeys", ignoredKeys},
+	})
+}
+
+func replayed(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	for _, c := range p.creations(p.newThread("T")) {
+		key := "replay " + c.name
+		before := c.count(p)
+		first := p.post(c.path, c.body, "Idempotency-Key", key).ok(t)
+		w.clock.Advance(time.Millisecond) // a second creation would show another time
+		for range 2 {
+			again := p.post(c.path, c.body, "Idempotency-Key", key)
+			if again.status != first.status || !bytes.Equal(again.body, first.body) {
+				t.Errorf("%s: the first was %d %s, the next %d %s", c.name, first.status, first.body, again.status, again.body)
+			}
+			if again.header.Get("Idempotent-Replayed") != "true" || first.header.Get("Idempotent-Replayed") != "" {
+				t.Errorf("%s: a replay can't be told from the first", c.name)
+			}
+			for _, h := range []string{"Content-Type", "Cache-Control"} {
+				if again.header.Get(h) != first.header.Get(h) {
+					t.Errorf("%s: %s is %q, then %q", c.name, h, first.header.Get(h), again.header.Get(h))
+				}
+			}
+		}
+		if n := c.count(p) - before; n != c.each() {
+			t.Errorf("%s: %d were made", c.name, n)
+		}
+	}
+}
+
+func mismatched(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	second := p.newAgent("Second")
+	p.post(p.at("/memories"), `{"text":"one"}`, "Idempotency-Key", "k").ok(t)
+	for name, request := range map[string][2]string{
+		"another body":          {p.at("/memories"), `{"text":"two"}`},
+		"other white space":     {p.at("/memories"), `{"text": "one"}`},
+		"another agent's path":  {"/api/agents/" + second + "/memories", `{"text":"one"}`},
+		"another list's path":   {p.at("/threads"), `{"text":"one"}`},
+		"an unknown agent":      {"/api/agents/agt_" + strings.Repeat("0", 26) + "/memories", `{"text":"one"}`},
+		"a body that is no use": {p.at("/memories"), `{"text":5}`},
+	} {
+		a := p.post(request[0], request[1], "Idempotency-Key", "k")
+		if a.status != 422 || a.str("code") != "idempotency_mismatch" {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+			continue
+		}
+		a.checkProblem(t)
+	}
+	if n := len(p.get(p.at("/memories")).ok(t).list("memories", "id")); n != 1 {
+		t.Errorf("there are %d memories", n)
+	}
+}
+
+func inProgress(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	w.claims.hook(&w.claims.beforeFinish, "slow "+p.id, func() error {
+		close(arrived)
+		<-goOn
+		return nil
+	})
+	first := make(chan answer)
+	go func() {
+		a, err := p.try("POST", p.at("/threads"), strings.NewReader(`{}`), "Idempotency-Key", "slow "+p.id)
+		if err != nil {
+			t.Error(err)
+		}
+		first <- a
+	}()
+	<-arrived
+	a := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).refused(t, 409, "idempotency_in_progress")
+	if a.header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+	}
+	p.post(p.at("/threads"), `{"title":"x"}`, "Idempotency-Key", "slow "+p.id).refused(t, 422, "idempotency_mismatch")
+	close(goOn)
+	made := (<-first).ok(t)
+	if again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "slow "+p.id).ok(t); !bytes.Equal(again.body, made.body) {
+		t.Errorf("the first was answered %s, the next %s", made.body, again.body)
+	}
+}
+
+func released(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	thread := p.newThread("T")
+	for name, request := range map[string]struct {
+		path, wrong string
+		status      int
+		right       string
+	}{
+		"a wrong field":       {p.at("/memories"), `{"text":5}`, 400, `{"text":"right"}`},
+		"a text too long":     {p.at("/threads"), `{"title":"` + strings.Repeat("a", 201) + `"}`, 400, `{"title":"right"}`},
+		"an empty message":    {p.at("/threads/" + thread + "/messages"), `{"text":" "}`, 400, `{"text":"right"}`},
+		"a thread of no one":  {p.at("/favourites"), `{"card":{"id":"c"},"threadId":"thr_x"}`, 400, `{"card":{"id":"c"}}`},
+		"a name left out":     {"/api/agents", `{}`, 400, `{"name":"right"}`},
+		"JSON that is broken": {p.at("/threads"), `{`, 400, `{}`},
+	} {
+		if a := p.post(request.path, request.wrong, "Idempotency-Key", name); a.status != request.status {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		if a := p.post(request.path, request.right, "Idempotency-Key", name); a.status != http.StatusOK {
+			t.Errorf("%s, mended: %d %s", name, a.status, a.body)
+		}
+	}
+	// A plan that comes after the refusal.
+	poor := w.person(t, core.PlanNone)
+	path := poor.at("/threads/" + poor.newThread("T") + "/messages")
+	poor.post(path, `{"text":"hi"}`, "Idempotency-Key", "k").refused(t, 402, "no_subscription")
+	if err := w.db.SetPlan(t.Context(), poor.id, core.PlanOpen); err != nil {
+		t.Fatal(err)
+	}
+	poor.post(path, `{"text":"hi"}`, "Idempotency-Key", "k").ok(t)
+}
+
+func perUser(t *testing.T, w *world) {
+	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+	mine := p.post("/api/agents", `{"name":"A"}`, "Idempotency-Key", "k").ok(t).str("agent", "id")
+	theirs := other.post("/api/agents", `{"name":"B"}`, "Idempotency-Key", "k").ok(t).str("agent", "id")
+	if mine == theirs {
+		t.Error("one user got the reply of another")
+	}
+	other.get("/api/agents/"+mine).refused(t, 404, "not_found")
+}
+
+func atOnce(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	for _, c := range p.creations(p.newThread("T")) {
+		before := c.count(p)
+		answers := make([]answer, 32)
+		together(len(answers), func(i int) {
+			a, err := p.try("POST", c.path, strings.NewReader(c.body), "Idempotency-Key", "at once "+c.name)
+			if err != nil {
+				t.Error(err)
+			}
+			answers[i] = a
+		})
+		last := p.post(c.path, c.body, "Idempotency-Key", "at once "+c.name).ok(t)
+		for _, a := range answers {
+			switch a.status {
+			case http.StatusOK:
+				if !bytes.Equal(a.body, last.body) {
+					t.Errorf("%s: %s and %s", c.name, a.body, last.body)
+				}
+			case http.StatusConflict:
+				a.refused(t, 409, "idempotency_in_progress")
+			default:
+				t.Errorf("%s: %d %s", c.name, a.status, a.body)
+			}
+		}
+		if n := c.count(p) - before; n != c.each() {
+			t.Errorf("%s: 32 requests with one key made %d", c.name, n)
+		}
+	}
+}
+
+// together runs do n times at once and returns when all are done.
+func together(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+func ignoredKeys(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	p.post(p.at("/search"), `{"query":"a"}`, "Idempotency-Key", "k").ok(t)
+	p.post(p.at("/search"), `{"query":"b"}`, "Idempotency-Key", "k").ok(t)
+	p.get("/api/agents", "Idempotency-Key", strings.Repeat("x", 999)).ok(t)
+	p.send("PATCH", p.at(""), `{"name":"x"}`, "Idempotency-Key", "k").ok(t)
+	p.send("PATCH", p.at(""), `{"name":"y"}`, "Idempotency-Key", "k").ok(t)
+	p.post(p.at("/memories"), `{"text":"a"}`, "Idempotency-Key", "").ok(t)
+	p.post(p.at("/memories"), `{"text":"b"}`, "Idempotency-Key", "").ok(t)
+	p.post(p.at("/memories"), `{"text":"c"}`, "Idempotency-Key", strings.Repeat("~", 255)).ok(t)
+}
+
+// errCrash is what a request ends with that a test cuts off.
+var errCrash = errors.New("the machine went away")
+
+func TestIdempotencyKeysInTime(t *testing.T) {
+	t.Parallel()
+	inTurn(t, []test{
+		{"ACrashAfterTheWorkMakesNothingTwice", func(t *testing.T, w *world) {
+			crashed(t, w, &w.claims.beforeFinish)
+		}},
+		{"AKeyIsForgottenAfterADay", forgotten},
+		{"ACrashLeavesAKeyThatIsTakenOver", taken},
+	})
+}
+
+// crashed cuts every creation off and sends it again when the lock of the first attempt has run out.
+func crashed(t *testing.T, w *world, at *map[string]func() error) {
+	p := w.person(t, core.PlanOpen)
+	for _, c := range p.creations(p.newThread("T")) {
+		before := c.count(p)
+		w.claims.hook(at, c.name, func() error { return errCrash })
+		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 500, "internal")
+		if n := c.count(p) - before; n != c.each() {
+			t.Fatalf("%s: %d were made before the crash", c.name, n)
+		}
+		stored := p.stored(c)
+		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 409, "idempotency_in_progress")
+		w.clock.Advance(time.Minute - time.Millisecond)
+		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 409, "idempotency_in_progress")
+		w.clock.Advance(time.Millisecond)
+		p.post(c.path, `{"another":"body"}`, "Idempotency-Key", c.name).refused(t, 422, "idempotency_mismatch")
+		again := p.post(c.path, c.body, "Idempotency-Key", c.name).ok(t)
+		if n := c.count(p) - before; n != c.each() {
+			t.Errorf("%s: %d were made in the end", c.name, n)
+		}
+		if now := p.stored(c); c.name != "a favourite" && !bytes.Equal(now.body, stored.body) {
+			t.Errorf("%s: was %s, is %s", c.name, stored.body, now.body)
+		}
+		if once := p.post(c.path, c.body, "Idempotency-Key", c.name).ok(t); !bytes.Equal(once.body, again.body) {
+			t.Errorf("%s: %s, then %s", c.name, again.body, once.body)
+		}
+		// What is told is what is stored, the time of creation too.
+		for _, field := range []string{"id", "createdAt"} {
+			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(c.name, "an "), "a "), " ")
+			if told := again.str(name, field); told != "" && !bytes.Contains(stored.body, []byte(told)) {
+				t.Errorf("%s: told %s of %s, which is not in %s", c.name, field, told, stored.body)
+			}
+		}
+	}
+}
+
+// stored is the list that a creation adds to.
+func (p *person) stored(c creation) answer {
+	p.t.Helper()
+	return p.get(c.path).ok(p.t)
+}
+
+func taken(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	for _, c := range p.creations(p.newThread("T")) {
+		before := c.count(p)
+		w.claims.hook(&w.claims.afterClaim, c.name, func() error { return errCrash })
+		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 500, "internal")
+		if n := c.count(p) - before; n != 0 {
+			t.Fatalf("%s: %d were made before the crash", c.name, n)
+		}
+		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 409, "idempotency_in_progress")
+		w.clock.Advance(time.Minute)
+		p.post(c.path, c.body, "Idempotency-Key", c.name).ok(t)
+		if n := c.count(p) - before; n != c.each() {
+			t.Errorf("%s: %d were made", c.name, n)
+		}
+	}
+}
+
+func forgotten(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	first := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "day").ok(t).str("thread", "id")
+	w.clock.Advance(24*time.Hour - time.Millisecond)
+	if again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "day").ok(t).str("thread", "id"); again != first {
+		t.Errorf("within a day another thread %s was made", again)
+	}
+	w.clock.Advance(time.Millisecond)
+	if later := p.post(p.at("/threads"), `{"title":"new"}`, "Idempotency-Key", "day").ok(t).str("thread", "id"); later == first {
+		t.Error("after a day the key is still taken")
+	}
+}

@@ -1,0 +1,498 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/config"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/favourite"
+	"carrel/internal/httpapi"
+	"carrel/internal/memory"
+	"carrel/internal/obs"
+	"carrel/internal/search"
+	"carrel/internal/server"
+	"carrel/internal/source"
+	"carrel/internal/store"
+	"carrel/internal/testkit"
+	"carrel/internal/thread"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// baseURL is the address that the API believes to have.
+const baseURL = "https://carrel.test"
+
+// test is one promise of the API.
+type test struct {
+	name string
+	run  func(t *testing.T, w *world)
+}
+
+// onBothDatabases runs tests that share one server per database. Each test makes its own users and sees nothing of
+// the others; they may move the clock by milliseconds, which nobody else notices.
+func onBothDatabases(t *testing.T, tests []test) {
+	t.Helper()
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open(t))
+			for _, test := range tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(t, w)
+				})
+			}
+		})
+	}
+}
+
+// inTurn is onBothDatabases for tests that move the clock far or count writes: they run one after the other.
+func inTurn(t *testing.T, tests []test) {
+	t.Helper()
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open(t))
+			for _, test := range tests {
+				t.Run(test.name, func(t *testing.T) { test.run(t, w) })
+			}
+		})
+	}
+}
+
+// engines open a new, empty database of each kind.
+var engines = map[string]func(testing.TB) *store.DB{
+	"sqlite": func(t testing.TB) *store.DB {
+		return openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	},
+	"postgres": func(t testing.TB) *store.DB {
+		url := testkit.PostgresTemplate(t, "httpapi", func(url string) error {
+			db, err := store.Open(context.Background(), store.Options{URL: url})
+			if err != nil {
+				return err
+			}
+			return db.Close()
+		})
+		return openStore(t, store.Options{URL: url})
+	},
+}
+
+func openStore(t testing.TB, o store.Options) *store.DB {
+	t.Helper()
+	db, err := store.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return db
+}
+
+// world is the API behind the real chain of the server, on a real database, with a clock that tests move.
+type world struct {
+	db          *store.DB
+	clock       *testkit.Clock
+	log         *logBuffer
+	claims      *claims
+	credentials *credential.Service
+	agents      *agent.Service
+	sources     *source.Service
+	threads     *thread.Service
+	memories    *memory.Service
+	handler     http.Handler
+	url         string
+	client      *http.Client
+	stop        func() // waits for requests, after which the log is whole
+}
+
+// newWorld wires the API as the program does.
+func newWorld(t testing.TB, db *store.DB) *world {
+	t.Helper()
+	w := &world{db: db, clock: testkit.NewClock(), log: &logBuffer{}, claims: &claims{DB: db}}
+	cfg, err := config.Load(config.LoadOptions{
+		Getenv: func(string) string { return "" },
+		Overrides: map[string]string{
+			"data": t.TempDir(), "base-url": baseURL, "rate-limits": "off",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefixes := []string{cfg.KeyPrefix, cfg.CodePrefix}
+	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
+	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
+		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	w.agents = agent.NewService(db, w.clock)
+	w.sources = source.NewService(db, w.agents, scanner{}, w.clock)
+	w.threads = thread.NewService(db, w.agents, w.clock)
+	w.memories = memory.NewService(db, w.agents, w.clock)
+	problems := httpapi.NewProblems(cfg.BaseURL, log)
+	api, err := httpapi.New(httpapi.Services{
+		Agents: w.agents, Sources: w.sources, Memories: w.memories,
+		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads,
+		Credentials: w.credentials, Idempotency: w.claims, Clock: w.clock,
+	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated}, cfg.BaseURL, problems, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := server.New(cfg, log, obs.NewMetrics("test"), server.Options{
+		Routes: api.Routes, Problem: problems.Write, Ready: db.Ping,
+	})
+	w.handler = srv.Handler()
+	h := httptest.NewServer(w.handler)
+	t.Cleanup(h.Close)
+	w.url, w.client, w.stop = h.URL, h.Client(), h.Close
+	return w
+}
+
+// claims lets a test stop a request between its claim on an Idempotency-Key and its work, or after its work, as a
+// slow machine or a crash would.
+type claims struct {
+	*store.DB
+	mu           sync.Mutex
+	afterClaim   map[string]func() error
+	beforeFinish map[string]func() error
+}
+
+func (c *claims) hook(at *map[string]func() error, key string, f func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *at == nil {
+		*at = map[string]func() error{}
+	}
+	(*at)[key] = f
+}
+
+// take returns what to do for this key; it is done once.
+func (c *claims) take(at map[string]func() error, key string) func() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := at[key]
+	if f == nil {
+		return func() error { return nil }
+	}
+	delete(at, key)
+	return f
+}
+
+// ClaimIdempotency claims and then lets the test interfere.
+func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
+	rec, mine, err := c.DB.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
+	if err == nil && mine {
+		err = c.take(c.afterClaim, key)()
+	}
+	return rec, mine, err
+}
+
+// FinishIdempotency lets the test interfere and then finishes.
+func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
+	if err := c.take(c.beforeFinish, key)(); err != nil {
+		return err
+	}
+	return c.DB.FinishIdempotency(ctx, userID, key, status, body, now)
+}
+
+// logBuffer keeps the log for tests that look into it.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// scanner ranks by reading every document, as the program does.
+type scanner struct{}
+
+func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
+	found, err := search.Scan(func(yield func(search.Document, error) bool) {
+		for d, err := range docs {
+			if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Authors: d.Authors, Year: d.Year}, err) {
+				return
+			}
+		}
+	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
+	}
+	for _, y := range found.Years {
+		out.Years = append(out.Years, source.YearCount(y))
+	}
+	return out, err
+}
+
+func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
+	h := search.NewHighlighter(query, search.SnippetWidth)
+	return func(d source.Document) (string, []source.Span) {
+		text, spans := h.Snippet(d.Title, d.Text)
+		out := make([]source.Span, len(spans))
+		for i, s := range spans {
+			out[i] = source.Span(s)
+		}
+		return text, out
+	}
+}
+
+// person is a user with a key and an agent, through whose eyes a test sees the API.
+type person struct {
+	t     *testing.T
+	w     *world
+	id    string
+	token string
+	agent string
+}
+
+// person adds a user of a plan with a key and an agent. The password is of no use here, and hashing one is slow.
+func (w *world) person(t *testing.T, plan string) *person {
+	t.Helper()
+	id := core.NewID(core.PrefixUser)
+	u := account.User{ID: id, Email: id + "@example.org", Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
+	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
+		t.Fatal(err)
+	}
+	p := &person{t: t, w: w, id: id}
+	p.token = p.key(credential.NewKey{Name: "test"})
+	p.agent = p.newAgent("Landmarks")
+	return p
+}
+
+// key makes another key for the user.
+func (p *person) key(n credential.NewKey) string {
+	p.t.Helper()
+	_, token, err := p.w.credentials.CreateKey(p.t.Context(), core.Operator(p.id), n)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return token
+}
+
+// with is the same user through another credential.
+func (p *person) with(token string) *person {
+	other := *p
+	other.token = token
+	return &other
+}
+
+func (p *person) newAgent(name string) string {
+	p.t.Helper()
+	a, err := p.w.agents.Create(p.t.Context(), core.Operator(p.id), agent.Change{Name: &name})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return a.ID
+}
+
+func (p *person) newThread(title string) string {
+	p.t.Helper()
+	return p.post(p.at("/threads"), object{"title": title}).ok(p.t).str("thread", "id")
+}
+
+// at is a path below the person's agent.
+func (p *person) at(path string) string { return "/api/agents/" + p.agent + path }
+
+// object is a JSON object.
+type object = map[string]any
+
+// answer is a reply.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (p *person) get(path string, headers ...string) answer {
+	p.t.Helper()
+	return p.send(http.MethodGet, path, "", headers...)
+}
+
+func (p *person) post(path string, body any, headers ...string) answer {
+	p.t.Helper()
+	return p.send(http.MethodPost, path, encode(p.t, body), headers...)
+}
+
+func encode(t testing.TB, body any) string {
+	t.Helper()
+	if s, ok := body.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// send sends a request with the person's credential. Headers are pairs of a name and a value: they replace what would
+// be sent, "+Name" adds another line, and a value of "-" takes the header away.
+func (p *person) send(method, path, body string, headers ...string) answer {
+	p.t.Helper()
+	a, err := p.try(method, path, strings.NewReader(body), headers...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return a
+}
+
+// try is send for other goroutines than the test's.
+func (p *person) try(method, path string, body io.Reader, headers ...string) (answer, error) {
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.w.url+path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if req.ContentLength > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if p.token != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		name, value := pair[0], pair[1]
+		if added, ok := strings.CutPrefix(name, "+"); ok {
+			req.Header.Add(added, value)
+		} else if req.Header.Del(name); value != "-" {
+			req.Header.Set(name, value)
+		}
+	}
+	return p.w.roundTrip(req)
+}
+
+func (w *world) roundTrip(req *http.Request) (answer, error) {
+	res, err := w.client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	return answer{res.StatusCode, res.Header, body}, err
+}
+
+// ok fails the test unless the reply is 200.
+func (a answer) ok(t testing.TB) answer {
+	t.Helper()
+	if a.status != http.StatusOK {
+		t.Fatalf("got %d: %s", a.status, a.body)
+	}
+	return a
+}
+
+// refused fails the test unless the reply is a problem with this status and code, in its full form.
+func (a answer) refused(t testing.TB, status int, code string) answer {
+	t.Helper()
+	if a.status != status || a.str("code") != code {
+		t.Fatalf("got %d %s, want %d %s", a.status, a.body, status, code)
+	}
+	a.checkProblem(t)
+	return a
+}
+
+// checkProblem holds a problem to the contract: RFC 9457 with our own members.
+func (a answer) checkProblem(t testing.TB) {
+	t.Helper()
+	var p struct {
+		Type, Title, Detail, Code, RequestID *string
+		Status                               *int
+		Errors                               []struct{ Pointer, Detail *string }
+	}
+	d := json.NewDecoder(bytes.NewReader(a.body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		t.Fatalf("not a problem: %v: %s", err, a.body)
+	}
+	for name, member := range map[string]*string{
+		"type": p.Type, "title": p.Title, "detail": p.Detail, "code": p.Code, "requestId": p.RequestID,
+	} {
+		if member == nil || *member == "" {
+			t.Fatalf("%s is missing: %s", name, a.body)
+		}
+	}
+	if p.Status == nil || *p.Status != a.status || *p.Title != http.StatusText(a.status) {
+		t.Errorf("the status is %d, the body says %s", a.status, a.body)
+	}
+	if *p.Type != baseURL+"/docs#"+*p.Code {
+		t.Errorf("type is %s", *p.Type)
+	}
+	if id := a.header.Get("X-Request-Id"); *p.RequestID != id {
+		t.Errorf("the request id is %q in the header and %q in the body", id, *p.RequestID)
+	}
+	for _, e := range p.Errors {
+		if e.Pointer == nil || e.Detail == nil || *e.Detail == "" {
+			t.Errorf("half an error: %s", a.body)
+		}
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/problem+json", "Cache-Control": "no-store", "ETag": "",
+		"X-Content-Type-Options": "nosniff",
+	} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}
+
+// pointers are the places that a problem names, in order.
+func (a answer) pointers() []string {
+	var p struct{ Errors []struct{ Pointer string } }
+	_ = json.Unmarshal(a.body, &p) // what is no problem has none
+	out := []string{}
+	for _, e := range p.Errors {
+		out = append(out, e.Pointer)
+	}
+	return out
+}
+
+// value returns what stands at a path of keys, or nil.
+func (a answer) value(path ...string) any {
+	var v any
+	_ = json.Unmarshal(a.body, &v) // what is no JSON has no values
+	for _, key := range path {
+		o, _ := v.(object)
+		v = o[key]
+	}
+	return v
+}
+
+func (a answer) str(path ...string) string {
+	s, _ := a.value(path...).(string)
+	return s
+}
+
+// list returns the values of a field of the objects in a list.
+func (a answer) list(name, field string) []string {
+	items, _ := a.value(name).([]any)
+	out := make([]string, len(items))
+	for i, item := range items {
+		o, _ := item.(object)
+		out[i] = fmt.Sprint(o[field])
+	}
+	return out
+}
