@@ -1,0 +1,138 @@
+// Package ingest turns bytes into documents. A library is a JSON Lines file, a folder of texts, or one such text;
+// it is read as a stream, so that its size does not matter. A record that can't be used is reported with its place
+// and a reason, and reading goes on: whether one bad record spoils the rest is for the caller to say.
+//
+// There is one file per format. A format of single files is a row in the table of folder.go; a format that holds
+// many records in a file is another reader beside jsonLines.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"carrel/internal/core"
+)
+
+// Document is one text as it came, before it belongs to a source.
+type Document struct {
+	// ExternalID is the id the document came with: its own in a JSONL file, its path in a folder.
+	ExternalID string
+	Title      string
+	Text       string
+	URL        string
+	DOI        string
+	Venue      string
+	Type       string
+	Authors    []string
+	// Year is 0 when the document is undated.
+	Year int
+}
+
+// RecordError is what is wrong with a single record. The records after it can still be read.
+type RecordError struct {
+	// Place is where a person finds the record: "line 17", "notes/a.md".
+	Place string
+	// Reason says what is wrong, to follow the place in a sentence: "has no id".
+	Reason string
+}
+
+// Error renders the place and the reason as one sentence.
+func (e *RecordError) Error() string { return e.Place + " " + e.Reason }
+
+// fault is the reason of a RecordError before its place is known.
+type fault string
+
+// Error returns the reason.
+func (f fault) Error() string { return string(f) }
+
+// reader is one way in which documents are kept.
+type reader interface {
+	// size is how many bytes a full reading takes.
+	size() int64
+	// documents reads all from the start. It may be called again.
+	documents(ctx context.Context, progress func(int64)) iter.Seq2[Document, error]
+}
+
+// Library is a file or folder whose documents can be read, as often as wanted. It holds nothing open in between.
+type Library struct {
+	reader reader
+}
+
+// Bytes is the size of all that will be read, in the measure that Documents reports its progress in.
+func (l *Library) Bytes() int64 { return l.reader.size() }
+
+// Documents reads the library from its start. An error that is a *RecordError concerns one record and reading can
+// go on; any other error is the last thing the sequence gives. Progress, unless nil, is told now and then how many
+// bytes have been read.
+func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64)) iter.Seq2[Document, error] {
+	if progress == nil {
+		progress = func(int64) {}
+	}
+	return l.reader.documents(ctx, progress)
+}
+
+// Open looks at a file or folder and says how its documents are read. Nothing is parsed yet.
+func Open(path string) (*Library, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, (&core.Error{
+				Kind: core.KindNotFound, Code: "not_found", Detail: "There is no such file or folder.",
+			}).Because(err)
+		}
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	name := strings.ToLower(filepath.Base(path))
+	switch {
+	case info.IsDir():
+		return openFolder(path)
+	case !info.Mode().IsRegular():
+		return nil, unsupported("This is neither a file nor a folder.")
+	case isJSONLines(name):
+		return &Library{&jsonLines{path: path, bytes: info.Size()}}, nil
+	case formatOf(name) != nil:
+		return &Library{&folder{
+			open:  func() (fs.FS, func() error, error) { return os.DirFS(filepath.Dir(path)), noClose, nil },
+			files: []file{{name: filepath.Base(path), size: info.Size()}},
+		}}, nil
+	}
+	return nil, unsupported("This kind of file can't be read.")
+}
+
+// unsupported is a file or folder that holds nothing we read. It says what we do.
+func unsupported(what string) error {
+	return &core.Error{
+		Kind: core.KindUnsupported, Code: "unsupported_format",
+		Detail: what + " Give a JSON Lines file (.jsonl, .ndjson, either also with .gz), a Markdown, text or HTML file " +
+			"(.md, .markdown, .txt, .html, .htm), or a folder of such files.",
+	}
+}
+
+func noClose() error { return nil }
+
+// guarded runs the parser of one record. Whatever the parser meets, a panic included, stays the trouble of that
+// one record: the bytes come from anywhere, and the parsers are partly not ours.
+func guarded(place string, parse func() (Document, error)) (d Document, err error) {
+	defer func() {
+		if recover() != nil {
+			d, err = Document{}, &RecordError{place, "can't be read: it upsets the parser"}
+		}
+	}()
+	d, err = parse()
+	if err == nil {
+		err = check(d)
+	}
+	if reason, is := errors.AsType[fault](err); is {
+		return Document{}, &RecordError{place, string(reason)}
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	return d, nil
+}

@@ -1,0 +1,202 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxLine bounds what one record can take of memory.
+	maxLine = 16 << 20
+	// readBuffer is how much is read at once, and how often progress is told.
+	readBuffer = 256 << 10
+)
+
+// jsonLines is a file of one JSON object a line.
+type jsonLines struct {
+	path  string
+	bytes int64
+}
+
+// isJSONLines tells by its name, in lower case, whether a file is one of JSON Lines.
+func isJSONLines(name string) bool {
+	name = strings.TrimSuffix(name, ".gz")
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
+}
+
+func (j *jsonLines) size() int64 { return j.bytes }
+
+func (j *jsonLines) documents(ctx context.Context, progress func(int64)) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		if err := j.read(ctx, progress, yield); err != nil {
+			yield(Document{}, fmt.Errorf("read %s: %w", filepath.Base(j.path), err))
+		}
+	}
+}
+
+// read gives every record to yield until it has enough, and returns what ended the reading too early. A line and
+// the hashes of the ids are all that is held.
+func (j *jsonLines) read(ctx context.Context, progress func(int64), yield func(Document, error) bool) error {
+	f, err := os.Open(j.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	counted := &countingReader{r: f}
+	var content io.Reader = counted
+	if strings.HasSuffix(strings.ToLower(j.path), ".gz") {
+		unzipped, err := gzip.NewReader(counted)
+		if err != nil {
+			return err
+		}
+		defer unzipped.Close()
+		content = unzipped
+	}
+	var told int64
+	return readLines(ctx, content, func() {
+		if told < counted.n {
+			told = counted.n
+			progress(told)
+		}
+	}, yield)
+}
+
+// JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
+func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		if err := readLines(ctx, r, func() {}, yield); err != nil {
+			yield(Document{}, err)
+		}
+	}
+}
+
+// readLines gives every record to yield until it has enough. It tells after each line that it has been read.
+func readLines(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
+	seen := make(idSet)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.next()
+		tell()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil && len(line) == 0:
+			continue
+		case err != nil && !errors.Is(err, errLongLine):
+			return err
+		}
+		if !yield(record(lines.n, line, err, seen)) {
+			return nil
+		}
+	}
+}
+
+// record makes the document of one line.
+func record(n int, line []byte, tooLong error, seen idSet) (Document, error) {
+	place := "line " + strconv.Itoa(n)
+	d, err := guarded(place, func() (Document, error) {
+		if tooLong != nil {
+			return Document{}, tooLong
+		}
+		return parseJSONLine(line)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	if first, again := seen.add(d.ExternalID, n); again {
+		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+	}
+	return d, nil
+}
+
+// idSet knows the line of every id by the id's hash, half of SHA-256: short, and wide enough that two ids are
+// never taken for one.
+type idSet map[[16]byte]int
+
+// add keeps an id, or returns the line where it was first.
+func (s idSet) add(id string, line int) (first int, again bool) {
+	sum := sha256.Sum256([]byte(id))
+	key := [16]byte(sum[:16])
+	if first, again = s[key]; again {
+		return first, true
+	}
+	s[key] = line
+	return 0, false
+}
+
+// errLongLine is a line that was skipped because it is too long to be held.
+const errLongLine = fault("is longer than 16 MiB")
+
+// lineReader reads lines of any length and returns those that are short enough.
+type lineReader struct {
+	r    *bufio.Reader
+	long []byte
+	// n is the number of the line that was read last, counted from 1.
+	n int
+}
+
+// keptLine is how much a line may leave allocated for the next one.
+const keptLine = 1 << 20
+
+// next returns the next line without white space around it, valid until the next call; errLongLine for one that
+// was passed over; or io.EOF.
+func (l *lineReader) next() ([]byte, error) {
+	if cap(l.long) > keptLine {
+		l.long = nil
+	}
+	l.long = l.long[:0]
+	size := 0
+	for {
+		part, err := l.r.ReadSlice('\n')
+		size += len(part)
+		tooLong := size > maxLine
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if !tooLong {
+				l.long = append(l.long, part...)
+			}
+			continue
+		}
+		if err != nil && (!errors.Is(err, io.EOF) || size == 0) {
+			return nil, err
+		}
+		l.n++
+		if tooLong {
+			return nil, errLongLine
+		}
+		line := part
+		if size > len(part) {
+			l.long = append(l.long, part...)
+			line = l.long
+		}
+		if l.n == 1 {
+			line = bytes.TrimPrefix(line, utf8BOM)
+		}
+		return bytes.Trim(line, " \t\r\n"), nil
+	}
+}
+
+// countingReader knows how far a file has been read, beneath whatever unpacks it.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,107 @@
+package ingest
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	minYear = 1
+	maxYear = 9999
+)
+
+// webAddress returns s if it is an absolute http or https address, else nothing. A link is shown to people to
+// click on, so anything else ("javascript:", a local path) must not get through; it is no reason to refuse a text.
+func webAddress(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > maxURL {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return s
+}
+
+var (
+	doiPrefix = regexp.MustCompile(`(?i)^(?:https?://)?(?:(?:dx\.|www\.)?doi\.org/)?(?:doi:)?\s*`)
+	doiForm   = regexp.MustCompile(`^10\.\d{4,9}/[^\s\x00-\x1f\x7f]+$`)
+)
+
+// bareDOI returns a DOI without the many things it is written with, or nothing if it is none.
+func bareDOI(s string) string {
+	s = strings.TrimSpace(s)
+	bare := s[len(doiPrefix.FindString(s)):]
+	if strings.Contains(bare, "%") && len(bare) < len(s) {
+		if plain, err := url.PathUnescape(bare); err == nil && utf8.ValidString(plain) {
+			bare = plain
+		}
+	}
+	if !doiForm.MatchString(bare) {
+		return ""
+	}
+	return bare
+}
+
+// betweenNames is what stands between the names where all authors are in one string. A comma does not part them:
+// it is in "Lovelace, Ada" too.
+var betweenNames = regexp.MustCompile(`\s*;\s*(?:and\s)?|\s+and\s+`)
+
+// splitNames returns the authors of a single string.
+func splitNames(s string) []string { return cleanNames(betweenNames.Split(s, -1)) }
+
+// cleanNames trims names and drops empty ones.
+func cleanNames(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if n = strings.Join(strings.Fields(n), " "); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+var dateYear = regexp.MustCompile(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
+
+// yearOfDate finds the year in a date as people and pages write it: "2021-03-04", "20210304", "4 March 2021".
+// It returns 0 when there is none.
+func yearOfDate(s string) int {
+	m := dateYear.FindStringSubmatch(s)
+	if m == nil {
+		return 0
+	}
+	year, err := strconv.Atoi(m[1])
+	if err != nil || year < minYear || year > maxYear {
+		return 0
+	}
+	return year
+}
+
+// oneLine makes a title of text found in a document: white space folded, cut where a title must end.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxTitle {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > maxTitle {
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return s
+}
+
+// firstOf returns the first string that is not blank.
+func firstOf(candidates ...string) string {
+	for _, s := range candidates {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
