@@ -66,7 +66,6 @@ var malformedBodies = map[string]string{
 	"an empty key twice":             `{"FIELD":"xyzzy","":1,"":2}`,
 	"65 deep":                        `{"FIELD":"xyzzy","x":` + nested(64) + `}`,
 	"100,000 open brackets":          `{"xyzzy":` + strings.Repeat("[", 100_000),
-	"100,000 open braces":            strings.Repeat(`{"xyzzy":`, 100_000),
 	"a raw NUL":                      "{\"FIELD\":\"xyzzy\x00\"}",
 	"a raw line feed in a string":    "{\"FIELD\":\"xyzzy\n\"}",
 	"a raw tab in a string":          "{\"FIELD\":\"xyzzy\t\"}",
@@ -407,17 +406,21 @@ func badCredentials(t *testing.T, w *world, p *person) []bad {
 			out = append(out, bad{name: "a credential: " + name, method: op.method, path: op.path, body: body, headers: headers, status: 401, code: want})
 		}
 	}
-	for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"} {
-		for _, name := range []string{"access_token", "api_key", "token", "key", "Access_Token", "%61pi_key", "TOKEN"} {
-			for _, path := range []string{"/api/agents", "/api/connect/exchange", "/api/xyzzy", "/mcp", "/api/agents/{agent}/favourites/export"} {
-				for _, auth := range []string{"-", "Bearer " + good} {
-					out = append(out, bad{
-						name: "a credential in the query", method: method, path: path + "?limit=5&" + name + "=" + good,
-						headers: []string{"Authorization", auth}, status: 400, code: "credential_in_query",
-					})
-				}
-			}
+	inQuery := func(method, path, name string) {
+		for _, auth := range []string{"-", "Bearer " + good} {
+			out = append(out, bad{
+				name: "a credential in the query", method: method, path: path + "?limit=5&" + name + "=" + good,
+				headers: []string{"Authorization", auth}, status: 400, code: "credential_in_query",
+			})
 		}
+	}
+	for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"} {
+		for _, path := range []string{"/api/agents", "/api/connect/exchange", "/api/xyzzy", "/mcp", "/api/agents/{agent}/favourites/export"} {
+			inQuery(method, path, "access_token")
+		}
+	}
+	for _, name := range []string{"api_key", "token", "key", "Access_Token", "%61pi_key", "TOKEN"} {
+		inQuery("GET", "/api/agents", name)
 	}
 	return out
 }
