@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"crypto/sha256"
 	"maps"
 	"sync"
 	"time"
@@ -11,8 +12,9 @@ import (
 	"carrel/internal/core"
 )
 
-// Authenticate returns the actor behind a bearer token. It asks the database every time, so that a revoked key or
-// a disabled user fails on the very next request, on every node.
+// Authenticate returns the actor behind a bearer token. What it knows of a token it uses again only while the store
+// vouches that nothing was written since; otherwise it asks. So a revoked key or a disabled user fails on the very
+// next request, on every node.
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
 	invalid := core.Unauthenticated("invalid_credential",
 		"This credential is unknown, revoked or expired. Make a new key, or connect again.")
@@ -20,7 +22,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 		return core.Actor{}, invalid
 	}
 	now := s.clock.Now()
-	found, err := s.store.KeyByHash(ctx, hashToken(s.secret, token), now.Format("2006-01"))
+	found, err := s.find(ctx, hashToken(s.secret, token), now)
 	if core.IsKind(err, core.KindNotFound) {
 		return core.Actor{}, invalid
 	}
@@ -40,6 +42,52 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 		actor.Spend = core.Spend{Capped: true, Cap: *u.SpendCap, Used: found.Used, ResetsAt: core.MonthEnd(now)}
 	}
 	return actor, nil
+}
+
+// find looks a key up by its hash.
+func (s *Service) find(ctx context.Context, hash []byte, now time.Time) (Found, error) {
+	period := now.Format("2006-01")
+	version, known := s.store.Version() // before the look-up, so that a write during it is noticed
+	if known {
+		if found, ok := s.recent.get(version, period, hash); ok {
+			return found, nil
+		}
+	}
+	found, err := s.store.KeyByHash(ctx, hash, period)
+	if err == nil && known {
+		s.recent.put(version, period, hash, found)
+	}
+	return found, err
+}
+
+// recent remembers keys that were looked up in one state of the store and one month of spend.
+type recent struct {
+	mu      sync.RWMutex
+	version uint64
+	period  string
+	found   map[[sha256.Size]byte]Found
+}
+
+// maxRecent bounds what is remembered; beyond it one starts anew.
+const maxRecent = 10_000
+
+func (r *recent) get(version uint64, period string, hash []byte) (Found, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.version != version || r.period != period {
+		return Found{}, false
+	}
+	found, ok := r.found[[sha256.Size]byte(hash)]
+	return found, ok
+}
+
+func (r *recent) put(version uint64, period string, hash []byte, found Found) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.found == nil || r.version != version || r.period != period || len(r.found) >= maxRecent {
+		r.version, r.period, r.found = version, period, map[[sha256.Size]byte]Found{}
+	}
+	r.found[[sha256.Size]byte(hash)] = found
 }
 
 // uses gathers when keys were used, so that a request costs no write.

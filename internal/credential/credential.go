@@ -57,6 +57,9 @@ type Store interface {
 	// RedeemCode uses up the code with this hash and stores the key minted from it for the code's user, in one
 	// transaction: of any number of parallel calls one succeeds. An unknown, expired or used code is not_found.
 	RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted Key, keyHash []byte) error
+	// Version names the present state of all that is stored. As long as it stays the same, nothing was written by
+	// anybody. Where that can't be told it is not known.
+	Version() (version uint64, known bool)
 }
 
 // Prefixes are the words that tokens start with; an operator may choose others.
@@ -75,6 +78,7 @@ type Service struct {
 	secret   []byte
 	prefixes Prefixes
 	uses     uses
+	recent   recent
 }
 
 // NewService returns a service whose hashes are keyed with secret.

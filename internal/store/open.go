@@ -36,6 +36,8 @@ type DB struct {
 	// file is the SQLite file as it was when opened; nil on PostgreSQL.
 	file os.FileInfo
 	path string
+	// changes says when a SQLite database was written to.
+	changes *changes
 }
 
 // writer carries out writes. All of them go through it, so that SQLite's can share a sync to disk.
@@ -119,7 +121,7 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	pool.SetMaxOpenConns(readers)
 	pool.SetMaxIdleConns(readers)
 	return &DB{
-		dialect: sqliteDialect, path: path, file: info,
+		dialect: sqliteDialect, path: path, file: info, changes: openChanges(path),
 		read: newSQLiteReader(pool), write: newBatchWriter(owner),
 	}, nil
 }
@@ -181,7 +183,7 @@ func checkVersion(number int) error {
 }
 
 // Close finishes the writes that were handed in and closes the database. Later calls fail.
-func (db *DB) Close() error { return errors.Join(db.write.close(), db.read.close()) }
+func (db *DB) Close() error { return errors.Join(db.write.close(), db.read.close(), db.changes.close()) }
 
 // Stats returns what was written since the database was opened.
 func (db *DB) Stats() Stats { return db.write.stats() }
