@@ -275,6 +275,13 @@ func TestProcessesDoNotMigrateAFileTwice(t *testing.T) {
 			if err := b.raw(t).QueryRow("SELECT count(*) FROM tally").Scan(&n); err != nil || n != 1 {
 				t.Errorf("applied %d times (%v)", n, err)
 			}
+			// Nor is the copy from before overwritten with one from after.
+			if b.options.Path != "" {
+				before := backend{options: Options{Path: copyName(b.options.Path, 9001)}}
+				if v := before.version(t); v >= 9001 {
+					t.Errorf("the copy has version %d", v)
+				}
+			}
 		})
 	}
 }

@@ -80,13 +80,14 @@ type batchWriter struct {
 	ctx        context.Context // of every statement: a write that has started is carried through
 	batch      []*job
 	changed    bool // the job that runs has changed something
+	hold       time.Duration
 
 	writes, commits atomic.Int64
 }
 
 func newBatchWriter(owner *sql.DB) *batchWriter {
 	w := &batchWriter{
-		owner: owner, ended: make(chan struct{}),
+		owner: owner, ended: make(chan struct{}), hold: maxHold,
 		ctx: context.WithValue(context.Background(), inWrite{}, true),
 	}
 	w.arrived.L = &w.mu
@@ -191,7 +192,7 @@ func (w *batchWriter) commitBatch(first *job) {
 		}
 		w.batch = append(w.batch, j)
 		outcome = w.runJob(j)
-		if outcome != intact || j.bulk || len(w.batch) == maxBatch || time.Since(started) > maxHold {
+		if outcome != intact || j.bulk || len(w.batch) == maxBatch || time.Since(started) > w.hold {
 			break
 		}
 	}

@@ -36,7 +36,17 @@ func newNotebook(t *testing.T) *notebook {
 	})
 	n := &notebook{DB: db, t: t, w: db.write.(*batchWriter), path: path}
 	n.must(n.put("CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, n INTEGER) STRICT"))
+	n.setHold(time.Hour) // a busy machine must not cut the batches that a test puts together
 	return n
+}
+
+// setHold changes how long a batch may last, on the goroutine that it belongs to.
+func (n *notebook) setHold(hold time.Duration) {
+	n.t.Helper()
+	n.must(n.write.all(n.t.Context(), false, func(context.Context, querier) error {
+		n.w.hold = hold
+		return nil
+	}))
 }
 
 func (n *notebook) must(err error) {
@@ -350,6 +360,7 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 func TestALongBatchIsCutByTime(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
+	n.setHold(maxHold)
 	slow := func() error {
 		return n.write.all(t.Context(), false, func(context.Context, querier) error {
 			time.Sleep(maxHold + time.Millisecond)
