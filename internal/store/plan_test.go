@@ -78,12 +78,28 @@ func callEverything(t *testing.T, db *DB) {
 	must(db.InsertCode(ctx, credential.Code{ID: "c", UserID: "u", ExpiresAt: now.Add(time.Hour)}, []byte("c")))
 	must(db.RedeemCode(ctx, []byte("c"), now, credential.Key{ID: "k2"}, []byte("h2")))
 	must(db.DisableUser(ctx, "u", now))
+	for range 2 {
+		_, _, err = db.ClaimIdempotency(ctx, "u", "k", []byte("h"), "s", now, now.Add(time.Hour))
+		must(err)
+	}
+	callAgents(t, db)
+	callThreads(t, db)
+}
 
+func callAgents(t *testing.T, db *DB) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	a := agent.Agent{ID: "a", UserID: "u", Sources: []agent.Source{{ID: "s", Default: true}}}
 	must(db.InsertAgent(ctx, a))
 	must(db.InsertAgent(ctx, a))
 	must(db.HasAgent(ctx, "u", "a"))
-	_, err = db.Agent(ctx, "u", "a")
+	_, err := db.Agent(ctx, "u", "a")
 	must(err)
 	for _, only := range [][]string{nil, {"a"}} {
 		_, err = db.Agents(ctx, "u", only, "", 10)
@@ -102,9 +118,19 @@ func callEverything(t *testing.T, db *DB) {
 	}
 	_, err = db.DocumentsByID(ctx, "s", []string{"d"})
 	must(err)
+}
 
+func callThreads(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	must(db.InsertThread(ctx, "u", thread.Thread{ID: "t", AgentID: "a"}))
-	_, err = db.Thread(ctx, "u", "a", "t")
+	_, err := db.Thread(ctx, "u", "a", "t")
 	must(err)
 	_, err = db.Threads(ctx, "u", "a", nil, 10)
 	must(err)
@@ -128,10 +154,6 @@ func callEverything(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Favourites(ctx, "u", "a", nil, -1)
 	must(err)
-	for range 2 {
-		_, _, err = db.ClaimIdempotency(ctx, "u", "k", []byte("h"), "s", now, now.Add(time.Hour))
-		must(err)
-	}
 }
 
 // deleteEverything uses the methods that remove what callEverything made.
