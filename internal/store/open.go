@@ -183,7 +183,9 @@ func checkVersion(number int) error {
 }
 
 // Close finishes the writes that were handed in and closes the database. Later calls fail.
-func (db *DB) Close() error { return errors.Join(db.write.close(), db.read.close(), db.changes.close()) }
+func (db *DB) Close() error {
+	return errors.Join(db.write.close(), db.read.close(), db.changes.close())
+}
 
 // Stats returns what was written since the database was opened.
 func (db *DB) Stats() Stats { return db.write.stats() }
