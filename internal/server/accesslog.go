@@ -23,14 +23,15 @@ func (s *Server) logAccess(x *exchange, r *http.Request, pattern string, status 
 	case isProbe(r.URL.Path):
 		level = slog.LevelDebug // one every few seconds, for ever
 	}
-	if !s.log.Enabled(x, level) {
+	ctx := r.Context()
+	if !s.log.Enabled(ctx, level) {
 		return
 	}
 	route := pattern
 	if route == "" || strings.HasSuffix(route, "/") {
 		route = cut(r.URL.Path, maxLoggedPath) // no pattern, or one that says too little
 	}
-	s.log.LogAttrs(x, level, "request",
+	s.log.LogAttrs(ctx, level, "request",
 		slog.String("method", cut(r.Method, maxLoggedAgent)),
 		slog.String("route", route),
 		slog.Int("status", status),

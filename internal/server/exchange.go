@@ -88,7 +88,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		x.out.ResponseWriter = w
 		x.idHeader[0] = x.id
 		w.Header()["X-Request-Id"] = x.idHeader[:]
-		r = r.WithContext(x)
+		r = r.WithContext(x) //nolint:contextcheck // it wraps the request's own
 		if s.metrics != nil {
 			s.metrics.Begin()
 		}

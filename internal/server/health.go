@@ -30,8 +30,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		writeOK(w)
 		return
 	}
+	shared := context.WithoutCancel(r.Context()) // the others still want to know when this caller has hung up
 	_, err, _ := s.ready.Do("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), readyTimeout)
+		ctx, cancel := context.WithTimeout(shared, readyTimeout)
 		defer cancel()
 		return nil, s.opts.Ready(ctx)
 	})
