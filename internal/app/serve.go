@@ -97,7 +97,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		Ready:   in.store.Ping,
 		Version: Version(),
 	})
-	if err := srv.Listen(); err != nil {
+	if err := srv.Listen(ctx); err != nil {
 		return err
 	}
 	if err := welcome(ctx, env, cfg.Bound(srv.Addr()), in); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Run listens and serves until the context ends, then drains.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.Listen(); err != nil {
+	if err := s.Listen(ctx); err != nil {
 		return err
 	}
 	return s.Serve(ctx)
@@ -23,7 +23,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // Listen takes the addresses, so that Addr is known and nothing but serving is left that can fail. Connections wait
 // until Serve is called.
-func (s *Server) Listen() error {
+func (s *Server) Listen(ctx context.Context) error {
 	if s.cfg.TLS() {
 		cert, err := tls.LoadX509KeyPair(s.cfg.TLSCert, s.cfg.TLSKey)
 		if err != nil {
@@ -32,21 +32,22 @@ func (s *Server) Listen() error {
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
 	var err error
-	if s.listener, err = listen("addr", s.cfg.Addr); err != nil {
+	if s.listener, err = listen(ctx, "addr", s.cfg.Addr); err != nil {
 		return err
 	}
 	if s.cfg.MetricsAddr == "" || s.metrics == nil {
 		return nil
 	}
-	if s.metricsListener, err = listen("metrics-addr", s.cfg.MetricsAddr); err != nil {
+	if s.metricsListener, err = listen(ctx, "metrics-addr", s.cfg.MetricsAddr); err != nil {
 		return errors.Join(err, s.listener.Close())
 	}
 	return nil
 }
 
 // listen takes one address; its error says what to do, because a taken port is the first thing people run into.
-func listen(setting, addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+func listen(ctx context.Context, setting, addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
 	switch {
 	case err == nil:
 		return l, nil

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start runs the server and returns how to stop it, which gives what Run gave.
 func (h harness) start(t *testing.T) (stop func() error) {
 	t.Helper()
-	if err := h.Listen(); err != nil {
+	if err := h.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -236,14 +236,14 @@ func TestAHugeHeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, server.Options{})
 	h.start(t)
-	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+h.Addr()+"/healthz", nil)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.Addr()+"/healthz", nil)
 	req.Header.Set("X-Big", strings.Repeat("x", 40<<10))
 	res, err := newClient(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if res.StatusCode != 431 {
+	if res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("%d", res.StatusCode)
 	}
 }
