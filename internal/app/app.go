@@ -70,7 +70,8 @@ func Main(args []string, env Env) (code int) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
 	)
 	if err != nil {
-		return complain(env, err)
+		complain(env, err)
+		return exitFailed
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -84,7 +85,8 @@ func Main(args []string, env Env) (code int) {
 	defer stop()
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(&env); err != nil {
-		return complain(env, err)
+		complain(env, err)
+		return exitFailed
 	}
 	return exitOK
 }
@@ -103,14 +105,10 @@ func settingHelp() kong.Option {
 }
 
 // complain tells a person what went wrong and what to do.
-func complain(env Env, err error) int {
+func complain(env Env, err error) {
 	var e *core.Error
-	if !errors.As(err, &e) {
-		_, _ = fmt.Fprintf(env.Err, "carrel: %v\n", err)
-		return exitFailed
-	}
 	switch {
-	case e.Kind == core.KindInternal:
+	case !errors.As(err, &e) || e.Kind == core.KindInternal:
 		_, _ = fmt.Fprintf(env.Err, "carrel: %v\n", err)
 	case len(e.Fields) == 0:
 		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
@@ -119,7 +117,6 @@ func complain(env Env, err error) int {
 			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(f.Pointer, "/"), f.Detail)
 		}
 	}
-	return exitFailed
 }
 
 // isTerminal reports whether a person reads what is written there.
