@@ -63,7 +63,7 @@ func openFolder(dir string) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	defer done()
+	defer func() { _ = done() }() // nothing was written
 	if err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (f *folder) documents(ctx context.Context, progress func(int64)) iter.Seq2[
 			yield(Document{}, fmt.Errorf("open the folder: %w", err))
 			return
 		}
-		defer done()
+		defer func() { _ = done() }() // nothing was written
 		var told int64
 		for _, file := range f.files {
 			err := ctx.Err()
@@ -169,7 +169,7 @@ func readAtMost(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (j *jsonLines) read(ctx context.Context, progress func(int64), yield func(D
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	counted := &countingReader{r: f}
 	var content io.Reader = counted
 	if strings.HasSuffix(strings.ToLower(j.path), ".gz") {
@@ -60,7 +60,7 @@ func (j *jsonLines) read(ctx context.Context, progress func(int64), yield func(D
 		if err != nil {
 			return err
 		}
-		defer unzipped.Close()
+		defer func() { _ = unzipped.Close() }()
 		content = unzipped
 	}
 	var told int64

@@ -76,7 +76,7 @@ func levels(line []byte) int {
 
 // markLength returns the length of the mark of a quotation or a list item that a line begins with, or 0.
 func markLength(line []byte) int {
-	n := 0
+	var n int
 	switch line[0] {
 	case '>':
 		return 1
