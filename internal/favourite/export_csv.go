@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // csvHeader names the columns as a card names its fields.
@@ -48,11 +49,8 @@ func writeCSV(w *bufio.Writer, refs []reference) error {
 // csvCell keeps a spreadsheet from running a cell as a formula: what starts like one gets an apostrophe, which
 // spreadsheets take for "this is text". The wide forms are taken for the narrow ones by some of them.
 func csvCell(s string) string {
-	for _, r := range s {
-		if strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
-			return "'" + s
-		}
-		break
+	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + s
 	}
 	return s
 }
