@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 
 // freeAddr returns an address that was free a moment ago.
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for a moment only
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func freeAddr() (string, error) {
 func await(ts *testscript.TestScript, _ bool, _ []string) {
 	url := ts.Getenv("BASE") + "/healthz"
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get(url) //nolint:gosec,noctx // our own server on loopback
+		resp, err := http.Get(url)
 		if err != nil {
 			continue
 		}
@@ -75,7 +75,7 @@ func api(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 3 {
 		body = strings.NewReader(args[2])
 	}
-	req, err := http.NewRequest(args[0], ts.Getenv("BASE")+args[1], body) //nolint:noctx // the client has a timeout
+	req, err := http.NewRequest(args[0], ts.Getenv("BASE")+args[1], body)
 	ts.Check(err)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

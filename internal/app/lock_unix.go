@@ -16,14 +16,14 @@ import (
 // when the process ends, however it ends.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "carrel.lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			holder, _ := os.ReadFile(path) //nolint:gosec // as above
+			holder, _ := os.ReadFile(path)
 			return nil, fmt.Errorf("another server (process %s) uses the data folder %s; stop it, or choose another folder with --data",
 				strings.TrimSpace(string(holder)), dir)
 		}

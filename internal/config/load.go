@@ -93,7 +93,7 @@ func pick(s setting, layers []layer, probs *Problems) (value, label string, from
 
 // readSecret reads a secret from its own file. Editors and echo end a file with a newline, which is not part of it.
 func readSecret(path string) (string, error) {
-	b, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	b, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "", errors.New("must name a file that exists")
@@ -144,7 +144,7 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 		path = filepath.Join(dir, fileName)
 	}
 	l := layer{FromFile, nil, func(name string) string { return path + ": " + name }}
-	b, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	b, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !asked:
 		return l

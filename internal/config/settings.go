@@ -33,7 +33,7 @@ var table = []setting{
 		name: "base-url", help: "Address that clients use, such as https://carrel.example.org. Follows addr when not set.",
 		bind: func(c *Config) flag.Value { return checked{&c.BaseURL, checkBaseURL} },
 	},
-	{
+	{ //nolint:gosec // the password is part of an example
 		name: "database", secret: true, redact: redactURL,
 		help: "PostgreSQL to keep everything in, as postgres://user:password@host/name. Empty means SQLite in the data folder.",
 		bind: func(c *Config) flag.Value { return checked{&c.Database, checkDatabase} },

@@ -33,7 +33,7 @@ func saneID(s string) bool {
 func newRequestID() string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	id := [20]byte{'r', 'e', 'q', '_'}
-	hi, lo := rand.Uint64(), rand.Uint64()
+	hi, lo := rand.Uint64(), rand.Uint64() //nolint:gosec // not a secret
 	for i := range 8 {
 		id[4+i] = alphabet[hi>>(5*i)&31]
 		id[12+i] = alphabet[lo>>(5*i)&31]
