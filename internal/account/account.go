@@ -31,7 +31,7 @@ type Store interface {
 	Users(ctx context.Context) ([]User, error)
 	DisableUser(ctx context.Context, userID string, at time.Time) error
 	SetPlan(ctx context.Context, userID, plan string) error
-	SetSpendCap(ctx context.Context, userID string, cap *int64) error
+	SetSpendCap(ctx context.Context, userID string, spendCap *int64) error
 }
 
 // Service is the door to accounts.
