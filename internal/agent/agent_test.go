@@ -1,9 +1,9 @@
 package agent_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +177,7 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 5 {
-		w.make(t, w.ada, fmt.Sprint(i))
+		w.make(t, w.ada, strconv.Itoa(i))
 	}
 	var got []string
 	page := core.Page{Limit: 2}

@@ -204,8 +204,11 @@ func TestCitationKeysAreUniqueAndStayWhenMoreIsSaved(t *testing.T) {
 	// Newest first, as exports are.
 	refs := []reference{
 		ref("Doe", "Net", 2020), ref("Doe", "The Nets!", 2020), ref("Doe", "Neta", 2020), ref("Doe", "A net", 2020), ref("Doe", "Net", 2020),
-		ref("Erdős", "Łatwe «problemy»", 1950), ref("van der Waals", "On the", 1873), {authors: []name{{literal: "The OpenAI Team"}}, title: "GPT-4"},
-		{title: "深度学习"}, {}, {year: 1999},
+		ref("Erdős", "Łatwe «problemy»", 1950), ref("van der Waals", "On the", 1873),
+		{authors: []name{{literal: "The OpenAI Team"}}, title: "GPT-4"},
+		{title: "深度学习"},
+		{},
+		{year: 1999},
 	}
 	want := []string{
 		"doe2020netc", "doe2020nets", "doe2020neta", "doe2020netb", "doe2020net",

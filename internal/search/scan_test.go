@@ -83,9 +83,12 @@ func TestScoresAreBM25FAsComputedByHand(t *testing.T) {
 func TestYearBoundsAreInclusiveAndLeaveOutTheUndated(t *testing.T) {
 	t.Parallel()
 	documents := []Document{
-		{ID: "1990", Title: "alpha", Year: 1990}, {ID: "1995", Title: "alpha", Year: 1995},
-		{ID: "1995b", Title: "alpha", Year: 1995}, {ID: "2000", Title: "alpha", Year: 2000},
-		{ID: "undated", Title: "alpha"}, {ID: "other", Title: "beta"},
+		{ID: "1990", Title: "alpha", Year: 1990},
+		{ID: "1995", Title: "alpha", Year: 1995},
+		{ID: "1995b", Title: "alpha", Year: 1995},
+		{ID: "2000", Title: "alpha", Year: 2000},
+		{ID: "undated", Title: "alpha"},
+		{ID: "other", Title: "beta"},
 	}
 	all := []YearCount{{1990, 1}, {1995, 2}, {2000, 1}}
 	tests := map[string]struct {

@@ -67,7 +67,7 @@ func TestPathTricksAreAnsweredWithAProblem(t *testing.T) {
 	}
 	// These never get as far as a handler; what counts is that they are turned away.
 	for _, line := range []string{"GET /api/%zz HTTP/1.1", "GET /api/% HTTP/1.1", "GET api HTTP/1.1", "G\x00T / HTTP/1.1"} {
-		if res := raw(t, srv.Listener.Addr().String(), line); res.StatusCode != 400 {
+		if res := raw(t, srv.Listener.Addr().String(), line); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%q: %d", line, res.StatusCode)
 		}
 	}
@@ -131,7 +131,7 @@ func TestACredentialInTheQueryIsAlwaysRefused(t *testing.T) {
 		"q=%zz": "invalid_request", "q=%2": "invalid_request", "%=1": "invalid_request", "a=1;b=2": "invalid_request",
 	} {
 		for _, path := range []string{"/api/agents", "/mcp"} {
-			r := httptest.NewRequest("GET", path, nil)
+			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.URL.RawQuery = query
 			rec := httptest.NewRecorder()
 			h.Handler().ServeHTTP(rec, r)
@@ -162,7 +162,7 @@ func FuzzNoURLBringsTheChainDown(f *testing.F) {
 		if err != nil {
 			return // net/http answers 400 by itself
 		}
-		r := &http.Request{Method: "GET", URL: u, RequestURI: target, Header: http.Header{}, Host: "x", RemoteAddr: "192.0.2.1:1"}
+		r := &http.Request{Method: http.MethodGet, URL: u, RequestURI: target, Header: http.Header{}, Host: "x", RemoteAddr: "192.0.2.1:1"}
 		rec := httptest.NewRecorder()
 		h.Handler().ServeHTTP(rec, r)
 		if rec.Code >= 500 {
