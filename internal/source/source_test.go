@@ -1,0 +1,284 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/search"
+	"carrel/internal/source"
+	"carrel/internal/store"
+	"carrel/internal/testkit"
+)
+
+// world is the service on a database with two users who have an agent each.
+type world struct {
+	*source.Service
+	db            *store.DB
+	ada, bob      core.Actor
+	agent, theirs string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	clock := testkit.NewClock()
+	agents := agent.NewService(db, clock)
+	w := &world{Service: source.NewService(db, agents, scanner{}, clock), db: db}
+	user := func() (core.Actor, string) {
+		id := core.NewID(core.PrefixUser)
+		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
+		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
+			t.Fatal(err)
+		}
+		who, name := core.Actor{UserID: id, Plan: core.PlanOpen, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}, "A"
+		a, err := agents.Create(t.Context(), who, agent.Change{Name: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return who, a.ID
+	}
+	w.ada, w.agent = user()
+	w.bob, w.theirs = user()
+	return w
+}
+
+// scanner ranks by reading every document, as the program does.
+type scanner struct{}
+
+func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
+	found, err := search.Scan(func(yield func(search.Document, error) bool) {
+		for d, err := range docs {
+			if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Year: d.Year}, err) {
+				return
+			}
+		}
+	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
+	}
+	return out, err
+}
+
+func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
+	h := search.NewHighlighter(query, search.SnippetWidth)
+	return func(d source.Document) (string, []source.Span) {
+		text, _ := h.Snippet(d.Title, d.Text)
+		return text, nil
+	}
+}
+
+// documents are n documents about relations, and then an error unless it is nil.
+func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
+		for i := range n {
+			if !yield(source.Document{ExternalID: fmt.Sprint(i), Title: fmt.Sprintf("Relational %d", i), Text: text, Year: 1970}, nil) {
+				return
+			}
+		}
+		if failure != nil {
+			yield(source.Document{}, failure)
+		}
+	}
+}
+
+func (w *world) library(t *testing.T) source.Source {
+	t.Helper()
+	src, err := w.Default(t.Context(), w.ada, w.agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func TestAnImportRunAgainStoresOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	src := w.library(t)
+	var told []source.Imported
+	done, err := w.Import(t.Context(), w.ada, src, documents(501, "old", nil), func(i source.Imported) { told = append(told, i) })
+	if err != nil || done != (source.Imported{Added: 501}) || done.Total() != 501 {
+		t.Fatalf("imported %+v, %v", done, err)
+	}
+	if !slices.Equal(told, []source.Imported{{Added: 500}, {Added: 501}}) {
+		t.Errorf("the progress was %+v", told)
+	}
+	before, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational 7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(yield func(source.Document, error) bool) {
+		for d, err := range documents(501, "old", nil) {
+			if d.ExternalID == "7" {
+				d.Text = "new"
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+	done, err = w.Import(t.Context(), w.ada, src, again, nil)
+	if err != nil || done != (source.Imported{Updated: 1, Unchanged: 500}) {
+		t.Errorf("imported again: %+v, %v", done, err)
+	}
+	after, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational 7"})
+	if err != nil || after.Results[0].CardID() != before.Results[0].CardID() || after.Results[0].Text != "new" {
+		t.Errorf("the card was %s, is %s of %q, %v", before.Results[0].CardID(), after.Results[0].CardID(), after.Results[0].Text, err)
+	}
+	if id := after.Results[0].CardID(); !strings.HasPrefix(id, "card_") || len(id) != 31 {
+		t.Errorf("the card's id is %s", id)
+	}
+	if done, err := w.Import(t.Context(), w.ada, src, documents(0, "", nil), nil); err != nil || done.Total() != 0 {
+		t.Errorf("nothing imported is %+v, %v", done, err)
+	}
+}
+
+func TestAnImportThatFailsKeepsTheBatchesBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	broken := errors.New("the file ends here")
+	done, err := w.Import(t.Context(), w.ada, w.library(t), documents(700, "x", broken), nil)
+	if !errors.Is(err, broken) || done.Added != 500 {
+		t.Errorf("imported %+v, %v", done, err)
+	}
+	if n := w.library(t).Documents; n != 500 {
+		t.Errorf("the source has %d documents", n)
+	}
+	done, err = w.Import(t.Context(), w.ada, w.library(t), documents(700, "x", nil), nil)
+	if err != nil || done != (source.Imported{Added: 200, Unchanged: 500}) {
+		t.Errorf("run again it imports %+v, %v", done, err)
+	}
+}
+
+func TestASourceIsAddedOnceByItsName(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	library := w.library(t)
+	first, err := w.AddOrFind(ctx, w.ada, w.agent, " Papers ", false)
+	if err != nil || first.Name != "Papers" || first.Default {
+		t.Fatalf("added %+v, %v", first, err)
+	}
+	again, err := w.AddOrFind(ctx, w.ada, w.agent, "Papers", false)
+	if err != nil || again.ID != first.ID {
+		t.Errorf("found %+v, %v", again, err)
+	}
+	if w.library(t).ID != library.ID {
+		t.Error("a new source took the place of the default")
+	}
+	again, err = w.AddOrFind(ctx, w.ada, w.agent, "Papers", true)
+	if err != nil || again.ID != first.ID || !again.Default || w.library(t).ID != first.ID {
+		t.Errorf("made the default: %+v, %v", again, err)
+	}
+	third, err := w.Add(ctx, w.ada, w.agent, "Third", true)
+	if err != nil || w.library(t).ID != third.ID {
+		t.Errorf("added as the default: %+v, %v", third, err)
+	}
+	for _, name := range []string{"", " ", strings.Repeat("é", 101), "a\x00", "\xff"} {
+		_, errAdd := w.Add(ctx, w.ada, w.agent, name, false)
+		_, errFind := w.AddOrFind(ctx, w.ada, w.agent, name, false)
+		for _, err := range []error{errAdd, errFind} {
+			if e := core.AsError(err); e.Kind != core.KindInvalid || e.Fields[0].Pointer != "/name" {
+				t.Errorf("the name %q: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestABadSearchIsRefusedFieldByField(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	theirs, err := w.Default(t.Context(), w.bob, w.theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		request source.SearchRequest
+		fields  []string
+	}{
+		"no query":            {source.SearchRequest{}, []string{"/query"}},
+		"white space":         {source.SearchRequest{Query: " \t\u00a0"}, []string{"/query"}},
+		"2001 characters":     {source.SearchRequest{Query: strings.Repeat("😀", 2001)}, []string{"/query"}},
+		"a NUL":               {source.SearchRequest{Query: "a\x00"}, []string{"/query"}},
+		"invalid UTF-8":       {source.SearchRequest{Query: "a\xff"}, []string{"/query"}},
+		"too many results":    {source.SearchRequest{Query: "q", NumResults: 101}, []string{"/numResults"}},
+		"less than none":      {source.SearchRequest{Query: "q", NumResults: -1}, []string{"/numResults"}},
+		"years out of bounds": {source.SearchRequest{Query: "q", FromYear: -1, ToYear: 10000}, []string{"/fromYear", "/toYear"}},
+		"years crossed":       {source.SearchRequest{Query: "q", FromYear: 1971, ToYear: 1970}, []string{"/fromYear"}},
+		"an unknown source":   {source.SearchRequest{Query: "q", SourceID: "src_none"}, []string{"/sourceId"}},
+		"another's source":    {source.SearchRequest{Query: "q", SourceID: theirs.ID}, []string{"/sourceId"}},
+	} {
+		_, err := w.Search(t.Context(), w.ada, w.agent, c.request)
+		var fields []string
+		for _, f := range core.AsError(err).Fields {
+			fields = append(fields, f.Pointer)
+		}
+		if !core.IsKind(err, core.KindInvalid) || !slices.Equal(fields, c.fields) {
+			t.Errorf("%s: %v about %v, want %v", name, err, fields, c.fields)
+		}
+	}
+}
+
+func TestASearchGivesTenResultsUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.Import(t.Context(), w.ada, w.library(t), documents(120, "x", nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[int]int{0: 10, 1: 1, 100: 100} {
+		got, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: " relational ", NumResults: asked})
+		if err != nil || len(got.Results) != want || got.Total != 120 || !got.Counted {
+			t.Errorf("asked for %d: %d of %d, %v", asked, len(got.Results), got.Total, err)
+		}
+	}
+	got, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{Query: "relational", SkipCounts: true})
+	if err != nil || got.Counted {
+		t.Errorf("without counts: %+v, %v", got, err)
+	}
+}
+
+func TestSourcesAreTheirUsersAlone(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	mine := w.library(t)
+	_, errSearch := w.Search(ctx, w.bob, w.agent, source.SearchRequest{Query: "q"})
+	_, errAdd := w.Add(ctx, w.bob, w.agent, "n", false)
+	_, errFind := w.AddOrFind(ctx, w.bob, w.agent, "Library", true)
+	_, errDefault := w.Default(ctx, w.bob, w.agent)
+	_, errImport := w.Import(ctx, w.bob, mine, documents(1, "x", nil), nil)
+	for name, err := range map[string]error{"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport} {
+		if !core.IsKind(err, core.KindNotFound) {
+			t.Errorf("somebody else: %s: %v", name, err)
+		}
+	}
+	reader := w.ada
+	reader.Scopes = []core.Scope{core.ScopeAgents}
+	_, errAdd = w.Add(ctx, reader, w.agent, "n", false)
+	_, errFind = w.AddOrFind(ctx, reader, w.agent, "Library", true)
+	_, errImport = w.Import(ctx, reader, mine, documents(1, "x", nil), nil)
+	for name, err := range map[string]error{"add": errAdd, "find": errFind, "import": errImport} {
+		if core.AsError(err).Code != "insufficient_scope" {
+			t.Errorf("without the scope: %s: %v", name, err)
+		}
+	}
+	poor := w.ada
+	poor.Plan = core.PlanNone
+	if _, err := w.Search(ctx, poor, w.agent, source.SearchRequest{Query: "q"}); core.AsError(err).Code != "no_subscription" {
+		t.Errorf("without a plan: %v", err)
+	}
+	if n := w.library(t).Documents; n != 0 {
+		t.Errorf("%d documents were imported", n)
+	}
+}
