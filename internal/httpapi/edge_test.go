@@ -161,7 +161,7 @@ func cutOff(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != 400 {
+	if res.StatusCode != http.StatusBadRequest {
 		t.Errorf("half a body is answered with %d", res.StatusCode)
 	}
 	if n := len(p.get(p.at("/memories")).ok(t).list("memories", "id")); n != 0 {

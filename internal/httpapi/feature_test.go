@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -258,7 +259,7 @@ func searches(t *testing.T, w *world) {
 	var docs []source.Document
 	for year := 1968; year <= 1972; year++ {
 		docs = append(docs, source.Document{
-			ExternalID: fmt.Sprint(year), Title: fmt.Sprintf("Relational work of %d", year), Text: "The relational model of data.",
+			ExternalID: strconv.Itoa(year), Title: fmt.Sprintf("Relational work of %d", year), Text: "The relational model of data.",
 			Authors: []string{"Codd"}, Year: year, URL: "https://example.org", DOI: "10.1/x", Venue: "CACM", Type: "article",
 		})
 	}

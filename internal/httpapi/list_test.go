@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,9 +113,9 @@ func defaultPages(t *testing.T, w *world) {
 	p := w.person(t, core.PlanOpen)
 	thread := p.newThread("T")
 	for i := range 101 {
-		p.post(p.at("/memories"), object{"text": fmt.Sprint(i)}).ok(t)
+		p.post(p.at("/memories"), object{"text": strconv.Itoa(i)}).ok(t)
 		if i < 51 {
-			p.post(p.at("/threads/"+thread+"/messages"), object{"text": fmt.Sprint(i)}).ok(t)
+			p.post(p.at("/threads/"+thread+"/messages"), object{"text": strconv.Itoa(i)}).ok(t)
 		}
 	}
 	for path, want := range map[string]int{p.at("/memories"): 50, p.at("/threads/" + thread + "/messages"): 100} {
