@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -88,15 +89,10 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	// Made here, so that only its owner can read it; SQLite gives the files beside it the same mode.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	if err := makePrivate(path); err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	info, err := f.Stat()
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -120,10 +116,30 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	readers := max(4, runtime.NumCPU())
 	pool.SetMaxOpenConns(readers)
 	pool.SetMaxIdleConns(readers)
-	return &DB{
-		dialect: sqliteDialect, path: path, file: info, changes: openChanges(path),
+	db := &DB{
+		dialect: sqliteDialect, path: path, file: info,
 		read: newSQLiteReader(pool), write: newBatchWriter(owner),
-	}, nil
+	}
+	// A connection that has read and stays open keeps the log's index in place, which changes looks at.
+	if err := db.Ping(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), db.Close())
+	}
+	db.changes = openChanges(path)
+	return db, nil
+}
+
+// makePrivate makes an empty file that only its owner can read, unless there is one; SQLite gives the files beside it
+// the same mode. One that is there must not even be opened: closing it again would take away the locks that SQLite
+// has on it in this process.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // sqliteDSN is the driver's name for a file: a URI, in which the path is escaped.
