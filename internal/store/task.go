@@ -143,7 +143,7 @@ func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Tas
 // storedTask returns the task that was there before, if it came of the same request.
 func storedTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	old, err := oneTask(ctx, tx, `
-		SELECT `+taskColumns+` FROM task WHERE id = $1 OR (user_id = $2 AND idem_key = $3) ORDER BY number LIMIT 1`,
+		SELECT `+taskColumns+` FROM task WHERE id = $1 OR (user_id = $2 AND idem_key = $3) LIMIT 1`,
 		args{t.ID, optText(t.UserID), optText(t.IdemKey)})
 	if err != nil {
 		return task.Task{}, err

@@ -218,7 +218,7 @@ func TestWaitersAreNeverForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		c.does(func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil })
 		here, elsewhere := c.node(), c.node()
-		for range 100 {
+		for range 25 {
 			id := core.NewID("tsk")
 			done := make(chan task.Task, 3)
 			go func() { done <- c.wait(elsewhere, c.submit(here, task.Spec{ID: id}).ID) }()

@@ -13,7 +13,7 @@ import (
 )
 
 // quick are options under which a lost node is found out in a moment.
-func quick(o *task.Options) { o.Lease, o.Renew = 400*time.Millisecond, 100*time.Millisecond }
+func quick(o *task.Options) { o.Lease, o.Renew = 1500*time.Millisecond, 200*time.Millisecond }
 
 // alone is what a node on SQLite is.
 func alone(o *task.Options) { o.Alone = true }

@@ -1,0 +1,269 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/store"
+	"carrel/internal/task"
+)
+
+// RunTasks runs the part of the suite that is about durable work.
+func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
+	t.Helper()
+	// What nodes do concerns all tasks of a database, so each test has its own.
+	for _, test := range taskTests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(newWorld(t, open(t)))
+		})
+	}
+}
+
+// newTask is a task of Ada's as the engine prepares it.
+func (w *world) newTask(key, owner string) task.Task {
+	return task.Task{
+		ID: core.NewID("tsk"), Kind: "work", Key: key, UserID: w.ada.id, Input: []byte("in\x00put"), Owner: owner,
+		State: task.StateQueued, RunAt: w.now, DeadlineAt: w.now.Add(time.Minute), CreatedAt: w.now,
+	}
+}
+
+// insert stores a task.
+func (w *world) insert(t task.Task) task.Task {
+	w.t.Helper()
+	stored, err := w.db.InsertTask(w.ctx, t)
+	w.must(err)
+	return stored
+}
+
+// join adds a node.
+func (w *world) join(id string) {
+	w.t.Helper()
+	w.must(w.db.JoinNode(w.ctx, id, "test", time.Hour, false))
+}
+
+// wantErr fails the test unless err is this one.
+func (w *world) wantErr(err, want error) {
+	w.t.Helper()
+	if !errors.Is(err, want) {
+		w.t.Errorf("got error %v, want %v", err, want)
+	}
+}
+
+var taskTests = []test{
+	{"ATaskIsReadAsItWasStored", func(w *world) {
+		t := w.newTask("key", "")
+		t.IdemKey, t.RequestHash = "idem", []byte("hash")
+		stored := w.insert(t)
+		w.same("new", stored.New, true)
+		t.Number = 1
+		got, err := w.db.Task(w.ctx, t.ID)
+		w.must(err)
+		w.same("task", got, t)
+		again := w.newTask("other", "")
+		again.IdemKey, again.RequestHash = "idem", []byte("hash")
+		w.same("the same request", w.insert(again), t)
+		again.RequestHash = []byte("other")
+		_, err = w.db.InsertTask(w.ctx, again)
+		w.wantKind(err, core.KindMismatch, "")
+		again.UserID = w.bert.id
+		w.same("another's", w.insert(again).New, true)
+		none := w.newTask("", "")
+		none.UserID = "usr_none"
+		_, err = w.db.InsertTask(w.ctx, none)
+		w.wantMissing(err, "user")
+		_, err = w.db.Task(w.ctx, "none")
+		w.wantMissing(err, "task")
+	}},
+	{"OfManyInsertsIntoOneKeyOneRuns", func(w *world) {
+		w.join("n")
+		var running atomic.Int32
+		var numbers sync.Map
+		together(50, func(int) {
+			t, err := w.db.InsertTask(w.ctx, w.newTask("key", "n"))
+			if err != nil {
+				w.t.Error(err)
+			}
+			if t.State == task.StateRunning {
+				running.Add(1)
+			}
+			if _, twice := numbers.LoadOrStore(t.Number, true); twice || t.Number < 1 || t.Number > 50 {
+				w.t.Errorf("number %d", t.Number)
+			}
+		})
+		w.same("running", running.Load(), int32(1))
+	}},
+	{"OfManyClaimsOneGetsATask", func(w *world) {
+		for i := range 40 {
+			w.insert(w.newTask(fmt.Sprint(i%20), ""))
+		}
+		var mu sync.Mutex
+		owners := map[string]int{}
+		together(8, func(i int) {
+			for range 5 {
+				got, _, err := w.db.ClaimTasks(w.ctx, fmt.Sprint(i), []string{"work"}, 4, w.now)
+				if err != nil {
+					w.t.Error(err)
+				}
+				mu.Lock()
+				for _, t := range got {
+					owners[t.ID]++
+				}
+				mu.Unlock()
+			}
+		})
+		w.same("claimed", len(owners), 20)
+		for id, n := range owners {
+			w.same("owners of "+id, n, 1)
+		}
+		got, err := w.db.ActiveTask(w.ctx, "7")
+		w.must(err)
+		w.same("active", fmt.Sprint(got.State, got.Number), "running1")
+		latest, err := w.db.LatestTask(w.ctx, "7")
+		w.must(err)
+		w.same("latest", fmt.Sprint(latest.State, latest.Number), "queued2")
+		next, err := w.db.NextTask(w.ctx, "7", 1)
+		w.must(err)
+		w.same("next", next.ID, latest.ID)
+		_, err = w.db.NextTask(w.ctx, "7", 2)
+		w.wantMissing(err, "task")
+	}},
+	{"ALostOwnerWritesNothing", func(w *world) {
+		w.join("n")
+		f := w.insert(w.newTask("key", "n")).Fence()
+		entry := task.Entry{
+			Steps:  []task.StepRecord{{N: 1, Kind: "k", State: task.StepStarted, StartedAt: w.now}},
+			Events: []task.Event{{TaskID: f.TaskID, Seq: 1, Attempt: 1, Kind: "step", Payload: []byte("{}")}},
+		}
+		w.must(w.db.RecordTask(w.ctx, f, entry))
+		w.must(w.db.LeaveNode(w.ctx, "n"))
+		entry.Steps[0].State = task.StepFinished
+		w.wantErr(w.db.RecordTask(w.ctx, f, entry), task.ErrLost)
+		w.wantErr(w.db.RecordTask(w.ctx, f, task.Entry{Events: entry.Events}), task.ErrLost)
+		w.wantErr(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}), task.ErrLost)
+		steps, err := w.db.TaskSteps(w.ctx, f.TaskID)
+		w.must(err)
+		w.same("step", steps[0].State, task.StepStarted)
+	}},
+	{"TasksGoWithTheirKey", func(w *world) {
+		mine, other := w.newTask("key", ""), w.newTask("other", "")
+		other.UserID = ""
+		w.insert(mine)
+		w.insert(other)
+		w.must(w.db.DeleteTasks(w.ctx, "key"))
+		_, err := w.db.Task(w.ctx, mine.ID)
+		w.wantMissing(err, "task")
+		_, err = w.db.ActiveTask(w.ctx, "key")
+		w.wantMissing(err, "task")
+		_, err = w.db.Task(w.ctx, other.ID)
+		w.must(err)
+	}},
+	{"DeltasArePrunedADayAfterTheEnd", func(w *world) {
+		w.join("n")
+		f := w.insert(w.newTask("key", "n")).Fence()
+		var events []task.Event
+		for seq := range int64(20) {
+			kind := task.EventDelta
+			if seq == 3 {
+				kind = "note"
+			}
+			events = append(events, task.Event{TaskID: f.TaskID, Number: 1, Seq: seq + 1, Attempt: 1, Kind: kind, Payload: []byte("{}")})
+		}
+		w.must(w.db.RecordTask(w.ctx, f, task.Entry{Events: events}))
+		stored, err := w.db.TaskEvents(w.ctx, f.TaskID, 0, 100)
+		w.must(err)
+		w.same("events", stored, events)
+		w.must(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}))
+		for _, at := range []struct {
+			after    time.Duration
+			pruned   int
+			wantKind []string
+		}{
+			{24*time.Hour - time.Millisecond, 0, nil},
+			{24 * time.Hour, 1, []string{"note", "done"}},
+			{48 * time.Hour, 0, []string{"note", "done"}},
+		} {
+			n, err := w.db.PruneTasks(w.ctx, w.now.Add(at.after), 10)
+			w.must(err)
+			w.same("pruned", n, at.pruned)
+			left, err := w.db.TaskEvents(w.ctx, f.TaskID, 0, 100)
+			w.must(err)
+			if at.wantKind == nil {
+				w.same("left", len(left), 21)
+				continue
+			}
+			kinds := []string{}
+			for _, e := range left {
+				kinds = append(kinds, e.Kind)
+			}
+			w.same("left", kinds, at.wantKind)
+		}
+	}},
+	{"MarksSayHowFarTasksAre", func(w *world) {
+		w.join("n")
+		f := w.insert(w.newTask("key", "n")).Fence()
+		second := w.insert(w.newTask("key", ""))
+		w.must(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}))
+		marks, err := w.db.TaskMarks(w.ctx, []string{f.TaskID, second.ID, "none"})
+		w.must(err)
+		w.same("marks", marks, map[string]task.Mark{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
+		keys, err := w.db.KeyMarks(w.ctx, []string{"key", "none"})
+		w.must(err)
+		w.same("keys", keys, map[string]int64{"key": 2})
+	}},
+	{"WaitingTasksAreCounted", func(w *world) {
+		w.join("n")
+		w.insert(w.newTask("key", "n"))
+		w.insert(w.newTask("key", ""))
+		counts, err := w.db.CountTasks(w.ctx, w.after(1500))
+		w.must(err)
+		w.same("counts", counts, task.Counts{Queued: 1, Running: 1, Oldest: 1500 * time.Millisecond})
+		ids, err := w.db.NodeTasks(w.ctx, "n")
+		w.must(err)
+		w.same("tasks of the node", len(ids), 1)
+		queued, err := w.db.Tasks(w.ctx, task.StateQueued, 10)
+		w.must(err)
+		w.same("queued", len(queued), 1)
+	}},
+	{"HintsReachOthers", func(w *world) {
+		ctx, stop := context.WithCancel(w.ctx)
+		defer stop()
+		heard := make(chan task.Hint, 1000)
+		ended := make(chan error, 1)
+		go func() { ended <- w.db.ListenTasks(ctx, "me", func(h task.Hint) { heard <- h }) }()
+		many := make([]task.Hint, 300)
+		for i := range many {
+			many[i] = task.Hint{Task: core.NewID("tsk"), Key: "a key", Seq: int64(i)}
+		}
+		many[7] = task.Hint{}
+		// Listening takes a moment to begin.
+		for {
+			w.must(w.db.NotifyTasks(w.ctx, "me", many[:1]))
+			w.must(w.db.NotifyTasks(w.ctx, "you", many))
+			select {
+			case err := <-ended:
+				if err != nil {
+					w.t.Errorf("listening: %v", err)
+				}
+				return // an engine without others
+			case first := <-heard:
+				w.same("hint", first, many[0])
+				for _, want := range many[1:] {
+					w.same("hint", <-heard, want)
+				}
+				stop()
+				if err := <-ended; err == nil {
+					w.t.Error("listening ended without an error")
+				}
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}},
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/task"
+)
+
+// callTasks uses every method about tasks once, on rows that are there.
+func callTasks(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.InsertUser(ctx, account.User{ID: "u", Email: "e", CreatedAt: now}, "h"))
+	must(db.JoinNode(ctx, "gone", "v", -time.Hour, false))
+	must(db.JoinNode(ctx, "n", "v", time.Hour, false))
+	_, err := db.RenewNode(ctx, "n", time.Hour)
+	must(err)
+	insert := func(id, owner string) task.Task {
+		stored, err := db.InsertTask(ctx, task.Task{ID: id, Kind: "k", Key: "key", UserID: "u", Owner: owner})
+		must(err)
+		return stored
+	}
+	f := insert("1", "n").Fence()
+	insert("1", "n")
+	insert("2", "")
+	event := task.Event{TaskID: "1", Seq: 1, Kind: task.EventDelta, Payload: []byte("{}")}
+	step := task.StepRecord{N: 1, State: task.StepFinished}
+	must(db.RecordTask(ctx, f, task.Entry{Events: []task.Event{event}}))
+	must(db.RecordTask(ctx, f, task.Entry{Steps: []task.StepRecord{step}, Events: []task.Event{event}, Progress: true}))
+	must(db.FinishTask(ctx, f, task.Outcome{State: task.StateComplete, At: now}))
+	_, _, err = db.ClaimTasks(ctx, "n", []string{"k"}, 1, now)
+	must(err)
+	_, err = db.CancelTask(ctx, "2", now)
+	must(err)
+	_, err = db.DueTasks(ctx, now, 10)
+	must(err)
+	insert("3", "")
+	for _, q := range []func() error{
+		func() error { _, err := db.Task(ctx, "1"); return err },
+		func() error { _, err := db.ActiveTask(ctx, "key"); return err },
+		func() error { _, err := db.LatestTask(ctx, "key"); return err },
+		func() error { _, err := db.NextTask(ctx, "key", 0); return err },
+		func() error { _, err := db.TaskSteps(ctx, "1"); return err },
+		func() error { _, err := db.TaskEvents(ctx, "1", 0, 10); return err },
+		func() error { _, err := db.LastTaskEvent(ctx, "1"); return err },
+		func() error { _, err := db.TaskMarks(ctx, []string{"1"}); return err },
+		func() error { _, err := db.KeyMarks(ctx, []string{"key"}); return err },
+		func() error { _, err := db.NodeTasks(ctx, "n"); return err },
+		func() error { _, err := db.CountTasks(ctx, now); return err },
+		func() error { _, err := db.SweepNodes(ctx); return err },
+		func() error { _, err := db.PruneTasks(ctx, now.Add(48*time.Hour), 10); return err },
+		func() error { return db.LeaveNode(ctx, "n") },
+		func() error {
+			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1}, task.Outcome{State: task.StateQueued, RunAt: now})
+		},
+		func() error {
+			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1}, task.Outcome{State: task.StateCancelled, At: now})
+		},
+	} {
+		must(q())
+	}
+}
+
+func TestEveryStatementAboutTasksUsesAnIndex(t *testing.T) {
+	t.Parallel()
+	db := open(t, backends(t)[0].options)
+	var seen []string
+	db.read = recordingReader{recorder{db.read, &seen}}
+	db.write = recordingWriter{db.write, &seen}
+	callTasks(t, db)
+	if err := db.DeleteTasks(t.Context(), "key"); err != nil {
+		t.Fatal(err)
+	}
+	checked := map[string]bool{}
+	for _, query := range seen {
+		if !strings.Contains(query, "task") || checked[query] {
+			continue
+		}
+		checked[query] = true
+		var id, parent, unused int
+		var plan string
+		err := db.read.each(t.Context(), "EXPLAIN QUERY PLAN "+query, parameters(query), []any{&id, &parent, &unused, &plan}, func() error {
+			few := strings.Contains(plan, " node") || strings.HasPrefix(plan, "SCAN json_each") || strings.Contains(plan, "picked") ||
+				strings.Contains(plan, "CONSTANT ROW") || strings.Contains(plan, "place") || strings.Contains(plan, "waiting") ||
+				// Only what has not ended is in these.
+				strings.Contains(plan, "INDEX task_owner") || strings.Contains(plan, "INDEX task_cancel") ||
+				strings.Contains(plan, "INDEX task_queue") || strings.Contains(plan, "INDEX task_running") || strings.Contains(plan, "INDEX task_deadline")
+			if (strings.HasPrefix(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE FOR ORDER")) && !few {
+				t.Errorf("%s in %s", plan, query)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%v in %s", err, query)
+		}
+	}
+	if len(checked) < 25 {
+		t.Errorf("only %d statements were checked", len(checked))
+	}
+}
+
+// parameters returns as many NULLs as a statement has parameters.
+func parameters(query string) args {
+	n := 0
+	for _, match := range regexp.MustCompile(`\$(\d+)`).FindAllStringSubmatch(query, -1) {
+		if i, err := strconv.Atoi(match[1]); err == nil {
+			n = max(n, i)
+		}
+	}
+	return make(args, n)
+}
+
+func TestTasksGoWithTheirUser(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			callTasks(t, db)
+			tables := []string{"task", "task_step", "task_event"}
+			for _, table := range tables {
+				if n, err := db.Count(t.Context(), table); err != nil || n == 0 {
+					t.Errorf("%s has %d rows (%v)", table, n, err)
+				}
+			}
+			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range tables {
+				if n, err := db.Count(t.Context(), table); err != nil || n != 0 {
+					t.Errorf("%d rows of %s outlive their user (%v)", n, table, err)
+				}
+			}
+		})
+	}
+}

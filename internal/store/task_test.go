@@ -1,0 +1,27 @@
+package store_test
+
+import (
+	"testing"
+
+	"carrel/internal/store/storetest"
+)
+
+func TestTasksKeepTheirPromises(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.RunTasks(t, e.open)
+		})
+	}
+}
+
+func TestTasksDoWhatTheModelSays(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.TaskModel(t, e.open(t))
+		})
+	}
+}
