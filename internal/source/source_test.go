@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,7 +86,7 @@ func (scanner) Snippets(query string) func(source.Document) (string, []source.Sp
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for i := range n {
-			if !yield(source.Document{ExternalID: fmt.Sprint(i), Title: fmt.Sprintf("Relational %d", i), Text: text, Year: 1970}, nil) {
+			if !yield(source.Document{ExternalID: strconv.Itoa(i), Title: fmt.Sprintf("Relational %d", i), Text: text, Year: 1970}, nil) {
 				return
 			}
 		}
