@@ -129,11 +129,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 // over its own, so the lock is one on an empty database beside it: it works on every system and ends with its process.
 func lockMigration(ctx context.Context, path string) (unlock func() error, err error) {
 	path += ".migrate-lock"
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
+	if err := makePrivate(path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=exclusive"))
