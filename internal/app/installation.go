@@ -17,6 +17,7 @@ import (
 	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
+	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
@@ -31,6 +32,7 @@ type installation struct {
 	memories    *memory.Service
 	favourites  *favourite.Service
 	threads     *thread.Service
+	tasks       *task.Engine
 }
 
 // open opens the database that the settings name and wires the services.
@@ -58,7 +60,9 @@ func open(ctx context.Context, cfg config.Config, log *slog.Logger) (*installati
 	in.agents = agent.NewService(db, clock)
 	in.sources = source.NewService(db, in.agents, scanner{}, clock)
 	in.memories = memory.NewService(db, in.agents, clock)
-	in.threads = thread.NewService(db, in.agents, clock)
+	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
+	in.threads = thread.NewService(db, in.agents, clock, in.tasks, thread.Echo{})
+	in.tasks.Register(in.threads.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
 	return in, nil
 }

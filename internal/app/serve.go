@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -83,19 +84,23 @@ func newLogger(env *Env, cfg config.Config) *slog.Logger {
 
 func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, in *installation) error {
 	metrics := obs.NewMetrics(Version())
+	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads,
 		Credentials: in.credentials, Idempotency: in.store, Clock: in.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated}, cfg.BaseURL, problems, log)
+	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
+		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining}, problems, log)
 	if err != nil {
 		return err
 	}
 	srv := server.New(cfg, log, metrics, server.Options{
 		Routes:  func(mux *http.ServeMux) { api.Routes(mux) },
 		Problem: problems.Write,
-		Ready:   in.store.Ping,
-		Version: Version(),
+		// Waits and streams end, so that what is left are requests that end by themselves.
+		Draining: sync.OnceFunc(func() { close(draining) }),
+		Ready:    in.store.Ping,
+		Version:  Version(),
 	})
 	if err := srv.Listen(ctx); err != nil {
 		return err
@@ -103,9 +108,19 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err := welcome(ctx, env, cfg.Bound(srv.Addr()), in); err != nil {
 		return err
 	}
+	if err := in.tasks.Start(ctx); err != nil {
+		return fmt.Errorf("start the tasks: %w", err)
+	}
+	base := context.WithoutCancel(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return srv.Serve(ctx) })
 	g.Go(func() error { return in.tend(ctx, log) })
+	g.Go(func() error {
+		<-ctx.Done()
+		stopping, cancel := context.WithTimeout(base, cfg.ShutdownTimeout)
+		defer cancel()
+		return in.tasks.Stop(stopping)
+	})
 	return g.Wait()
 }
 

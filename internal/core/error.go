@@ -24,6 +24,8 @@ const (
 	KindNotAcceptable   Kind = "not_acceptable"
 	KindRateLimited     Kind = "rate_limited"
 	KindUnavailable     Kind = "unavailable"
+	KindUpstream        Kind = "upstream"
+	KindTimeout         Kind = "timeout"
 	KindInternal        Kind = "internal"
 )
 
@@ -114,6 +116,22 @@ func AsError(err error) *Error {
 		return e
 	}
 	return Internal(err)
+}
+
+// IsRefusal reports whether err turned a request away before anything was done: the same request, mended or at another
+// time, is a new one.
+func IsRefusal(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case KindInvalid, KindPaymentRequired, KindForbidden, KindNotFound:
+		return true
+	case KindConflict:
+		return e.Code == "turn_working"
+	}
+	return false
 }
 
 // IsKind reports whether err is an *Error of this kind.

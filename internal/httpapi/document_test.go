@@ -86,7 +86,7 @@ func TestTheGeneratedRouterHasTheDocumentsOperationsAndNoOthers(t *testing.T) {
 	t.Parallel()
 	ids, plain := documented(t)
 	log := slog.New(slog.DiscardHandler)
-	a, err := New(Services{}, Hooks{}, testBaseURL, NewProblems(testBaseURL, log), log)
+	a, err := New(Services{}, Hooks{}, Options{BaseURL: testBaseURL}, NewProblems(testBaseURL, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}

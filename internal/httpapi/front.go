@@ -89,7 +89,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		ctx = core.WithActor(ctx, who)
 	}
 	var out outcome
-	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
+	r = r.WithContext(context.WithValue(withPreference(ctx, r), outcomeKey{}, &out))
 	r.Method = method
 	if err := acceptsJSON(r); err != nil {
 		a.problems.Write(w, r, err)
@@ -102,9 +102,15 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	if key := r.Header.Get("Idempotency-Key"); key != "" && creating[route.Name()] {
+	key, wait := r.Header.Get("Idempotency-Key"), pollFor(r, route.Name())
+	switch {
+	case key != "" && creating[route.Name()]:
 		out.err = a.once(rep, r, key, body, &out)
-	} else {
+	case key != "" && route.Name() == oas.SendMessageOperation:
+		out.err = a.onceTurn(rep, r, key, body, &out)
+	case wait > 0:
+		a.poll(rep, r, route.Args()[1], wait, &out)
+	default:
 		a.oas.ServeHTTP(rep, r)
 	}
 	if out.err != nil {

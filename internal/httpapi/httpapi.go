@@ -40,6 +40,16 @@ type Services struct {
 	Clock       core.Clock
 }
 
+// Options is how the API behaves.
+type Options struct {
+	// BaseURL is the installation's address as clients see it.
+	BaseURL string
+	// TurnWait is how long a sent message waits for its reply before it is answered with 202.
+	TurnWait time.Duration
+	// Draining is closed when the server stops: waits and streams end then.
+	Draining <-chan struct{}
+}
+
 // Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and that
 // its credential is good, for rate limits.
 type Hooks struct {
@@ -52,14 +62,18 @@ type API struct {
 	Services
 	hooks    Hooks
 	baseURL  string
+	turnWait time.Duration
+	draining <-chan struct{}
 	log      *slog.Logger
 	problems *Problems
 	oas      *oas.Server
 }
 
-// New returns the API of an installation whose address, as clients see it, is baseURL.
-func New(s Services, hooks Hooks, baseURL string, problems *Problems, log *slog.Logger) (*API, error) {
-	a := &API{Services: s, hooks: hooks, baseURL: baseURL, log: log, problems: problems}
+// New returns the API of an installation.
+func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logger) (*API, error) {
+	a := &API{
+		Services: s, hooks: hooks, baseURL: o.BaseURL, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
+	}
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)
@@ -87,6 +101,7 @@ func (a *API) Routes(mux *http.ServeMux) {
 	DocumentRoutes(mux, a.baseURL)
 	mux.HandleFunc("/api/", a.serve)
 	mux.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
+	mux.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }

@@ -18,7 +18,6 @@ var creating = map[string]bool{
 	oas.AddMemoryOperation:     true,
 	oas.SaveFavouriteOperation: true,
 	oas.CreateThreadOperation:  true,
-	oas.SendMessageOperation:   true,
 }
 
 const (
@@ -31,20 +30,10 @@ const (
 // once carries a request out at most once. The claim is stored before the work and the reply after it. A crash in
 // between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
 func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
-	if !validIdempotencyKey(key) {
-		return core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
-	}
-	ctx, userID, now := r.Context(), actor(r.Context()).UserID, a.Clock.Now()
-	hash := requestHash(r, body)
-	rec, mine, err := a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, core.NewSeed(), now, now.Add(idempotencyLock))
+	ctx, userID := r.Context(), actor(r.Context()).UserID
+	rec, mine, err := a.claim(ctx, userID, key, requestHash(r, body))
 	if err != nil {
 		return err
-	}
-	if !bytes.Equal(rec.Hash, hash) {
-		return &core.Error{
-			Kind: core.KindMismatch, Code: "idempotency_mismatch",
-			Detail: "This Idempotency-Key was used for another request. Use a new key for a new request.",
-		}
 	}
 	if !mine {
 		return replay(rep, rec)
@@ -53,12 +42,51 @@ func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *ou
 	// The outcome must be kept even when the client is gone: that is when it comes again.
 	ctx = context.WithoutCancel(ctx)
 	if out.err != nil || rep.status >= http.StatusMultipleChoices {
-		if err := a.Idempotency.ReleaseIdempotency(ctx, userID, key); err != nil {
-			a.log.WarnContext(ctx, "idempotency key not released", slog.Any("error", err))
-		}
+		a.release(ctx, userID, key)
 		return out.err
 	}
 	return a.Idempotency.FinishIdempotency(ctx, userID, key, rep.status, rep.body.Bytes(), a.Clock.Now())
+}
+
+// onceTurn sends a message at most once. The turn takes its id from the claim's seed, so that the same request again is
+// the same turn, and is answered with its state now; nothing else needs to be kept.
+func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
+	ctx, userID := r.Context(), actor(r.Context()).UserID
+	rec, mine, err := a.claim(ctx, userID, key, requestHash(r, body))
+	if err != nil {
+		return err
+	}
+	if !mine {
+		rep.header.Set("Idempotent-Replayed", "true")
+	}
+	a.oas.ServeHTTP(rep, r.WithContext(core.WithSeed(ctx, rec.Seed)))
+	if mine && core.IsRefusal(out.err) {
+		a.release(context.WithoutCancel(ctx), userID, key)
+	}
+	return out.err
+}
+
+// claim takes an Idempotency-Key for a request, or returns what is there.
+func (a *API) claim(ctx context.Context, userID, key string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
+	if !validIdempotencyKey(key) {
+		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
+	}
+	now := a.Clock.Now()
+	rec, mine, err = a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, core.NewSeed(), now, now.Add(idempotencyLock))
+	if err == nil && !bytes.Equal(rec.Hash, hash) {
+		err = &core.Error{
+			Kind: core.KindMismatch, Code: "idempotency_mismatch",
+			Detail: "This Idempotency-Key was used for another request. Use a new key for a new request.",
+		}
+	}
+	return rec, mine, err
+}
+
+// release gives a key back that came to nothing.
+func (a *API) release(ctx context.Context, userID, key string) {
+	if err := a.Idempotency.ReleaseIdempotency(ctx, userID, key); err != nil {
+		a.log.WarnContext(ctx, "idempotency key not released", slog.Any("error", err))
+	}
 }
 
 func replay(rep *reply, rec core.IdempotencyRecord) error {

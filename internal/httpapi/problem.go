@@ -29,6 +29,8 @@ var statuses = map[core.Kind]int{
 	core.KindMismatch:        http.StatusUnprocessableEntity,
 	core.KindRateLimited:     http.StatusTooManyRequests,
 	core.KindUnavailable:     http.StatusServiceUnavailable,
+	core.KindUpstream:        http.StatusBadGateway,
+	core.KindTimeout:         http.StatusGatewayTimeout,
 	core.KindInternal:        http.StatusInternalServerError,
 }
 

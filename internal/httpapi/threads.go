@@ -42,32 +42,78 @@ func (h handlers) DeleteThread(ctx context.Context, p oas.DeleteThreadParams) (*
 
 // ListMessages answers GET …/messages.
 func (h handlers) ListMessages(ctx context.Context, p oas.ListMessagesParams) (*oas.MessageList, error) {
-	messages, status, next, err := h.Threads.Messages(ctx, actor(ctx), p.AgentId, p.ThreadId, page(p.Limit, p.Cursor))
+	conversation, err := h.Threads.Messages(ctx, actor(ctx), p.AgentId, p.ThreadId, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
 	out := &oas.MessageList{
-		Messages: make([]oas.Message, len(messages)), Status: oas.MessageListStatusComplete, NextCursor: optional(next),
+		Messages: make([]oas.Message, len(conversation.Messages)), Status: oas.MessageListStatusComplete,
+		NextCursor: optional(conversation.Next),
 	}
-	if status == thread.StatusWorking {
+	if conversation.Turn != nil {
 		out.Status = oas.MessageListStatusWorking
+		out.Turn = oas.NewOptTurnProgress(progressOf(*conversation.Turn))
 	}
-	for i, m := range messages {
-		out.Messages[i] = oas.Message{
-			ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
-			TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
-		}
+	for i, m := range conversation.Messages {
+		out.Messages[i] = messageOf(m)
 	}
 	return out, nil
 }
 
+func messageOf(m thread.Message) oas.Message {
+	out := oas.Message{
+		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
+		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
+	}
+	if m.Error != nil {
+		out.Error = oas.NewOptTurnError(oas.TurnError{Code: m.Error.Code, Detail: m.Error.Detail})
+	}
+	return out
+}
+
+func progressOf(p thread.Progress) oas.TurnProgress {
+	out := oas.TurnProgress{
+		ID: p.TurnID, StartedAt: timestamp(p.StartedAt), Steps: make([]oas.TurnStep, len(p.Steps)), PartialText: optional(p.Text),
+	}
+	for i, s := range p.Steps {
+		out.Steps[i] = oas.TurnStep{
+			N: s.N, Kind: s.Kind, Label: s.Label, State: oas.TurnStepState(s.State), StartedAt: timestamp(s.StartedAt),
+		}
+		if s.EndedAt != nil {
+			out.Steps[i].EndedAt = oas.NewOptString(timestamp(*s.EndedAt))
+		}
+	}
+	return out
+}
+
+// retryAfter is what a client is told to wait before it reads a reply that is not there yet, in seconds.
+const retryAfter = 2
+
 // SendMessage answers POST …/messages.
-func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (*oas.TurnComplete, error) {
-	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Text)
+func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (oas.SendMessageRes, error) {
+	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
+	defer cancel()
+	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Text, waiting)
 	if err != nil {
 		return nil, err
 	}
+	if turn.Working {
+		return &oas.TurnWorkingHeaders{
+			Location:   "/api/agents/" + p.AgentId + "/threads/" + p.ThreadId + "/messages",
+			RetryAfter: retryAfter,
+			Response:   oas.TurnWorking{Status: "working", TurnId: turn.ID},
+		}, nil
+	}
 	return &oas.TurnComplete{Status: "complete", Text: turn.Reply.Text, TurnId: turn.ID, MessageId: turn.Reply.ID}, nil
+}
+
+// CancelTurn answers POST …/cancel.
+func (h handlers) CancelTurn(ctx context.Context, p oas.CancelTurnParams) (*oas.CancelReply, error) {
+	cancelled, err := h.Threads.Cancel(ctx, actor(ctx), p.AgentId, p.ThreadId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.CancelReply{Cancelled: cancelled}, nil
 }
 
 func threadReply(t thread.Thread, err error) (*oas.ThreadReply, error) {

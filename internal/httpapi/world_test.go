@@ -30,6 +30,7 @@ import (
 	"carrel/internal/server"
 	"carrel/internal/source"
 	"carrel/internal/store"
+	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
@@ -120,6 +121,8 @@ type world struct {
 	threads     *thread.Service
 	memories    *memory.Service
 	handler     http.Handler
+	answerer    *answerer
+	draining    chan struct{}
 	url         string
 	client      *http.Client
 	stop        func() // waits for requests, after which the log is whole
@@ -128,7 +131,10 @@ type world struct {
 // newWorld wires the API as the program does.
 func newWorld(t testing.TB, db *store.DB) *world {
 	t.Helper()
-	w := &world{db: db, clock: testkit.NewClock(), log: &logBuffer{}, claims: &claims{DB: db}}
+	w := &world{
+		db: db, clock: testkit.NewClock(), log: &logBuffer{}, claims: &claims{DB: db}, answerer: &answerer{},
+		draining: make(chan struct{}),
+	}
 	cfg, err := config.Load(config.LoadOptions{
 		Getenv: func(string) string { return "" },
 		Overrides: map[string]string{
@@ -144,14 +150,25 @@ func newWorld(t testing.TB, db *store.DB) *world {
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	w.agents = agent.NewService(db, w.clock)
 	w.sources = source.NewService(db, w.agents, scanner{}, w.clock)
-	w.threads = thread.NewService(db, w.agents, w.clock)
+	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
+	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
+	tasks.Register(w.threads.Kind())
+	if err := tasks.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tasks.Stop(context.Background()); err != nil {
+			t.Errorf("stop the tasks: %v", err)
+		}
+	})
 	w.memories = memory.NewService(db, w.agents, w.clock)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads,
 		Credentials: w.credentials, Idempotency: w.claims, Clock: w.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated}, cfg.BaseURL, problems, log)
+	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
+		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +180,23 @@ func newWorld(t testing.TB, db *store.DB) *world {
 	t.Cleanup(h.Close)
 	w.url, w.client, w.stop = h.URL, h.Client(), h.Close
 	return w
+}
+
+// answerer is the echo, until a test scripts what is to happen to a question.
+type answerer struct {
+	thread.Echo
+	scripts sync.Map // of a question's text to a script
+}
+
+// script is what happens in a turn.
+type script func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
+
+// Answer follows the script of the question.
+func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
+	if s, ok := a.scripts.Load(q.Text); ok {
+		return s.(script)(ctx, r, q)
+	}
+	return a.Echo.Answer(ctx, r, q)
 }
 
 // claims lets a test stop a request between its claim on an Idempotency-Key and its work, or after its work, as a

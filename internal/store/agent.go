@@ -164,6 +164,12 @@ func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change fu
 func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 	// Bulk, since an agent may have many documents.
 	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		// Turns are known by their thread alone; one that runs is stopped by its fence.
+		_, err := tx.exec(ctx, `
+			DELETE FROM task WHERE key IN (SELECT id FROM thread WHERE user_id = $1 AND agent_id = $2)`, userID, agentID)
+		if err != nil {
+			return err
+		}
 		n, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID)
 		return changed("delete agent", "agent", n, err)
 	})

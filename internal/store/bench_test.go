@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,8 +108,7 @@ func BenchmarkReads(b *testing.B) {
 
 func BenchmarkWrites(b *testing.B) {
 	for _, e := range engines {
-		db, _, threadID := benchDB(b, e)
-		var turns atomic.Int64
+		db, _, _ := benchDB(b, e)
 		for _, op := range []struct {
 			name string
 			run  func() error
@@ -120,12 +118,6 @@ func BenchmarkWrites(b *testing.B) {
 				return db.InsertThread(b.Context(), benchUser, thread.Thread{
 					ID: core.NewID("thr"), AgentID: benchAgent, Title: "A title", Status: "idle", CreatedAt: now, UpdatedAt: now,
 				})
-			}},
-			{"AppendTurn", func() error {
-				now, turn := time.Now(), fmt.Sprint(turns.Add(1))
-				return db.AppendTurn(b.Context(), benchUser, benchAgent, threadID, "t",
-					thread.Message{ID: core.NewID("msg"), Role: "user", Text: "hello", Status: "complete", TurnID: turn, CreatedAt: now},
-					thread.Message{ID: core.NewID("msg"), Role: "assistant", Text: "hello", Status: "complete", TurnID: turn, CreatedAt: now})
 			}},
 		} {
 			b.Run(e.name+"/"+op.name+"/serial", func(b *testing.B) {

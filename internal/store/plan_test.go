@@ -14,6 +14,7 @@ import (
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
 	"carrel/internal/source"
+	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
@@ -136,8 +137,13 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.RenameThread(ctx, "u", "a", "t", "n", now)
 	must(err)
-	must(db.AppendTurn(ctx, "u", "a", "t", "", thread.Message{ID: "1", TurnID: "x", Role: thread.RoleUser},
-		thread.Message{ID: "2", TurnID: "x", Role: thread.RoleAssistant}))
+	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
+		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
+	must(err)
+	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
+		thread.Message{ID: "2", ThreadID: "t", TurnID: "x", Role: thread.RoleAssistant}))
+	_, err = db.ThreadPosition(ctx, "t")
+	must(err)
 	_, err = db.Messages(ctx, "t", 0, 10)
 	must(err)
 	_, err = db.Reply(ctx, "t", "x")
@@ -213,7 +219,8 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 			}
 			// The list of all users is for the operator, and there is no other order to read it in.
 			allUsers := strings.Contains(query, "FROM app_user ORDER BY id")
-			values := strings.HasPrefix(step, "SCAN json_each") || strings.Contains(step, "CONSTANT ROW") || strings.HasSuffix(step, "VALUES CLAUSE")
+			values := strings.HasPrefix(step, "SCAN json_each") || strings.Contains(step, "CONSTANT ROW") || strings.HasSuffix(step, "VALUES CLAUSE") ||
+				step == "SCAN place" // the one row that a new task is made of
 			if strings.Contains(step, "TEMP B-TREE") || strings.HasPrefix(step, "SCAN") && !allUsers && !values {
 				t.Errorf("%s in %s", step, query)
 			}

@@ -94,8 +94,15 @@ func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title
 	return r.value(), nil
 }
 
-// DeleteThread removes a thread; its messages go with it, and what was saved from it forgets where it came from.
+// DeleteThread removes a thread; its messages and turns go with it, one that runs is stopped by its fence, and what was
+// saved from it forgets where it came from.
 func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string) error {
-	n, err := db.one(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`, threadID, userID, agentID)
-	return changed("delete thread", "thread", n, err)
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`, threadID, userID, agentID)
+		if err := changed("delete thread", "thread", n, err); err != nil {
+			return err
+		}
+		return deleteTasks(ctx, tx, threadID)
+	})
+	return fail("delete thread", "thread", err)
 }

@@ -12,32 +12,45 @@ import (
 // defaultMessages is larger than other lists': a reader wants the conversation, not a page of it.
 const defaultMessages = 100
 
-// Messages returns a page of a thread in order of time, with the thread's status and the cursor of the page before.
-// The first page holds the newest messages, so that a plain poll always shows the reply.
-func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page) ([]Message, Status, string, error) {
-	t, err := s.Get(ctx, actor, agentID, threadID)
-	if err != nil {
-		return nil, "", "", err
+// Conversation is a page of a thread's messages, in order of time.
+type Conversation struct {
+	Messages []Message
+	// Turn is the one that works, or nil.
+	Turn *Progress
+	// Next leads to older messages.
+	Next string
+}
+
+// Messages returns a page of a thread. The first page holds the newest messages, so that a plain poll always shows
+// the reply.
+func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page) (Conversation, error) {
+	if _, err := s.Get(ctx, actor, agentID, threadID); err != nil {
+		return Conversation{}, err
 	}
 	rows, err := page.Rows(defaultMessages)
 	if err != nil {
-		return nil, "", "", err
+		return Conversation{}, err
 	}
 	before := 0
 	cursor, err := core.DecodeIDCursor("messages", page.Cursor)
 	if err != nil {
-		return nil, "", "", err
+		return Conversation{}, err
 	}
 	if cursor != "" {
 		n, err := strconv.ParseInt(cursor, 10, 32) // PostgreSQL counts messages in 32 bits and fails on more
 		if err != nil || n < 1 {
-			return nil, "", "", core.BadCursor()
+			return Conversation{}, core.BadCursor()
 		}
 		before = int(n)
 	}
+	// The turn is read first: one that ends in between is then shown with its reply, never without.
+	turn, err := s.progress(ctx, threadID)
+	if err != nil {
+		return Conversation{}, err
+	}
 	messages, err := s.store.Messages(ctx, threadID, before, rows+1)
 	if err != nil {
-		return nil, "", "", err
+		return Conversation{}, err
 	}
 	next := ""
 	if len(messages) > rows {
@@ -45,48 +58,10 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 		next = core.EncodeCursor("messages", strconv.Itoa(messages[rows-1].Seq))
 	}
 	slices.Reverse(messages)
-	return messages, t.Status, next, nil
-}
-
-// Turn is one exchange: a message and the reply to it.
-type Turn struct {
-	ID    string
-	Reply Message
-}
-
-var messageRule = core.TextRule{Min: 1, Max: 8000}
-
-// Send puts a message into a thread and returns the turn that answers it.
-func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID, text string) (Turn, error) {
-	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil {
-		return Turn{}, err
+	if turn != nil && slices.ContainsFunc(messages, func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
+		turn = nil // it has ended meanwhile
 	}
-	if detail := messageRule.Check(text); detail != "" {
-		return Turn{}, core.InvalidField("/text", detail)
-	}
-	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
-		return Turn{}, err
-	}
-	now := s.clock.Now()
-	turn := core.NewIDIn(ctx, core.PrefixTurn)
-	question := Message{
-		ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: RoleUser, Text: text,
-		Status: "complete", TurnID: turn, CreatedAt: now,
-	}
-	reply := Message{
-		ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: RoleAssistant, Text: echo(text),
-		Status: "complete", TurnID: turn, CreatedAt: now,
-	}
-	if err := s.store.AppendTurn(ctx, actor.UserID, agentID, threadID, titleOf(text), question, reply); err != nil {
-		return Turn{}, err
-	}
-	stored, err := s.store.Reply(ctx, threadID, turn)
-	return Turn{ID: turn, Reply: stored}, err
-}
-
-// echo is all that can honestly be said before agents can read.
-func echo(text string) string {
-	return "No source is connected to this conversation yet, so I cannot answer. You wrote: " + text
+	return Conversation{Messages: messages, Turn: turn, Next: next}, nil
 }
 
 // maxTitle is how much of a first message becomes the thread's title, in code points.

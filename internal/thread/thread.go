@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/task"
 )
 
 // Status says whether a turn is running.
@@ -57,6 +58,14 @@ type Message struct {
 	Status    string
 	TurnID    string
 	CreatedAt time.Time
+	// Error says why the turn of a reply failed or was cancelled.
+	Error *TurnError
+}
+
+// TurnError is why a turn did not complete.
+type TurnError struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // Key is where a page of threads goes on.
@@ -77,11 +86,25 @@ type Store interface {
 	DeleteThread(ctx context.Context, userID, agentID, threadID string) error
 	// Messages returns up to n messages of a thread, newest first: those before the sequence number, unless it is 0.
 	Messages(ctx context.Context, threadID string, before, n int) ([]Message, error)
-	// AppendTurn stores a question and its reply and moves the thread to the front, in one transaction. A thread
-	// without a title takes this one. A turn that is stored already is left as it is.
-	AppendTurn(ctx context.Context, userID, agentID, threadID, title string, question, reply Message) error
+	// SubmitTurn stores a question with the task that answers it, in one transaction, and returns the task. A thread
+	// without a title takes this one. A turn that is stored already, and one that works on the same question, is
+	// returned as it is; while one works on another question it is a conflict.
+	SubmitTurn(ctx context.Context, userID, agentID, title string, question Message, t task.Task) (task.Task, error)
+	// FinishTurn ends a turn's task and stores its reply, in one transaction. Without the fence it is task.ErrLost.
+	FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply Message) error
 	// Reply returns the reply of a turn.
 	Reply(ctx context.Context, threadID, turnID string) (Message, error)
+	Turns
+}
+
+// Turns is what is read of the tasks behind a thread.
+type Turns interface {
+	// ActiveTask returns the task of a thread that is queued or running.
+	ActiveTask(ctx context.Context, threadID string) (task.Task, error)
+	// ThreadPosition returns where the events of a thread end now.
+	ThreadPosition(ctx context.Context, threadID string) (task.Position, error)
+	TaskSteps(ctx context.Context, taskID string) ([]task.StepRecord, error)
+	TaskEvents(ctx context.Context, taskID string, after int64, n int) ([]task.Event, error)
 }
 
 // Agents says whether an actor reaches an agent.
@@ -94,11 +117,14 @@ type Service struct {
 	store  Store
 	agents Agents
 	clock  core.Clock
+	// tasks runs turns, and answerer writes their replies.
+	tasks    *task.Engine
+	answerer Answerer
 }
 
-// NewService returns a service on this store.
-func NewService(store Store, agents Agents, clock core.Clock) *Service {
-	return &Service{store: store, agents: agents, clock: clock}
+// NewService returns a service on this store. Its kind of task must be registered with the engine.
+func NewService(store Store, agents Agents, clock core.Clock, tasks *task.Engine, answerer Answerer) *Service {
+	return &Service{store: store, agents: agents, clock: clock, tasks: tasks, answerer: answerer}
 }
 
 var titleRule = core.TextRule{Max: 200}

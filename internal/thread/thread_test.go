@@ -1,6 +1,8 @@
 package thread_test
 
 import (
+	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/store"
+	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
@@ -33,7 +36,13 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	w := &world{Service: thread.NewService(db, agents, clock), clock: clock}
+	tasks := task.New(db, clock, slog.New(slog.DiscardHandler), task.Options{Alone: true})
+	w := &world{Service: thread.NewService(db, agents, clock, tasks, thread.Echo{}), clock: clock}
+	tasks.Register(w.Kind())
+	if err := tasks.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tasks.Stop(context.Background()) })
 	user := func() core.Actor {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
@@ -68,7 +77,7 @@ func (w *world) start(t *testing.T, title string) thread.Thread {
 func (w *world) say(t *testing.T, threadID, text string) thread.Turn {
 	t.Helper()
 	w.clock.Advance(time.Millisecond)
-	turn, err := w.Send(t.Context(), w.ada, w.agent, threadID, text)
+	turn, err := w.Send(t.Context(), w.ada, w.agent, threadID, text, t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +95,10 @@ func TestAMessageIsAnsweredAndReadable(t *testing.T) {
 	if !strings.Contains(turn.Reply.Text, "No source is connected") || turn.Reply.Role != thread.RoleAssistant {
 		t.Errorf("the reply is %+v", turn.Reply)
 	}
-	messages, status, next, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
-	if err != nil || status != thread.StatusIdle || next != "" || len(messages) != 2 {
-		t.Fatalf("read %+v %s %q, %v", messages, status, next, err)
+	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	messages := read.Messages
+	if err != nil || read.Turn != nil || read.Next != "" || len(messages) != 2 {
+		t.Fatalf("read %+v, %v", read, err)
 	}
 	if messages[0].Role != thread.RoleUser || messages[0].Text != "Who proposed the relational model?" || messages[1] != turn.Reply {
 		t.Errorf("read %+v", messages)
@@ -113,17 +123,17 @@ func TestTheSameRequestMakesTheSameThing(t *testing.T) {
 	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.LastMessageAt == nil {
 		t.Errorf("made %+v, then %+v, %v", first, again, err)
 	}
-	one, err := w.Send(ctx, w.ada, w.agent, first.ID, "once")
+	one, err := w.Send(ctx, w.ada, w.agent, first.ID, "once", t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(time.Hour)
-	two, err := w.Send(ctx, w.ada, w.agent, first.ID, "once")
+	two, err := w.Send(ctx, w.ada, w.agent, first.ID, "once", t.Context())
 	if err != nil || one != two || one.ID == said.ID {
 		t.Errorf("sent %+v, then %+v, %v", one, two, err)
 	}
-	if messages, _, _, err := w.Messages(t.Context(), w.ada, w.agent, first.ID, core.Page{}); err != nil || len(messages) != 4 {
-		t.Errorf("there are %d messages, %v", len(messages), err)
+	if read, err := w.Messages(t.Context(), w.ada, w.agent, first.ID, core.Page{}); err != nil || len(read.Messages) != 4 {
+		t.Errorf("there are %d messages, %v", len(read.Messages), err)
 	}
 }
 
@@ -141,7 +151,7 @@ func TestBadTextsAndTitlesAreRefused(t *testing.T) {
 		"nothing": "", "white space": " \n\u00a0", "8001": strings.Repeat("a", 8001), "8001 astral": strings.Repeat("😀", 8001),
 		"8001 combining": "a" + strings.Repeat("\u0301", 8000), "a NUL": "\x00", "invalid UTF-8": "\xff",
 	} {
-		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, text)
+		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, text, t.Context())
 		check(name, "/text", err)
 	}
 	for name, title := range map[string]string{"201": strings.Repeat("é", 201), "a NUL": "\x00", "invalid UTF-8": "\xff"} {
@@ -150,8 +160,8 @@ func TestBadTextsAndTitlesAreRefused(t *testing.T) {
 		check(name, "/title", errMake)
 		check(name, "/title", errRename)
 	}
-	if messages, _, _, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{}); err != nil || len(messages) != 0 {
-		t.Errorf("there are %d messages, %v", len(messages), err)
+	if read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{}); err != nil || len(read.Messages) != 0 {
+		t.Errorf("there are %d messages, %v", len(read.Messages), err)
 	}
 	w.say(t, made.ID, strings.Repeat("😀", 8000))
 	if renamed, err := w.Rename(t.Context(), w.ada, w.agent, made.ID, " "+strings.Repeat("é", 200)+" "); err != nil || len([]rune(renamed.Title)) != 200 {
@@ -196,7 +206,8 @@ func TestMessagesArePagedBackwards(t *testing.T) {
 	var sequence []int
 	page := core.Page{Limit: 3}
 	for {
-		messages, _, next, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, page)
+		read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, page)
+		messages, next := read.Messages, read.Next
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +224,7 @@ func TestMessagesArePagedBackwards(t *testing.T) {
 		t.Errorf("read %v", sequence)
 	}
 	for _, bad := range []string{"0", "-1", "x", "", "2147483648", "9223372036854775808"} {
-		if _, _, _, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{Cursor: core.EncodeCursor("messages", bad)}); bad != "" && !core.IsKind(err, core.KindInvalid) {
+		if _, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{Cursor: core.EncodeCursor("messages", bad)}); bad != "" && !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("before %q: %v", bad, err)
 		}
 	}
@@ -235,9 +246,9 @@ func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
 		"a NUL":               {w.ada, w.agent, made.ID + "\x00"},
 	} {
 		_, errGet := w.Get(ctx, c.who, c.agent, c.id)
-		_, errSend := w.Send(ctx, c.who, c.agent, c.id, "x")
+		_, errSend := w.Send(ctx, c.who, c.agent, c.id, "x", t.Context())
 		_, errRename := w.Rename(ctx, c.who, c.agent, c.id, "x")
-		_, _, _, errRead := w.Messages(ctx, c.who, c.agent, c.id, core.Page{})
+		_, errRead := w.Messages(ctx, c.who, c.agent, c.id, core.Page{})
 		for _, err := range []error{errGet, errSend, errRename, errRead, w.Delete(ctx, c.who, c.agent, c.id)} {
 			if !core.IsKind(err, core.KindNotFound) {
 				t.Errorf("%s: %v", name, err)
@@ -252,7 +263,7 @@ func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
 	}
 	poor := w.ada
 	poor.Plan = core.PlanNone
-	if _, err := w.Send(ctx, poor, w.agent, made.ID, "x"); core.AsError(err).Code != "no_subscription" {
+	if _, err := w.Send(ctx, poor, w.agent, made.ID, "x", t.Context()); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if err := w.Delete(ctx, w.ada, w.agent, made.ID); err != nil {

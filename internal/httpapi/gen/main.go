@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 	"carrel/api"
 )
+
+// ownParameters are headers that middleware reads.
+var ownParameters = []string{"ifNoneMatch", "idempotencyKey", "prefer"}
 
 func main() {
 	if err := run(); err != nil {
@@ -97,7 +101,7 @@ func reduce(doc *yaml.Node) {
 		return operations == 0
 	})
 	dropKeys(components, "securitySchemes", "headers")
-	dropKeys(get(components, "parameters"), "ifNoneMatch", "idempotencyKey")
+	dropKeys(get(components, "parameters"), ownParameters...)
 	responses := get(components, "responses")
 	drop(responses, func(_ string, reply *yaml.Node) bool {
 		return get(get(reply, "content"), "application/problem+json") != nil
@@ -116,7 +120,7 @@ func reduceOperation(op *yaml.Node) {
 	if params := get(op, "parameters"); params != nil {
 		params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool {
 			ref := get(p, "$ref")
-			return ref != nil && (strings.HasSuffix(ref.Value, "/ifNoneMatch") || strings.HasSuffix(ref.Value, "/idempotencyKey"))
+			return ref != nil && slices.Contains(ownParameters, path.Base(ref.Value))
 		})
 	}
 	replies := get(op, "responses")

@@ -138,6 +138,106 @@ func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http
 	}
 }
 
+// handleCancelTurnRequest handles cancelTurn operation.
+//
+// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
+// for the turn is answered with 409 `turn_cancelled`.
+//
+// POST /api/agents/{agentId}/threads/{threadId}/cancel
+func (s *Server) handleCancelTurnRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: CancelTurnOperation,
+			ID:   "cancelTurn",
+		}
+	)
+	params, err := decodeCancelTurnParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *CancelReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    CancelTurnOperation,
+			OperationSummary: "Cancel the turn that is running",
+			OperationID:      "cancelTurn",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "threadId",
+					In:   "path",
+				}: params.ThreadId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = CancelTurnParams
+			Response = *CancelReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackCancelTurnParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.CancelTurn(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.CancelTurn(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeCancelTurnResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleChangeAgentRequest handles changeAgent operation.
 //
 // Sets the fields that are given and leaves the others alone.
@@ -1562,7 +1662,9 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 //
 // A page is in order of time. The first page holds the newest messages, so that a plain poll always
 // shows the reply, and `nextCursor` leads to older ones. A reply is listed only when it is final:
-// "poll until an assistant message stands after mine" is always right.
+// "poll until an assistant message stands after mine" is always right. While a turn works, `turn`
+// tells its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request waits up
+// to N seconds (60 at most) for something new before it answers 304.
 //
 // GET /api/agents/{agentId}/threads/{threadId}/messages
 func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2106,7 +2208,13 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 
 // handleSendMessageRequest handles sendMessage operation.
 //
-// Send a message and run one turn of the agent.
+// The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
+// chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
+// GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+//
+// While a turn works, the same text again answers for the same turn and costs nothing; another text is
+// 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,
+// for 24 hours.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/messages
 func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2149,7 +2257,7 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 		}
 	}()
 
-	var response *TurnComplete
+	var response SendMessageRes
 	if m := s.cfg.Middleware; m != nil {
 		mreq := middleware.Request{
 			Context:          ctx,
@@ -2174,7 +2282,7 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 		type (
 			Request  = *MessageSend
 			Params   = SendMessageParams
-			Response = *TurnComplete
+			Response = SendMessageRes
 		)
 		response, err = middleware.HookMiddleware[
 			Request,

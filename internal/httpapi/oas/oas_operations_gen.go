@@ -7,6 +7,7 @@ type OperationName = string
 
 const (
 	AddMemoryOperation           OperationName = "AddMemory"
+	CancelTurnOperation          OperationName = "CancelTurn"
 	ChangeAgentOperation         OperationName = "ChangeAgent"
 	ChangeMemoryOperation        OperationName = "ChangeMemory"
 	CreateAgentOperation         OperationName = "CreateAgent"

@@ -80,6 +80,126 @@ func decodeAddMemoryParams(args [1]string, argsEscaped bool, r *http.Request) (p
 	return params, nil
 }
 
+// CancelTurnParams is parameters of cancelTurn operation.
+type CancelTurnParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+	// A thread's id.
+	ThreadId string
+}
+
+func unpackCancelTurnParams(packed middleware.Parameters) (params CancelTurnParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "agentId",
+			In:   "path",
+		}
+		params.AgentId = packed[key].(string)
+	}
+	{
+		key := middleware.ParameterKey{
+			Name: "threadId",
+			In:   "path",
+		}
+		params.ThreadId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeCancelTurnParams(args [2]string, argsEscaped bool, r *http.Request) (params CancelTurnParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	// Decode path: threadId.
+	if err := func() error {
+		param := args[1]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[1])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "threadId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.ThreadId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "threadId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // ChangeAgentParams is parameters of changeAgent operation.
 type ChangeAgentParams struct {
 	// An agent's id, from the list of agents.

@@ -481,6 +481,22 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 
 type AnyCard jx.Raw
 
+// Ref: #/components/schemas/CancelReply
+type CancelReply struct {
+	// False when nothing ran.
+	Cancelled bool `json:"cancelled"`
+}
+
+// GetCancelled returns the value of Cancelled.
+func (s *CancelReply) GetCancelled() bool {
+	return s.Cancelled
+}
+
+// SetCancelled sets the value of Cancelled.
+func (s *CancelReply) SetCancelled(val bool) {
+	s.Cancelled = val
+}
+
 // One search result. The same document is the same card in every search, conversation and favourite.
 // Ref: #/components/schemas/Card
 type Card struct {
@@ -1044,6 +1060,7 @@ type Message struct {
 	Status    MessageStatus `json:"status"`
 	TurnId    string        `json:"turnId"`
 	CreatedAt string        `json:"createdAt"`
+	Error     OptTurnError  `json:"error"`
 }
 
 // GetID returns the value of ID.
@@ -1076,6 +1093,11 @@ func (s *Message) GetCreatedAt() string {
 	return s.CreatedAt
 }
 
+// GetError returns the value of Error.
+func (s *Message) GetError() OptTurnError {
+	return s.Error
+}
+
 // SetID sets the value of ID.
 func (s *Message) SetID(val string) {
 	s.ID = val
@@ -1106,12 +1128,18 @@ func (s *Message) SetCreatedAt(val string) {
 	s.CreatedAt = val
 }
 
+// SetError sets the value of Error.
+func (s *Message) SetError(val OptTurnError) {
+	s.Error = val
+}
+
 // Ref: #/components/schemas/MessageList
 type MessageList struct {
 	// In order of time.
 	Messages []Message `json:"messages"`
 	// Whether a turn is running.
 	Status MessageListStatus `json:"status"`
+	Turn   OptTurnProgress   `json:"turn"`
 	// Leads to older messages.
 	NextCursor OptString `json:"nextCursor"`
 }
@@ -1124,6 +1152,11 @@ func (s *MessageList) GetMessages() []Message {
 // GetStatus returns the value of Status.
 func (s *MessageList) GetStatus() MessageListStatus {
 	return s.Status
+}
+
+// GetTurn returns the value of Turn.
+func (s *MessageList) GetTurn() OptTurnProgress {
+	return s.Turn
 }
 
 // GetNextCursor returns the value of NextCursor.
@@ -1139,6 +1172,11 @@ func (s *MessageList) SetMessages(val []Message) {
 // SetStatus sets the value of Status.
 func (s *MessageList) SetStatus(val MessageListStatus) {
 	s.Status = val
+}
+
+// SetTurn sets the value of Turn.
+func (s *MessageList) SetTurn(val OptTurnProgress) {
+	s.Turn = val
 }
 
 // SetNextCursor sets the value of NextCursor.
@@ -1522,6 +1560,98 @@ func (o OptThreadCreate) Or(d ThreadCreate) ThreadCreate {
 	return d
 }
 
+// NewOptTurnError returns new OptTurnError with value set to v.
+func NewOptTurnError(v TurnError) OptTurnError {
+	return OptTurnError{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptTurnError is optional TurnError.
+type OptTurnError struct {
+	Value TurnError
+	Set   bool
+}
+
+// IsSet returns true if OptTurnError was set.
+func (o OptTurnError) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptTurnError) Reset() {
+	var v TurnError
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptTurnError) SetTo(v TurnError) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptTurnError) Get() (v TurnError, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptTurnError) Or(d TurnError) TurnError {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptTurnProgress returns new OptTurnProgress with value set to v.
+func NewOptTurnProgress(v TurnProgress) OptTurnProgress {
+	return OptTurnProgress{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptTurnProgress is optional TurnProgress.
+type OptTurnProgress struct {
+	Value TurnProgress
+	Set   bool
+}
+
+// IsSet returns true if OptTurnProgress was set.
+func (o OptTurnProgress) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptTurnProgress) Reset() {
+	var v TurnProgress
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptTurnProgress) SetTo(v TurnProgress) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptTurnProgress) Get() (v TurnProgress, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptTurnProgress) Or(d TurnProgress) TurnProgress {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // A problem detail (RFC 9457). Codes and their cures:
 //
 //	Status | code                      | Cure
@@ -1539,6 +1669,8 @@ func (o OptThreadCreate) Or(d ThreadCreate) ThreadCreate {
 //	404    | `not_found`               | Take the id from the list.
 //	405    | `method_not_allowed`      | Use a method of the `Allow` header.
 //	406    | `not_acceptable`          | Accept `application/json`.
+//	409    | `turn_working`            | Wait until the turn ends, or cancel it.
+//	409    | `turn_cancelled`          | Send the message again if it is still wanted.
 //	409    | `conflict`                | Read the present state, then decide.
 //	409    | `idempotency_in_progress` | Wait for the first request's reply, then send the same again.
 //	413    | `body_too_large`          | Send at most 1 MiB.
@@ -1546,6 +1678,8 @@ func (o OptThreadCreate) Or(d ThreadCreate) ThreadCreate {
 //	422    | `idempotency_mismatch`    | Use a new key for a new request.
 //	429    | `rate_limited`            | Wait for `Retry-After` seconds.
 //	500    | `internal`                | Try again; report `requestId` if it stays.
+//	502    | `model_failed`            | Read the thread's messages; send the message again.
+//	504    | `model_timeout`           | Send the message again, or a smaller question.
 //	503    | `unavailable`             | Try again after `Retry-After` seconds.
 //
 // Ref: #/components/schemas/Problem
@@ -1653,6 +1787,8 @@ const (
 	ProblemCodeNotFound              ProblemCode = "not_found"
 	ProblemCodeMethodNotAllowed      ProblemCode = "method_not_allowed"
 	ProblemCodeNotAcceptable         ProblemCode = "not_acceptable"
+	ProblemCodeTurnWorking           ProblemCode = "turn_working"
+	ProblemCodeTurnCancelled         ProblemCode = "turn_cancelled"
 	ProblemCodeConflict              ProblemCode = "conflict"
 	ProblemCodeIdempotencyInProgress ProblemCode = "idempotency_in_progress"
 	ProblemCodeBodyTooLarge          ProblemCode = "body_too_large"
@@ -1660,7 +1796,9 @@ const (
 	ProblemCodeIdempotencyMismatch   ProblemCode = "idempotency_mismatch"
 	ProblemCodeRateLimited           ProblemCode = "rate_limited"
 	ProblemCodeInternal              ProblemCode = "internal"
+	ProblemCodeModelFailed           ProblemCode = "model_failed"
 	ProblemCodeUnavailable           ProblemCode = "unavailable"
+	ProblemCodeModelTimeout          ProblemCode = "model_timeout"
 )
 
 // AllValues returns all ProblemCode values.
@@ -1679,6 +1817,8 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeNotFound,
 		ProblemCodeMethodNotAllowed,
 		ProblemCodeNotAcceptable,
+		ProblemCodeTurnWorking,
+		ProblemCodeTurnCancelled,
 		ProblemCodeConflict,
 		ProblemCodeIdempotencyInProgress,
 		ProblemCodeBodyTooLarge,
@@ -1686,7 +1826,9 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeIdempotencyMismatch,
 		ProblemCodeRateLimited,
 		ProblemCodeInternal,
+		ProblemCodeModelFailed,
 		ProblemCodeUnavailable,
+		ProblemCodeModelTimeout,
 	}
 }
 
@@ -1719,6 +1861,10 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 		return []byte(s), nil
 	case ProblemCodeNotAcceptable:
 		return []byte(s), nil
+	case ProblemCodeTurnWorking:
+		return []byte(s), nil
+	case ProblemCodeTurnCancelled:
+		return []byte(s), nil
 	case ProblemCodeConflict:
 		return []byte(s), nil
 	case ProblemCodeIdempotencyInProgress:
@@ -1733,7 +1879,11 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 		return []byte(s), nil
 	case ProblemCodeInternal:
 		return []byte(s), nil
+	case ProblemCodeModelFailed:
+		return []byte(s), nil
 	case ProblemCodeUnavailable:
+		return []byte(s), nil
+	case ProblemCodeModelTimeout:
 		return []byte(s), nil
 	default:
 		return nil, errors.Errorf("invalid value: %q", s)
@@ -1782,6 +1932,12 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 	case ProblemCodeNotAcceptable:
 		*s = ProblemCodeNotAcceptable
 		return nil
+	case ProblemCodeTurnWorking:
+		*s = ProblemCodeTurnWorking
+		return nil
+	case ProblemCodeTurnCancelled:
+		*s = ProblemCodeTurnCancelled
+		return nil
 	case ProblemCodeConflict:
 		*s = ProblemCodeConflict
 		return nil
@@ -1803,8 +1959,14 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 	case ProblemCodeInternal:
 		*s = ProblemCodeInternal
 		return nil
+	case ProblemCodeModelFailed:
+		*s = ProblemCodeModelFailed
+		return nil
 	case ProblemCodeUnavailable:
 		*s = ProblemCodeUnavailable
+		return nil
+	case ProblemCodeModelTimeout:
+		*s = ProblemCodeModelTimeout
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -2325,6 +2487,268 @@ func (s *TurnComplete) SetTurnId(val string) {
 func (s *TurnComplete) SetMessageId(val string) {
 	s.MessageId = val
 }
+
+func (*TurnComplete) sendMessageRes() {}
+
+// Why a turn failed or ended early.
+// Ref: #/components/schemas/TurnError
+type TurnError struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// GetCode returns the value of Code.
+func (s *TurnError) GetCode() string {
+	return s.Code
+}
+
+// GetDetail returns the value of Detail.
+func (s *TurnError) GetDetail() string {
+	return s.Detail
+}
+
+// SetCode sets the value of Code.
+func (s *TurnError) SetCode(val string) {
+	s.Code = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *TurnError) SetDetail(val string) {
+	s.Detail = val
+}
+
+// The turn that is running.
+// Ref: #/components/schemas/TurnProgress
+type TurnProgress struct {
+	ID        string     `json:"id"`
+	StartedAt string     `json:"startedAt"`
+	Steps     []TurnStep `json:"steps"`
+	// The reply so far, which may still change.
+	PartialText OptString `json:"partialText"`
+}
+
+// GetID returns the value of ID.
+func (s *TurnProgress) GetID() string {
+	return s.ID
+}
+
+// GetStartedAt returns the value of StartedAt.
+func (s *TurnProgress) GetStartedAt() string {
+	return s.StartedAt
+}
+
+// GetSteps returns the value of Steps.
+func (s *TurnProgress) GetSteps() []TurnStep {
+	return s.Steps
+}
+
+// GetPartialText returns the value of PartialText.
+func (s *TurnProgress) GetPartialText() OptString {
+	return s.PartialText
+}
+
+// SetID sets the value of ID.
+func (s *TurnProgress) SetID(val string) {
+	s.ID = val
+}
+
+// SetStartedAt sets the value of StartedAt.
+func (s *TurnProgress) SetStartedAt(val string) {
+	s.StartedAt = val
+}
+
+// SetSteps sets the value of Steps.
+func (s *TurnProgress) SetSteps(val []TurnStep) {
+	s.Steps = val
+}
+
+// SetPartialText sets the value of PartialText.
+func (s *TurnProgress) SetPartialText(val OptString) {
+	s.PartialText = val
+}
+
+// Ref: #/components/schemas/TurnStep
+type TurnStep struct {
+	N         int           `json:"n"`
+	Kind      string        `json:"kind"`
+	Label     string        `json:"label"`
+	State     TurnStepState `json:"state"`
+	StartedAt string        `json:"startedAt"`
+	EndedAt   OptString     `json:"endedAt"`
+}
+
+// GetN returns the value of N.
+func (s *TurnStep) GetN() int {
+	return s.N
+}
+
+// GetKind returns the value of Kind.
+func (s *TurnStep) GetKind() string {
+	return s.Kind
+}
+
+// GetLabel returns the value of Label.
+func (s *TurnStep) GetLabel() string {
+	return s.Label
+}
+
+// GetState returns the value of State.
+func (s *TurnStep) GetState() TurnStepState {
+	return s.State
+}
+
+// GetStartedAt returns the value of StartedAt.
+func (s *TurnStep) GetStartedAt() string {
+	return s.StartedAt
+}
+
+// GetEndedAt returns the value of EndedAt.
+func (s *TurnStep) GetEndedAt() OptString {
+	return s.EndedAt
+}
+
+// SetN sets the value of N.
+func (s *TurnStep) SetN(val int) {
+	s.N = val
+}
+
+// SetKind sets the value of Kind.
+func (s *TurnStep) SetKind(val string) {
+	s.Kind = val
+}
+
+// SetLabel sets the value of Label.
+func (s *TurnStep) SetLabel(val string) {
+	s.Label = val
+}
+
+// SetState sets the value of State.
+func (s *TurnStep) SetState(val TurnStepState) {
+	s.State = val
+}
+
+// SetStartedAt sets the value of StartedAt.
+func (s *TurnStep) SetStartedAt(val string) {
+	s.StartedAt = val
+}
+
+// SetEndedAt sets the value of EndedAt.
+func (s *TurnStep) SetEndedAt(val OptString) {
+	s.EndedAt = val
+}
+
+type TurnStepState string
+
+const (
+	TurnStepStateStarted  TurnStepState = "started"
+	TurnStepStateFinished TurnStepState = "finished"
+	TurnStepStateFailed   TurnStepState = "failed"
+)
+
+// AllValues returns all TurnStepState values.
+func (TurnStepState) AllValues() []TurnStepState {
+	return []TurnStepState{
+		TurnStepStateStarted,
+		TurnStepStateFinished,
+		TurnStepStateFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s TurnStepState) MarshalText() ([]byte, error) {
+	switch s {
+	case TurnStepStateStarted:
+		return []byte(s), nil
+	case TurnStepStateFinished:
+		return []byte(s), nil
+	case TurnStepStateFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *TurnStepState) UnmarshalText(data []byte) error {
+	switch TurnStepState(data) {
+	case TurnStepStateStarted:
+		*s = TurnStepStateStarted
+		return nil
+	case TurnStepStateFinished:
+		*s = TurnStepStateFinished
+		return nil
+	case TurnStepStateFailed:
+		*s = TurnStepStateFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/TurnWorking
+type TurnWorking struct {
+	Status string `json:"status"`
+	TurnId string `json:"turnId"`
+}
+
+// GetStatus returns the value of Status.
+func (s *TurnWorking) GetStatus() string {
+	return s.Status
+}
+
+// GetTurnId returns the value of TurnId.
+func (s *TurnWorking) GetTurnId() string {
+	return s.TurnId
+}
+
+// SetStatus sets the value of Status.
+func (s *TurnWorking) SetStatus(val string) {
+	s.Status = val
+}
+
+// SetTurnId sets the value of TurnId.
+func (s *TurnWorking) SetTurnId(val string) {
+	s.TurnId = val
+}
+
+// TurnWorkingHeaders wraps TurnWorking with response headers.
+type TurnWorkingHeaders struct {
+	Location   string
+	RetryAfter int
+	Response   TurnWorking
+}
+
+// GetLocation returns the value of Location.
+func (s *TurnWorkingHeaders) GetLocation() string {
+	return s.Location
+}
+
+// GetRetryAfter returns the value of RetryAfter.
+func (s *TurnWorkingHeaders) GetRetryAfter() int {
+	return s.RetryAfter
+}
+
+// GetResponse returns the value of Response.
+func (s *TurnWorkingHeaders) GetResponse() TurnWorking {
+	return s.Response
+}
+
+// SetLocation sets the value of Location.
+func (s *TurnWorkingHeaders) SetLocation(val string) {
+	s.Location = val
+}
+
+// SetRetryAfter sets the value of RetryAfter.
+func (s *TurnWorkingHeaders) SetRetryAfter(val int) {
+	s.RetryAfter = val
+}
+
+// SetResponse sets the value of Response.
+func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
+	s.Response = val
+}
+
+func (*TurnWorkingHeaders) sendMessageRes() {}
 
 // Ref: #/components/schemas/YearCount
 type YearCount struct {

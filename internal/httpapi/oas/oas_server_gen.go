@@ -14,6 +14,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories
 	AddMemory(ctx context.Context, req *MemoryText, params AddMemoryParams) (*MemoryReply, error)
+	// CancelTurn implements cancelTurn operation.
+	//
+	// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
+	// for the turn is answered with 409 `turn_cancelled`.
+	//
+	// POST /api/agents/{agentId}/threads/{threadId}/cancel
+	CancelTurn(ctx context.Context, params CancelTurnParams) (*CancelReply, error)
 	// ChangeAgent implements changeAgent operation.
 	//
 	// Sets the fields that are given and leaves the others alone.
@@ -103,7 +110,9 @@ type Handler interface {
 	//
 	// A page is in order of time. The first page holds the newest messages, so that a plain poll always
 	// shows the reply, and `nextCursor` leads to older ones. A reply is listed only when it is final:
-	// "poll until an assistant message stands after mine" is always right.
+	// "poll until an assistant message stands after mine" is always right. While a turn works, `turn`
+	// tells its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request waits up
+	// to N seconds (60 at most) for something new before it answers 304.
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}/messages
 	ListMessages(ctx context.Context, params ListMessagesParams) (*MessageList, error)
@@ -133,10 +142,16 @@ type Handler interface {
 	Search(ctx context.Context, req *SearchRequest, params SearchParams) (*SearchReply, error)
 	// SendMessage implements sendMessage operation.
 	//
-	// Send a message and run one turn of the agent.
+	// The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
+	// chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
+	// GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+	//
+	// While a turn works, the same text again answers for the same turn and costs nothing; another text is
+	// 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,
+	// for 24 hours.
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
-	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (*TurnComplete, error)
+	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
 	// NewError creates *ProblemStatusCode from error returned by handler.
 	//
 	// Used for common default response.

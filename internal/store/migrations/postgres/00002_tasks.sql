@@ -73,3 +73,7 @@ CREATE TABLE node (
     lease_until BIGINT NOT NULL,
     joined_at   BIGINT NOT NULL
 );
+
+-- Why a turn failed or was cancelled stands with its reply.
+ALTER TABLE message ADD COLUMN error_code TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN error_detail TEXT NOT NULL DEFAULT '';

@@ -73,3 +73,7 @@ CREATE TABLE node (
     lease_until INTEGER NOT NULL,
     joined_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Why a turn failed or was cancelled stands with its reply.
+ALTER TABLE message ADD COLUMN error_code TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN error_detail TEXT NOT NULL DEFAULT '';

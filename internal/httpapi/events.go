@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+const (
+	// heartbeat keeps proxies from closing a quiet stream.
+	heartbeat = 15 * time.Second
+	// recheck is how often an open stream makes sure that its credential is still good.
+	recheck = time.Second
+	// streamWrite is how long a client may take to accept an event before it is given up.
+	streamWrite = 30 * time.Second
+)
+
+// errStreamEnds is why a stream is closed by us.
+var errStreamEnds = errors.New("the stream ends")
+
+// streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
+func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
+	who, err := a.authenticate(r)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	after, err := lastEventID(r)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	until := r.URL.Query().Get("until")
+	if until != "" && until != "done" {
+		a.problems.Write(w, r, core.InvalidField("until", "Must be done, or left out."))
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	events, err := a.Threads.Events(ctx, who, r.PathValue("agentId"), r.PathValue("threadId"), after)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	s := stream{w: w, flush: http.NewResponseController(w)}
+	next := make(chan pulled)
+	pulling := make(chan struct{})
+	go func() {
+		defer close(pulling)
+		pull(ctx, events, next)
+	}()
+	a.follow(&s, r, next, until == "done")
+	cancel(errStreamEnds)
+	<-pulling
+}
+
+// lastEventID reads where a client was cut off; nil means that it says nothing.
+func lastEventID(r *http.Request) (*task.Position, error) {
+	id := strings.TrimSpace(r.Header.Get("Last-Event-ID"))
+	if id == "" {
+		return nil, nil //nolint:nilnil // saying nothing is no error
+	}
+	p, err := task.ParsePosition(id)
+	return &p, err
+}
+
+// follow writes events as they come until the client goes, the credential ends, the server stops or, if asked, the turn
+// is done.
+func (a *API) follow(s *stream, r *http.Request, next <-chan pulled, untilDone bool) {
+	beat, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
+	defer beat.Stop()
+	defer check.Stop()
+	if s.comment("connected") != nil {
+		return
+	}
+	for {
+		select {
+		case p, open := <-next:
+			if !open || p.err != nil || s.event(p.event) != nil {
+				return
+			}
+			if untilDone && p.event.Kind == task.EventDone {
+				return
+			}
+		case <-beat.C:
+			if s.comment("alive") != nil {
+				return
+			}
+		case <-check.C:
+			if _, err := a.authenticate(r); core.IsKind(err, core.KindUnauthenticated) {
+				return
+			}
+		case <-a.draining:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w     http.ResponseWriter
+	flush *http.ResponseController
+}
+
+func (s *stream) event(e task.Event) error {
+	var b strings.Builder
+	b.WriteString("id: " + e.Position().String() + "\nevent: " + e.Kind + "\ndata: ")
+	b.Write(e.Payload) // JSON of ours, without line breaks
+	b.WriteString("\n\n")
+	return s.write(b.String())
+}
+
+func (s *stream) comment(text string) error { return s.write(": " + text + "\n\n") }
+
+func (s *stream) write(text string) error {
+	_ = s.flush.SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can; those of tests
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.flush.Flush()
+}
+
+// pulled is an event, or why there are no more.
+type pulled struct {
+	event task.Event
+	err   error
+}
+
+// pull makes a channel of a sequence, so that other things can be waited for beside it.
+func pull(ctx context.Context, events iter.Seq2[task.Event, error], next chan<- pulled) {
+	defer close(next)
+	for e, err := range events {
+		select {
+		case next <- pulled{e, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"carrel/internal/httpapi/oas"
+)
+
+// maxPoll is how long a client may wait for something new in a thread.
+const maxPoll = time.Minute
+
+// patience returns a context that ends after a time, or when the server stops: whoever waits then answers with what
+// there is.
+func (a *API) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	go func() {
+		select {
+		case <-a.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// pollFor returns how long a request for messages wants to wait for something that it does not have yet.
+func pollFor(r *http.Request, route string) time.Duration {
+	p := preferenceOf(r.Context())
+	if route != oas.ListMessagesOperation || !p.said || len(r.Header.Values("If-None-Match")) == 0 {
+		return 0
+	}
+	return min(p.wait, maxPoll)
+}
+
+// poll answers a request for messages as soon as the answer is another than the client has, or when its wait is over.
+// Where the thread's events end is read before the messages, so that nothing falls in between.
+func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Duration, out *outcome) {
+	waiting, cancel := a.patience(r.Context(), wait)
+	defer cancel()
+	for {
+		at, err := a.Threads.Position(r.Context(), threadID)
+		if err != nil {
+			out.err = err
+			return
+		}
+		rep.body.Reset()
+		a.oas.ServeHTTP(rep, r)
+		if out.err != nil || !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes())) {
+			return
+		}
+		if err := a.Threads.Changed(waiting, threadID, at); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+)
+
+// SubmitTurn stores a question with the task that answers it. The thread's row is changed first, which lets parallel
+// questions to one thread happen after each other.
+func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task) (stored task.Task, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var one int
+		err := get(ctx, tx, `SELECT 1 FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`+db.dialect.lock,
+			args{question.ThreadID, userID, agentID}, &one)
+		if err != nil {
+			return err
+		}
+		if stored, err = sameTurn(ctx, tx, t); !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if stored, err = db.insertTask(ctx, tx, t); err != nil {
+			return err
+		}
+		if err := appendMessage(ctx, tx, question); err != nil {
+			return err
+		}
+		return touchThread(ctx, tx, question.ThreadID, thread.StatusWorking, title, question.CreatedAt)
+	})
+	if err != nil {
+		return task.Task{}, fail("submit turn", "thread", err)
+	}
+	return stored, nil
+}
+
+// sameTurn returns the turn that a question belongs to already: the one with its id, or the one that works on the same
+// question. A turn that works on another is a conflict; none at all is sql.ErrNoRows.
+func sameTurn(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
+	old, err := oneTask(ctx, tx, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{t.ID})
+	if errors.Is(err, sql.ErrNoRows) {
+		old, err = activeTask(ctx, tx, t.Key)
+	}
+	if err != nil {
+		return task.Task{}, err
+	}
+	if string(old.Input) != string(t.Input) || old.Key != t.Key {
+		return task.Task{}, core.Conflict("turn_working",
+			"The agent is still working on another message of this thread. Wait for its reply, or cancel it.")
+	}
+	return old, nil
+}
+
+// appendMessage puts a message at the end of its thread.
+func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
+	code, detail := "", ""
+	if m.Error != nil {
+		code, detail = m.Error.Code, m.Error.Detail
+	}
+	_, err := tx.exec(ctx, `
+		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail)
+		SELECT $1, id, next_seq, $3, $4, $5, $6, $7, $8, $9 FROM thread WHERE id = $2`,
+		m.ID, m.ThreadID, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt), code, detail)
+	return err
+}
+
+// touchThread takes a sequence number, moves the thread to the front, and gives it a title if it has none.
+func touchThread(ctx context.Context, tx querier, threadID string, status thread.Status, title string, now time.Time) error {
+	n, err := tx.exec(ctx, `
+		UPDATE thread SET next_seq = next_seq + 1, status = $1,
+			title = CASE WHEN title = '' THEN $2 ELSE title END,
+			activity_at = CASE WHEN activity_at > $3 THEN activity_at ELSE $3 END,
+			last_message_at = $3, updated_at = $3
+		WHERE id = $4`, string(status), title, millis(now), threadID)
+	return changed("touch thread", "thread", n, err)
+}
+
+// FinishTurn ends a turn's task and stores its reply; without the fence nothing is stored.
+func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply thread.Message) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if err := finishTask(ctx, tx, f, o); err != nil {
+			return err
+		}
+		if err := appendMessage(ctx, tx, reply); err != nil {
+			return err
+		}
+		return touchThread(ctx, tx, reply.ThreadID, thread.StatusIdle, "", reply.CreatedAt)
+	})
+	return failTask("finish turn", err)
+}
+
+// ThreadPosition returns where the events of a thread end now.
+func (db *DB) ThreadPosition(ctx context.Context, threadID string) (task.Position, error) {
+	var p task.Position
+	err := get(ctx, db.read, `
+		SELECT number, coalesce((SELECT max(seq) FROM task_event WHERE task_id = task.id), 0)
+		FROM task WHERE key = $1 ORDER BY number DESC LIMIT 1`, args{threadID}, &p.Number, &p.Seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return task.Position{}, nil
+	}
+	return p, fail("read a thread's position", "thread", err)
+}

@@ -1,0 +1,126 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+// Progress is how far a running turn is.
+type Progress struct {
+	TurnID    string
+	StartedAt time.Time
+	Steps     []task.StepRecord
+	// Text is the reply so far; it may still change.
+	Text string
+}
+
+// progress reads how far the turn of a thread is, or nil when none works.
+func (s *Service) progress(ctx context.Context, threadID string) (*Progress, error) {
+	t, err := s.store.ActiveTask(ctx, threadID)
+	if core.IsKind(err, core.KindNotFound) {
+		return nil, nil //nolint:nilnil // a thread without a running turn is the usual case, not a missing row
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Progress{TurnID: t.ID, StartedAt: t.CreatedAt}
+	if p.Steps, err = s.store.TaskSteps(ctx, t.ID); err != nil {
+		return nil, err
+	}
+	p.Text, err = s.textSoFar(ctx, t.ID)
+	return p, err
+}
+
+// eventsPage is how many events are read at once.
+const eventsPage = 500
+
+// textSoFar puts the pieces of a reply together, as a reader of the stream would.
+func (s *Service) textSoFar(ctx context.Context, taskID string) (string, error) {
+	type piece struct {
+		seq  int64
+		text string
+	}
+	var pieces []piece
+	for after := int64(0); ; {
+		events, err := s.store.TaskEvents(ctx, taskID, after, eventsPage)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range events {
+			after = e.Seq
+			var payload struct {
+				Text         string `json:"text"`
+				DiscardAfter string `json:"discardAfter"`
+			}
+			if err := json.Unmarshal(e.Payload, &payload); err != nil {
+				continue // of a kind that has no text
+			}
+			switch e.Kind {
+			case task.EventDelta:
+				pieces = append(pieces, piece{e.Seq, payload.Text})
+			case task.EventRestarted:
+				keep, err := task.ParsePosition(payload.DiscardAfter)
+				if err != nil {
+					return "", err
+				}
+				for len(pieces) > 0 && pieces[len(pieces)-1].seq > keep.Seq {
+					pieces = pieces[:len(pieces)-1]
+				}
+			}
+		}
+		if len(events) < eventsPage {
+			break
+		}
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		b.WriteString(p.text)
+	}
+	return b.String(), nil
+}
+
+// Position returns where the stream of a thread is now. Whoever reads the thread after it misses nothing by following
+// the stream from there.
+func (s *Service) Position(ctx context.Context, threadID string) (task.Position, error) {
+	return s.store.ThreadPosition(ctx, threadID)
+}
+
+// Changed waits until something happens in a thread after a position, or the context ends.
+func (s *Service) Changed(ctx context.Context, threadID string, after task.Position) error {
+	for _, err := range s.tasks.Stream(ctx, threadID, after) {
+		return err
+	}
+	return ctx.Err()
+}
+
+// Events follows a thread: the events after a position, then what happens, until the context ends. Without a position
+// it starts with the turn that runs, or with the next one.
+func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
+	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+		return nil, err
+	}
+	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+		return nil, err
+	}
+	if after == nil {
+		now, err := s.store.ThreadPosition(ctx, threadID)
+		if err != nil {
+			return nil, err
+		}
+		t, err := s.store.ActiveTask(ctx, threadID)
+		switch {
+		case err == nil:
+			now = task.Position{Number: t.Number}
+		case !core.IsKind(err, core.KindNotFound):
+			return nil, err
+		}
+		after = &now
+	}
+	return s.tasks.Stream(ctx, threadID, *after), nil
+}

@@ -1,0 +1,213 @@
+package thread
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+// turnKind is the name of turns among the tasks, and turnDeadline what one may take in all.
+const (
+	turnKind     = "turn"
+	turnDeadline = 15 * time.Minute
+)
+
+// Question is what a turn is to answer.
+type Question struct {
+	UserID   string
+	AgentID  string
+	ThreadID string
+	Text     string
+}
+
+// Answerer writes the reply to a question. What has an effect or a price belongs into steps of the run, which are
+// never repeated once they have ended. With an error it returns what text there is.
+type Answerer interface {
+	Answer(ctx context.Context, r *task.Run, q Question) (string, error)
+}
+
+// turnInput is what a turn's task carries.
+type turnInput struct {
+	AgentID string `json:"agentId"`
+	Text    string `json:"text"`
+}
+
+// turnResult is what a turn's task comes to.
+type turnResult struct {
+	Text string `json:"text"`
+}
+
+// Kind is the kind of task that turns are, to be registered with the engine.
+func (s *Service) Kind() task.Kind {
+	return task.Kind{Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: turnDeadline}
+}
+
+func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error) {
+	t := r.Task()
+	var in turnInput
+	if err := json.Unmarshal(t.Input, &in); err != nil {
+		return task.Outcome{}, fmt.Errorf("read a turn's input: %w", err)
+	}
+	text, err := s.answerer.Answer(ctx, r, Question{UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, Text: in.Text})
+	result, jsonErr := json.Marshal(turnResult{Text: text})
+	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
+}
+
+// finishTurn ends a turn: its reply, the thread's state and the last event are stored together or not at all.
+func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) error {
+	reply := Message{
+		// Made of the turn's id, so that a finish that is tried again writes the same message.
+		ID:       core.PrefixMessage + strings.TrimPrefix(f.TaskID, core.PrefixTurn),
+		ThreadID: f.Key, Role: RoleAssistant, Status: string(o.State), TurnID: f.TaskID, CreatedAt: o.At,
+	}
+	var result turnResult
+	if len(o.Result) > 0 {
+		if err := json.Unmarshal(o.Result, &result); err != nil {
+			return fmt.Errorf("read a turn's result: %w", err)
+		}
+	}
+	reply.Text = result.Text
+	switch o.State {
+	case task.StateFailed:
+		reply.Error = &TurnError{Code: o.Code, Detail: failure(o.Code, o.Detail)}
+	case task.StateCancelled:
+		reply.Error = &TurnError{Code: "cancelled", Detail: "The turn was cancelled."}
+	}
+	last, err := json.Marshal(doneEvent{Status: reply.Status, MessageID: reply.ID, Error: reply.Error})
+	if err != nil {
+		return err
+	}
+	o.Event = last
+	return s.store.FinishTurn(ctx, f, o, reply)
+}
+
+// doneEvent is the last event of a turn.
+type doneEvent struct {
+	Status    string     `json:"status"`
+	MessageID string     `json:"messageId"`
+	Error     *TurnError `json:"error,omitempty"`
+}
+
+// failure is what a person is told of a reason that the engine gave.
+func failure(code, detail string) string {
+	switch code {
+	case task.CodeTimeout:
+		return "The turn took longer than a turn may. Ask again, or ask for less at once."
+	case task.CodeCrashLoop:
+		return "The turn was interrupted too often. Ask again."
+	case task.CodeInternal:
+		return "Something went wrong on our side. Ask again."
+	}
+	return detail
+}
+
+// Turn is one exchange: a message and, once it has ended, the reply to it.
+type Turn struct {
+	ID string
+	// Working says that the reply is not there yet.
+	Working bool
+	Reply   Message
+}
+
+var messageRule = core.TextRule{Min: 1, Max: 8000}
+
+// Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
+// same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing.
+func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID, text string, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
+	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil {
+		return Turn{}, err
+	}
+	if detail := messageRule.Check(text); detail != "" {
+		return Turn{}, core.InvalidField("/text", detail)
+	}
+	if !core.IsID(core.PrefixThread, threadID) {
+		return Turn{}, core.NotFound("thread")
+	}
+	input, err := json.Marshal(turnInput{AgentID: agentID, Text: text})
+	if err != nil {
+		return Turn{}, err
+	}
+	t, err := s.tasks.Prepare(task.Spec{
+		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID, Input: input,
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	question := Message{
+		ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: RoleUser, Text: text,
+		Status: string(task.StateComplete), TurnID: t.ID, CreatedAt: t.CreatedAt,
+	}
+	t, err = s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(text), question, t)
+	if err != nil {
+		return Turn{}, err
+	}
+	s.tasks.Adopt(t)
+	return s.await(ctx, t, waiting)
+}
+
+// await waits for the end of a turn and returns its reply, or that it still works.
+func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) { //nolint:revive // as in Send
+	if !t.State.Ended() {
+		var err error
+		t, err = s.tasks.Wait(waiting, t.ID)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return Turn{}, ctx.Err()
+		case err != nil && waiting.Err() != nil:
+			return Turn{ID: t.ID, Working: true}, nil
+		case core.IsKind(err, core.KindNotFound):
+			return Turn{}, core.NotFound("thread") // deleted while we waited
+		case err != nil:
+			return Turn{}, err
+		}
+	}
+	reply, err := s.store.Reply(ctx, t.Key, t.ID)
+	if err != nil {
+		return Turn{}, err
+	}
+	return Turn{ID: t.ID, Reply: reply}, reply.failure()
+}
+
+// failure is the error that a request gets whose turn did not complete.
+func (m Message) failure() error {
+	switch {
+	case m.Error == nil:
+		return nil
+	case m.Status == string(task.StateCancelled):
+		return core.Conflict("turn_cancelled", "The turn was cancelled while you waited.")
+	}
+	e := &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: m.Error.Detail}
+	switch m.Error.Code {
+	case task.CodeTimeout:
+		e.Kind, e.Code = core.KindTimeout, "model_timeout"
+	case task.CodeInternal, task.CodeCrashLoop:
+		e.Kind, e.Code = core.KindInternal, "internal"
+	case "spend_cap_reached":
+		e.Kind, e.Code = core.KindPaymentRequired, m.Error.Code
+	}
+	return e
+}
+
+// Cancel ends the turn that runs in a thread and reports whether there was one.
+func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, threadID string) (bool, error) {
+	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+		return false, err
+	}
+	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+		return false, err
+	}
+	t, err := s.store.ActiveTask(ctx, threadID)
+	if core.IsKind(err, core.KindNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.tasks.Cancel(ctx, t.ID)
+}
