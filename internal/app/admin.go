@@ -52,7 +52,7 @@ func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(ad
 				cfg.Data, shellQuote(cfg.Data))
 		}
 	}
-	in, err := open(ctx, cfg, slog.New(slog.DiscardHandler))
+	in, err := open(ctx, env, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"carrel/internal/config"
 	"carrel/internal/core"
+	"carrel/internal/thread"
 )
 
 // What a command ends with. Scripts rely on these.
@@ -32,6 +33,9 @@ type Env struct {
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  []string
+	// Answerer writes the replies of turns; nil means the program's own. Tests of durability put a slow one here that
+	// counts what it is asked.
+	Answerer thread.Answerer
 }
 
 // System is the process's own environment.

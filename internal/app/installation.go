@@ -36,7 +36,7 @@ type installation struct {
 }
 
 // open opens the database that the settings name and wires the services.
-func open(ctx context.Context, cfg config.Config, log *slog.Logger) (*installation, error) {
+func open(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger) (*installation, error) {
 	if cfg.Database == "" {
 		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 			return nil, fmt.Errorf("make the data folder: %w", err)
@@ -61,10 +61,17 @@ func open(ctx context.Context, cfg config.Config, log *slog.Logger) (*installati
 	in.sources = source.NewService(db, in.agents, scanner{}, clock)
 	in.memories = memory.NewService(db, in.agents, clock)
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
-	in.threads = thread.NewService(db, in.agents, clock, in.tasks, thread.Echo{})
+	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
 	in.tasks.Register(in.threads.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
 	return in, nil
+}
+
+func (e *Env) answerer() thread.Answerer {
+	if e.Answerer != nil {
+		return e.Answerer
+	}
+	return thread.Echo{}
 }
 
 func (in *installation) close() error { return in.store.Close() }

@@ -68,7 +68,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // the kernel would do it
-	in, err := open(ctx, cfg, log)
+	in, err := open(ctx, env, cfg, log)
 	if err != nil {
 		return err
 	}
