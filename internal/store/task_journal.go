@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,40 +40,60 @@ func held(n int64, err error) error {
 
 // recordTask is RecordTask inside a transaction.
 func (db *DB) recordTask(ctx context.Context, tx querier, f task.Fence, e task.Entry) error {
-	events := e.Events
+	if len(e.Steps) > 0 {
+		if err := held(tx.exec(ctx, db.fencedStep(), fencedStepArgs(f, e.Steps[0])...)); err != nil {
+			return err
+		}
+		e.Steps = e.Steps[1:]
+	} else {
+		if err := held(tx.exec(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)); err != nil {
+			return err
+		}
+		e.Events = e.Events[1:]
+	}
+	return writeEntry(ctx, tx, f.TaskID, e)
+}
+
+// writeEntry writes a part of a journal behind a fence that was passed already.
+func writeEntry(ctx context.Context, tx querier, id string, e task.Entry) error {
 	for _, s := range e.Steps {
-		if err := db.recordStep(ctx, tx, f, s); err != nil {
+		_, err := tx.exec(ctx, `
+			INSERT INTO task_step (task_id, n, kind, label, state, output, last_seq, started_at, ended_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+stepAgain, append(args{id}, stepArgs(s)...)...)
+		if err != nil {
 			return err
 		}
 	}
-	if len(e.Steps) == 0 && len(events) > 0 {
-		if err := held(tx.exec(ctx, db.fencedEvent(), fencedEventArgs(f, events[0])...)); err != nil {
+	for events := range slices.Chunk(e.Events, maxEventRows) {
+		if err := insertEvents(ctx, tx, events); err != nil {
 			return err
 		}
-		events = events[1:]
-	}
-	for len(events) > 0 {
-		n := min(len(events), maxEventRows)
-		if err := insertEvents(ctx, tx, events[:n]); err != nil {
-			return err
-		}
-		events = events[n:]
 	}
 	if !e.Progress {
 		return nil
 	}
-	_, err := tx.exec(ctx, `UPDATE task SET crashes = 0 WHERE id = $1`, f.TaskID)
+	_, err := tx.exec(ctx, `UPDATE task SET crashes = 0 WHERE id = $1`, id)
 	return err
 }
 
-func (db *DB) recordStep(ctx context.Context, tx querier, f task.Fence, s task.StepRecord) error {
-	return held(tx.exec(ctx, `
+// stepAgain makes the insert of a step that is there already a change of its state.
+const stepAgain = `
+	ON CONFLICT (task_id, n) DO UPDATE SET state = excluded.state, output = excluded.output,
+		last_seq = excluded.last_seq, ended_at = excluded.ended_at`
+
+func stepArgs(s task.StepRecord) args {
+	return args{s.N, s.Kind, s.Label, string(s.State), s.Output, s.LastSeq, millis(s.StartedAt), optMillis(s.EndedAt)}
+}
+
+// fencedStep writes one step if the fence holds.
+func (db *DB) fencedStep() string {
+	return `
 		INSERT INTO task_step (task_id, n, kind, label, state, output, last_seq, started_at, ended_at)
-		SELECT id, $4, $5, $6, $7, $8, $9, $10, $11 FROM task WHERE `+fencedRunning+db.dialect.lock+`
-		ON CONFLICT (task_id, n) DO UPDATE SET state = excluded.state, output = excluded.output,
-			last_seq = excluded.last_seq, ended_at = excluded.ended_at`,
-		f.TaskID, f.Attempt, f.Owner,
-		s.N, s.Kind, s.Label, string(s.State), s.Output, s.LastSeq, millis(s.StartedAt), optMillis(s.EndedAt)))
+		SELECT id, $4, $5, $6, $7, $8, $9, $10, $11 FROM task WHERE ` + fencedRunning + db.dialect.lock + stepAgain
+}
+
+func fencedStepArgs(f task.Fence, s task.StepRecord) args {
+	return append(args{f.TaskID, f.Attempt, f.Owner}, stepArgs(s)...)
 }
 
 // fencedEvent inserts one event if the fence holds. The same event again counts as a change.

@@ -65,17 +65,17 @@ func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) erro
 	return failTask("finish task", err)
 }
 
-// finishTask ends a task inside a transaction, with its last event, or queues it again. When the fence does not hold
+// finishTask ends a task inside a transaction, with its last events, or queues it again. When the fence does not hold
 // it returns task.ErrLost, and when a task is to complete whose cancellation was asked for, task.ErrCancelled: the
 // transaction must then be given up.
 func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) error {
 	if o.State == task.StateQueued {
 		n, err := tx.exec(ctx, `UPDATE task SET state = 'queued', owner = NULL, run_at = $4 WHERE `+fenced(f),
 			f.TaskID, f.Attempt, f.Owner, millis(o.RunAt))
-		if err == nil && n == 0 {
-			err = task.ErrLost
+		if err := held(n, err); err != nil {
+			return err
 		}
-		return err
+		return writeEntry(ctx, tx, f.TaskID, o.Entry)
 	}
 	n, err := tx.exec(ctx, `
 		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8, prune_at = $9
@@ -86,6 +86,9 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	}
 	if n == 0 {
 		return whyNotFinished(ctx, tx, f)
+	}
+	if err := writeEntry(ctx, tx, f.TaskID, o.Entry); err != nil {
+		return err
 	}
 	_, err = tx.exec(ctx, `
 		INSERT INTO task_event (task_id, seq, attempt, kind, payload)

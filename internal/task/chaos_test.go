@@ -84,11 +84,13 @@ func newChaos(c *cluster) *chaos {
 
 // run is three steps, of which the second waits if the task is told so.
 func (x *chaos) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
+	before := ""
 	for n := 1; n <= 3; n++ {
-		var key string
 		_, err := r.Step(ctx, "s", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
-			key = s.Key()
-			x.step(key)
+			// What a step returned is durable before the next one runs.
+			x.note(func() { x.finished[before] = before != "" })
+			before = s.Key()
+			x.step(before)
 			r.Delta("text")
 			if n == 2 && string(r.Task().Input) == "wait" {
 				select {
@@ -97,13 +99,10 @@ func (x *chaos) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 					return nil, context.Cause(ctx)
 				}
 			}
-			return []byte(key), nil
+			return []byte(before), nil
 		})
 		if err != nil {
 			return task.Outcome{}, err
-		}
-		if key != "" {
-			x.note(func() { x.finished[key] = true })
 		}
 	}
 	return task.Outcome{Result: []byte("all three")}, nil

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// fullRow is how much text is gathered into one event before it is written without further waiting.
-const fullRow = 1024
+const (
+	// fullRow is how much text is gathered into one event before it is written without further waiting.
+	fullRow = 1024
+	// endedStep is how long the end of a step waits for the next one's start, or the task's end, to share its write.
+	endedStep = 5 * time.Millisecond
+)
 
 // buffer gathers what a run has to write, so that many tokens are one row and a quick step is one write. It has a
 // timer only while something waits.
@@ -21,6 +25,7 @@ type buffer struct {
 	steps map[int]StepRecord
 	ended bool // one of them has ended
 	timer *time.Timer
+	due   time.Time // of the timer
 	// seq is the number of the last event that was handed out for writing.
 	seq     int64
 	flushed time.Time
@@ -92,8 +97,8 @@ func (r *Run) resume(steps []StepRecord, last int64) {
 	}
 }
 
-// step notes the state of a step and tells it.
-func (b *buffer) step(r *Run, s StepRecord) {
+// step notes the state of a step and tells it. It reports whether the end of a step waits to be written.
+func (b *buffer) step(r *Run, s StepRecord) (ended bool) {
 	payload, _ := json.Marshal(struct { // strings always marshal
 		N     int       `json:"n"`
 		Kind  string    `json:"kind"`
@@ -105,10 +110,16 @@ func (b *buffer) step(r *Run, s StepRecord) {
 	if b.steps == nil {
 		b.steps = map[int]StepRecord{}
 	}
+	b.add(EventStep, payload)
+	s.LastSeq = b.seq + int64(len(b.events)) // the number that this event will get
 	b.steps[s.N] = s
 	b.ended = b.ended || s.State != StepStarted
-	b.add(EventStep, payload)
-	b.arm(r, r.engine.o.Gather)
+	if b.ended {
+		b.arm(r, min(endedStep, r.engine.o.Gather))
+	} else {
+		b.arm(r, r.engine.o.Gather)
+	}
+	return b.ended
 }
 
 // add appends an event. The caller holds mu.
@@ -127,13 +138,18 @@ func (b *buffer) joinText() {
 	b.text = nil
 }
 
-// arm has the buffer written after a while, unless that is arranged already. The caller holds mu.
+// arm has the buffer written after a while, if that is not arranged already. The caller holds mu.
 func (b *buffer) arm(r *Run, after time.Duration) {
-	if b.timer != nil || b.closed {
-		return
+	due := time.Now().Add(max(after, 0))
+	switch {
+	case b.closed:
+	case b.timer == nil:
+		// A failure has ended the run.
+		b.timer, b.due = time.AfterFunc(max(after, 0), func() { _ = r.flush() }), due
+	case due.Before(b.due):
+		b.timer.Reset(max(after, 0))
+		b.due = due
 	}
-	// A failure has ended the run.
-	b.timer = time.AfterFunc(max(after, 0), func() { _ = r.flush() })
 }
 
 // take returns what is to be written, numbered.
@@ -145,14 +161,13 @@ func (b *buffer) take(t Task) Entry {
 		b.timer = nil
 	}
 	b.joinText()
-	e := Entry{Events: b.events, Progress: b.ended}
+	e := Entry{Events: b.events, Progress: b.ended && t.Crashes > 0}
 	for i := range e.Events {
 		b.seq++
 		ev := &e.Events[i]
 		ev.TaskID, ev.Number, ev.Seq, ev.Attempt = t.ID, t.Number, b.seq, t.Attempt
 	}
 	for _, s := range b.steps {
-		s.LastSeq = b.seq
 		e.Steps = append(e.Steps, s)
 	}
 	b.events, b.steps, b.ended = nil, nil, false
@@ -175,17 +190,13 @@ func (r *Run) flush() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	entry := r.events.take(r.task)
-	if len(entry.Events) == 0 && len(entry.Steps) == 0 {
+	if entry.Empty() {
 		return nil
 	}
-	entry.Progress = entry.Progress && r.crashes > 0
 	err := r.retry(func(ctx context.Context) error { return r.engine.store.RecordTask(ctx, r.task.Fence(), entry) })
 	if err != nil {
 		r.cancel(err)
 		return err
-	}
-	if entry.Progress {
-		r.crashes = 0
 	}
 	r.engine.hub.wake(r.task.ID, r.task.Key, nil)
 	r.engine.bus.add(r.engine.peers(), Hint{Task: r.task.ID, Key: r.task.Key, Seq: r.events.last()})

@@ -240,9 +240,14 @@ func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
 		})
 		e := c.node(alone)
 		id := c.submit(e, task.Spec{}).ID
+		journaled := func() bool {
+			steps, err := c.db.TaskSteps(t.Context(), id)
+			return err == nil && (len(steps) == 1 || c.read(id).Attempt < 3)
+		}
 		crashes := []int{}
 		for range 5 {
 			<-started
+			c.until("the journal", journaled)
 			e.Die()
 			e = c.node(alone)
 			crashes = append(crashes, c.read(id).Crashes)

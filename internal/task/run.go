@@ -40,12 +40,10 @@ type Run struct {
 	events  buffer
 	// writing lets one write happen after the other.
 	writing sync.Mutex
-	// crashes is how many there were since the last step that ended; guarded by writing.
-	crashes int
 }
 
 func newRun(e *Engine, t Task, fresh bool) *Run {
-	r := &Run{engine: e, kind: e.kinds[t.Kind], task: t, fresh: fresh, crashes: t.Crashes}
+	r := &Run{engine: e, kind: e.kinds[t.Kind], task: t, fresh: fresh}
 	r.ctx, r.cancel = context.WithCancelCause(e.base)
 	return r
 }
@@ -203,8 +201,11 @@ func (r *Run) failure(o Outcome, err error) Outcome {
 // finish stores the end and reports whether it is stored. What the kind's own Finish refuses ends the task as failed,
 // in the engine's own way if need be: a task always ends.
 func (r *Run) finish(o *Outcome) bool {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	o.At = r.engine.clock.Now()
-	err := r.flush()
+	o.Entry = r.events.take(r.task)
+	var err error
 	for refusals := 0; err == nil; {
 		finish := r.kind.Finish
 		if o.State == StateQueued || refusals > 1 {
@@ -223,7 +224,7 @@ func (r *Run) finish(o *Outcome) bool {
 		case errors.Is(err, ErrLost) || refusals > 1:
 		default:
 			r.engine.log.Error("a task's end was refused", "task", r.task.ID, "kind", r.task.Kind, "error", err)
-			*o = Outcome{State: StateFailed, Code: CodeInternal, Detail: detailInternal, At: o.At}
+			*o = Outcome{State: StateFailed, Code: CodeInternal, Detail: detailInternal, At: o.At, Entry: o.Entry}
 			refusals++
 			err = nil
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"carrel/internal/core"
 )
@@ -14,9 +15,13 @@ import (
 type Step struct {
 	run    *Run
 	record StepRecord
+	began  time.Time // by the real clock
 	once   bool
 	again  bool
 }
+
+// quickStep is how long a step may take whose end waits for company. What took longer is worth a write of its own.
+const quickStep = 20 * time.Millisecond
 
 // N returns the step's number in its task, from 1.
 func (s *Step) N() int { return s.record.N }
@@ -36,7 +41,8 @@ func Once(s *Step) { s.once = true }
 
 // Step runs a part of the task and journals what it returns. Steps are numbered in the order of the calls, which must
 // be the same in every attempt, one after the other. One that has ended before, well or badly, returns the same again
-// without running. An error of a step is part of the journal, unless the run was stopped.
+// without running. An error of a step is part of the journal, unless the run was stopped. What a step returned is
+// durable before the next one runs.
 func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error), options ...StepOption) ([]byte, error) {
 	if r.inStep.Load() {
 		return nil, fmt.Errorf("%w: a step inside a step", ErrJournal)
@@ -73,13 +79,14 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 	if s.record.StartedAt.IsZero() {
 		s.record.StartedAt = r.engine.clock.Now()
 	}
-	// The start of a step that may be repeated waits for company: most often it shares the write of its end.
-	r.events.step(r, s.record)
-	if s.once {
+	// The start of a step that may be repeated waits for company: most often it shares the write of its end. But
+	// nothing is done before the steps that it may build on are durable.
+	if ended := r.events.step(r, s.record); ended || s.once {
 		if err := r.flush(); err != nil {
 			return nil, err
 		}
 	}
+	s.began = time.Now()
 	out, err := fn(ctx, s)
 	if err != nil && r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx) // cut off, not failed
@@ -98,9 +105,16 @@ func (s *Step) end(out []byte, err error) error {
 	if err != nil {
 		s.record.State, s.record.Output = StepFailed, packError(err)
 	}
+	if !s.run.engine.holds(s.run.task.Owner) {
+		s.run.cancel(ErrLost)
+		return ErrLost
+	}
+	// Written with the start of the next step or the end of the task; failing these, in a moment.
 	s.run.events.step(s.run, s.record)
-	if flushErr := s.run.flush(); flushErr != nil {
-		return flushErr
+	if time.Since(s.began) > quickStep {
+		if flushErr := s.run.flush(); flushErr != nil {
+			return flushErr
+		}
 	}
 	return err
 }

@@ -126,6 +126,9 @@ type Entry struct {
 	Progress bool
 }
 
+// Empty reports whether there is nothing to write.
+func (e Entry) Empty() bool { return len(e.Steps) == 0 && len(e.Events) == 0 }
+
 // Counts is the state of all tasks.
 type Counts struct {
 	Queued, Running int64

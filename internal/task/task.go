@@ -106,8 +106,10 @@ type Outcome struct {
 	RunAt time.Time
 	// Event is the payload of the last event; nil lets the engine write {status, error?}.
 	Event []byte
-	// At is the time of the end; the engine sets it.
-	At time.Time
+	// At is the time of the end, and Entry what the run had not written yet. The engine sets them, and they are
+	// stored with the end.
+	At    time.Time
+	Entry Entry
 }
 
 // Later is the outcome of a run that is to be tried again at a time: retries with backoff. Steps that have ended,
@@ -121,8 +123,8 @@ type Kind struct {
 	// What it returns beside an error (a partial result) is kept too. Its context ends, with a cause of this
 	// package, when the task is cancelled, is late, is lost, or the node shuts down.
 	Run func(ctx context.Context, r *Run) (Outcome, error)
-	// Finish stores the end in one transaction with whatever else must come with it, and returns ErrLost when the
-	// fence did not hold. Nil means the engine's own, which ends the task and nothing more. It may be called
+	// Finish stores the outcome as it is, in one transaction with whatever else must come with it, and returns
+	// ErrLost when the fence did not hold. Only the outcome's Event is its own to set. Nil means the engine's own, which ends the task and nothing more. It may be called
 	// again after an error that did not say whether it was carried out.
 	Finish func(ctx context.Context, f Fence, o Outcome) error
 	// Deadline is how long a task may take from the time it may run, waiting included.
