@@ -14,6 +14,9 @@ TOOLS    := $(CURDIR)/.cache/bin
 GOFUMPT  := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
+# The linter remembers paths with its findings, so each checkout keeps its own.
+export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
+
 # The race detector needs a C compiler; everything else needs only Go.
 RACE := $(shell command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 && echo -race)
 

@@ -32,6 +32,7 @@ type adminCommand struct {
 	Source      sourceCommands      `cmd:"" help:"Give agents documents to search."`
 	Plan        planCommands        `cmd:"" help:"Set an account's plan."`
 	Spend       spendCommands       `cmd:"" help:"Set an account's spend cap."`
+	Tasks       taskCommands        `cmd:"" help:"Look at durable work, such as turns, and cancel it."`
 }
 
 // admin is what an admin command works with.

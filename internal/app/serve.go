@@ -108,6 +108,9 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err := welcome(ctx, env, cfg.Bound(srv.Addr()), in); err != nil {
 		return err
 	}
+	if err := metrics.Register(newTaskMetrics(in.tasks, log)); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	if err := in.tasks.Start(ctx); err != nil {
 		return fmt.Errorf("start the tasks: %w", err)
 	}

@@ -214,10 +214,13 @@ func refused(mediaRange string) bool {
 	return false
 }
 
+// bodiless are the operations that say all with their path; what is sent along is not read.
+var bodiless = map[string]bool{oas.CancelTurnOperation: true}
+
 // readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
 // space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
 func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
-	if operation == "" || r.Method != http.MethodPost && r.Method != http.MethodPatch {
+	if operation == "" || bodiless[operation] || r.Method != http.MethodPost && r.Method != http.MethodPatch {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}

@@ -160,7 +160,7 @@ func (s *Service) await(ctx context.Context, t task.Task, waiting context.Contex
 		case err != nil && ctx.Err() != nil:
 			return Turn{}, ctx.Err()
 		case err != nil && waiting.Err() != nil:
-			return Turn{ID: t.ID, Working: true}, nil
+			return Turn{ID: t.ID, Working: true}, nil //nolint:nilerr // the wait is over, which is no error
 		case core.IsKind(err, core.KindNotFound):
 			return Turn{}, core.NotFound("thread") // deleted while we waited
 		case err != nil:

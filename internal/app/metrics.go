@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"carrel/internal/task"
+)
+
+// scrapeTimeout bounds what a look at the tasks may take.
+const scrapeTimeout = 2 * time.Second
+
+// taskMetrics shows the tasks of the installation, and what became of those of this node.
+type taskMetrics struct {
+	tasks *task.Engine
+	log   *slog.Logger
+
+	queued, running, oldest, here      *prometheus.Desc
+	started, resumed, finished, failed *prometheus.Desc
+}
+
+func newTaskMetrics(tasks *task.Engine, log *slog.Logger) *taskMetrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("carrel_tasks_"+name, help, labels, nil)
+	}
+	return &taskMetrics{
+		tasks: tasks, log: log,
+		queued:   desc("queued", "Tasks that wait to run, in the whole installation."),
+		running:  desc("running", "Tasks that run, in the whole installation."),
+		oldest:   desc("oldest_queued_seconds", "How long the longest waiting task has waited."),
+		here:     desc("running_here", "Tasks that run on this node."),
+		started:  desc("started_total", "Runs of tasks that began on this node."),
+		resumed:  desc("resumed_total", "Runs that went on with a task that another run had begun."),
+		finished: desc("finished_total", "Tasks that ended on this node, by how.", "state"),
+		failed:   desc("failed_total", "Tasks that failed on this node, by reason.", "reason"),
+	}
+}
+
+// Describe lists the metrics.
+func (m *taskMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.queued, m.running, m.oldest, m.here, m.started, m.resumed, m.finished, m.failed} {
+		ch <- d
+	}
+}
+
+// Collect looks at the tasks now. Without the database it shows what this node knows by itself.
+func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	s, err := m.tasks.Stats(ctx)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	if err != nil {
+		m.log.WarnContext(ctx, "tasks can't be counted", slog.Any("error", err))
+	} else {
+		gauge(m.queued, float64(s.Queued))
+		gauge(m.running, float64(s.Running))
+		gauge(m.oldest, s.Oldest.Seconds())
+	}
+	gauge(m.here, float64(s.Here))
+	counter(m.started, s.Started)
+	counter(m.resumed, s.Resumed)
+	failed := int64(0)
+	for reason, n := range s.Failed {
+		counter(m.failed, n, reason)
+		failed += n
+	}
+	counter(m.finished, s.Complete, string(task.StateComplete))
+	counter(m.finished, s.Cancelled, string(task.StateCancelled))
+	counter(m.finished, failed, string(task.StateFailed))
+}
