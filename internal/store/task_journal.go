@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"carrel/internal/task"
@@ -111,25 +111,27 @@ func fencedEventArgs(f task.Fence, e task.Event) args {
 // maxEventRows bounds the rows of one insert, and so the number of statements that are prepared.
 const maxEventRows = 8
 
-// insertEvents inserts events behind a fence that was passed already.
+// eventInserts are the statements that insert so many events.
+var eventInserts = func() (texts [maxEventRows + 1]string) {
+	for n := 1; n <= maxEventRows; n++ {
+		rows := make([]string, n)
+		for i := range rows {
+			p := 5*i + 1
+			rows[i] = fmt.Sprintf("($%d, $%d, $%d, $%d, $%d)", p, p+1, p+2, p+3, p+4)
+		}
+		texts[n] = "INSERT INTO task_event (task_id, seq, attempt, kind, payload) VALUES " + strings.Join(rows, ", ") +
+			" ON CONFLICT (task_id, seq) DO NOTHING"
+	}
+	return texts
+}()
+
+// insertEvents inserts up to maxEventRows events behind a fence that was passed already.
 func insertEvents(ctx context.Context, tx querier, events []task.Event) error {
-	var query strings.Builder
-	query.WriteString("INSERT INTO task_event (task_id, seq, attempt, kind, payload) VALUES ")
-	a := make(args, 0, 5*len(events))
-	for i, e := range events {
-		for column := range 5 {
-			query.WriteString([...]string{"(", ", "}[min(column, 1)])
-			query.WriteByte('$')
-			query.WriteString(strconv.Itoa(5*i + column + 1))
-		}
-		query.WriteByte(')')
-		if i < len(events)-1 {
-			query.WriteString(", ")
-		}
+	a := make(args, 0, 5*maxEventRows)
+	for _, e := range events {
 		a = append(a, e.TaskID, e.Seq, e.Attempt, e.Kind, e.Payload)
 	}
-	query.WriteString(" ON CONFLICT (task_id, seq) DO NOTHING")
-	_, err := tx.exec(ctx, query.String(), a...)
+	_, err := tx.exec(ctx, eventInserts[len(events)], a...)
 	return err
 }
 

@@ -125,7 +125,9 @@ func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
 			return finish(ctx, f, o)
 		}})
 		c.kind(task.Kind{Name: "broken", Run: run, Finish: func(context.Context, task.Fence, task.Outcome) error {
-			refusals.Add(1)
+			if refusals.Add(1) == 1 {
+				panic("no")
+			}
 			return errors.New("no")
 		}})
 		c.kind(task.Kind{Name: "away", Run: run, Finish: func(ctx context.Context, f task.Fence, o task.Outcome) error {

@@ -3,7 +3,9 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -116,10 +118,24 @@ func (e *Engine) Register(k Kind) {
 	}
 	if k.Finish == nil {
 		k.Finish = e.store.FinishTask
+	} else {
+		k.Finish = guarded(k.Finish)
 	}
 	e.kinds[k.Name] = k
 	e.names = append(e.names, k.Name)
 	slices.Sort(e.names)
+}
+
+// guarded makes an error of a panic: the code of a kind does not take the node along.
+func guarded(finish func(context.Context, Fence, Outcome) error) func(context.Context, Fence, Outcome) error {
+	return func(ctx context.Context, f Fence, o Outcome) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			}
+		}()
+		return finish(ctx, f, o)
+	}
 }
 
 // Start joins the nodes, goes on with what was left behind, and returns. The context is for joining alone.
@@ -127,7 +143,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.join(ctx); err != nil {
 		return err
 	}
-	if _, err := e.sweep(ctx); err != nil {
+	if err := e.sweep(ctx); err != nil {
+		e.drop()
 		return err
 	}
 	e.mu.Lock()
@@ -301,13 +318,16 @@ func (e *Engine) Cancel(ctx context.Context, id string) (bool, error) {
 		r.stop(ErrCancelled)
 		return true, nil
 	}
-	if t.State == StateQueued {
+	if _, known := e.kinds[t.Kind]; known && t.State == StateQueued {
 		err := e.endQueued(ctx, t)
-		if !errors.Is(err, ErrLost) {
-			return err == nil, err
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, ErrLost) { // the wish is stored all the same
+			e.log.WarnContext(ctx, "a cancelled task has not ended yet", "task", id, "error", err)
 		}
 	}
-	// It runs, or has just begun to.
+	// It runs, or has just begun to, or is for others to end.
 	e.bus.add(e.peers(), Hint{Task: t.ID, Key: t.Key})
 	e.nudge()
 	return true, nil

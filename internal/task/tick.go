@@ -35,8 +35,7 @@ func (e *Engine) work() {
 func (e *Engine) tick(ctx context.Context) error {
 	var errs []error
 	if !e.o.Alone {
-		_, err := e.sweep(ctx)
-		errs = append(errs, err)
+		errs = append(errs, e.sweep(ctx))
 	}
 	e.endLate()
 	errs = append(errs, e.endDue(ctx), e.claim(ctx), e.pollWatched(ctx))
@@ -52,13 +51,13 @@ func (e *Engine) tick(ctx context.Context) error {
 }
 
 // sweep queues the tasks of dead nodes again.
-func (e *Engine) sweep(ctx context.Context) (int, error) {
+func (e *Engine) sweep(ctx context.Context) error {
 	n, err := e.store.SweepNodes(ctx)
 	if n > 0 {
 		e.log.WarnContext(ctx, "tasks of lost nodes are queued again", "tasks", n)
 		e.backlog.Store(true)
 	}
-	return n, err
+	return err
 }
 
 // claim starts what waits in the queue, as far as there is room.
