@@ -85,7 +85,7 @@ func classifyPostgres(code string) class {
 		return classText
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return classRetry
-	case "53300", "57P01", "57P02", "57P03": // too_many_connections, shutdown, crash, starting up
+	case "53300", "57P01", "57P02", "57P03", "57P05": // too_many_connections, shutdown, crash, starting up, idle too long
 		return classAway
 	}
 	if len(code) == 5 && code[:2] == "08" { // connection exceptions
@@ -120,7 +120,7 @@ func fail(operation, what string, err error) error {
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return core.NotFound(what)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && !connectTimedOut(err):
 		return fmt.Errorf("%s: %w", operation, err)
 	}
 	cause := fmt.Errorf("%s: %w", operation, err)
@@ -142,6 +142,13 @@ func fail(operation, what string, err error) error {
 	default:
 		return cause
 	}
+}
+
+// connectTimedOut reports whether the server did not answer in time. The driver says so with the error of a context of
+// its own, which is not the caller's.
+func connectTimedOut(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded)
 }
 
 // changed is fail for a statement that must have changed a row: none is not_found.

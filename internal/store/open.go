@@ -65,6 +65,10 @@ const (
 	busyTimeout    = 5 * time.Second
 	connectTimeout = 5 * time.Second
 	postgresConns  = 20
+	// idleInTransaction is how long a node may stop in the middle of a transaction before PostgreSQL ends it. A node
+	// that is paused or cut off from the network would otherwise keep its locks, and nobody could take over from it.
+	// It is less than a lease, and far more than any transaction of ours waits between two statements.
+	idleInTransaction = 5 * time.Second
 	// oldestPostgres is the first major version that is supported.
 	oldestPostgres = 15
 )
@@ -163,7 +167,7 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "carrel"
 	}
-	pool := stdlib.OpenDB(*config)
+	pool := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(prepareSession))
 	pool.SetMaxOpenConns(postgresConns)
 	pool.SetMaxIdleConns(postgresConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
@@ -179,6 +183,17 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	}
 	p := &postgres{pool: pool}
 	return &DB{dialect: postgresDialect, read: p, write: p}, nil
+}
+
+// prepareSession sets what every connection needs, unless the URL says otherwise. It is a statement and not a parameter
+// of the connection because poolers between us and the server refuse parameters that they do not know.
+func prepareSession(ctx context.Context, c *pgx.Conn) error {
+	const setting = "idle_in_transaction_session_timeout"
+	if _, said := c.Config().RuntimeParams[setting]; said {
+		return nil
+	}
+	_, err := c.Exec(ctx, fmt.Sprintf("SET %s = %d", setting, idleInTransaction.Milliseconds()))
+	return err
 }
 
 // checkPostgres refuses a server that is too old before anything is done to it.

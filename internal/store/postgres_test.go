@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"carrel/internal/core"
 	"carrel/internal/testkit"
@@ -103,5 +107,60 @@ func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
 		if _, err := db.UserByEmail(t.Context(), text); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%q: %v, want invalid", text, err)
 		}
+	}
+}
+
+func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
+	t.Parallel()
+	address := testkit.Postgres(t)
+	plain := open(t, Options{URL: address})
+	var timeout string
+	if err := get(t.Context(), plain.read, "SHOW idle_in_transaction_session_timeout", nil, &timeout); err != nil || timeout != "5s" {
+		t.Errorf("the timeout is %q (%v), want 5s", timeout, err)
+	}
+	if _, err := plain.one(t.Context(), "CREATE TABLE tally AS SELECT 0 AS n"); err != nil {
+		t.Fatal(err)
+	}
+	impatient, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := impatient.Query()
+	settings.Set("idle_in_transaction_session_timeout", "100")
+	impatient.RawQuery = settings.Encode()
+	paused := open(t, Options{URL: impatient.String()})
+	err = paused.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		if _, err := tx.exec(ctx, "UPDATE tally SET n = 1"); err != nil {
+			return err
+		}
+		// The other waits for our lock, and we for the other.
+		if _, err := plain.one(t.Context(), "UPDATE tally SET n = n + 10"); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, "UPDATE tally SET n = 2")
+		return err
+	})
+	if err := fail("count", "tally", err); !core.IsKind(err, core.KindUnavailable) {
+		t.Errorf("who stopped got %v", err)
+	}
+	var n int
+	if err := get(t.Context(), plain.read, "SELECT n FROM tally", nil, &n); err != nil || n != 10 {
+		t.Errorf("stored %d (%v), want 10", n, err)
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	_, err = pgx.Connect(t.Context(), "postgres://user@"+silent.Addr().String()+"/db?sslmode=disable&connect_timeout=1")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the driver says %v", err)
+	}
+	if err := fail("connect", "database", err); !core.IsKind(err, core.KindUnavailable) {
+		t.Errorf("got %v", err)
 	}
 }
