@@ -142,7 +142,7 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
 		thread.Message{ID: "2", ThreadID: "t", TurnID: "x", Role: thread.RoleAssistant}))
-	_, err = db.ThreadPosition(ctx, "t")
+	_, _, err = db.ThreadPosition(ctx, "t")
 	must(err)
 	_, err = db.Messages(ctx, "t", 0, 10)
 	must(err)

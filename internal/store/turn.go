@@ -93,14 +93,15 @@ func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, repl
 	return failTask("finish turn", err)
 }
 
-// ThreadPosition returns where the events of a thread end now.
-func (db *DB) ThreadPosition(ctx context.Context, threadID string) (task.Position, error) {
-	var p task.Position
-	err := get(ctx, db.read, `
-		SELECT number, coalesce((SELECT max(seq) FROM task_event WHERE task_id = task.id), 0)
-		FROM task WHERE key = $1 ORDER BY number DESC LIMIT 1`, args{threadID}, &p.Number, &p.Seq)
+// ThreadPosition returns where the events of a thread end now, and whether its last turn still works.
+func (db *DB) ThreadPosition(ctx context.Context, threadID string) (p task.Position, working bool, err error) {
+	var active int
+	err = get(ctx, db.read, `
+		SELECT number, coalesce((SELECT max(seq) FROM task_event WHERE task_id = task.id), 0),
+			CASE WHEN finished_at IS NULL THEN 1 ELSE 0 END
+		FROM task WHERE key = $1 ORDER BY number DESC LIMIT 1`, args{threadID}, &p.Number, &p.Seq, &active)
 	if errors.Is(err, sql.ErrNoRows) {
-		return task.Position{}, nil
+		return task.Position{}, false, nil
 	}
-	return p, fail("read a thread's position", "thread", err)
+	return p, active == 1, fail("read a thread's position", "thread", err)
 }

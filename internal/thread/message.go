@@ -43,12 +43,7 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 		}
 		before = int(n)
 	}
-	// The turn is read first: one that ends in between is then shown with its reply, never without.
-	turn, err := s.progress(ctx, threadID)
-	if err != nil {
-		return Conversation{}, err
-	}
-	messages, err := s.store.Messages(ctx, threadID, before, rows+1)
+	turn, messages, err := s.read(ctx, threadID, before, rows+1)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -58,10 +53,32 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 		next = core.EncodeCursor("messages", strconv.Itoa(messages[rows-1].Seq))
 	}
 	slices.Reverse(messages)
-	if turn != nil && slices.ContainsFunc(messages, func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
-		turn = nil // it has ended meanwhile
-	}
 	return Conversation{Messages: messages, Turn: turn, Next: next}, nil
+}
+
+// readTries bounds how often a conversation that changes under its reader is read again.
+const readTries = 5
+
+// read returns the turn that works and messages before a sequence number, newest first, that fit each other: a turn
+// that has its reply is over, and after a question without one a turn works. The turn is read first: one that ends in
+// between is then shown with its reply, never without.
+func (s *Service) read(ctx context.Context, threadID string, before, n int) (turn *Progress, messages []Message, err error) {
+	for range readTries {
+		if turn, err = s.progress(ctx, threadID); err != nil {
+			return nil, nil, err
+		}
+		if messages, err = s.store.Messages(ctx, threadID, before, n); err != nil {
+			return nil, nil, err
+		}
+		if turn != nil && slices.ContainsFunc(messages, func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
+			turn = nil // it has ended meanwhile
+		}
+		open := before == 0 && len(messages) > 0 && messages[0].Role == RoleUser
+		if !open || turn != nil && turn.TurnID == messages[0].TurnID {
+			break
+		}
+	}
+	return turn, messages, nil
 }
 
 // maxTitle is how much of a first message becomes the thread's title, in code points.

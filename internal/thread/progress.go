@@ -33,20 +33,17 @@ func (s *Service) progress(ctx context.Context, threadID string) (*Progress, err
 	if p.Steps, err = s.store.TaskSteps(ctx, t.ID); err != nil {
 		return nil, err
 	}
-	p.Text, err = s.textSoFar(ctx, t.ID)
+	p.Text, err = s.textSoFar(ctx, t.ID, nil)
 	return p, err
 }
 
 // eventsPage is how many events are read at once.
 const eventsPage = 500
 
-// textSoFar puts the pieces of a reply together, as a reader of the stream would.
-func (s *Service) textSoFar(ctx context.Context, taskID string) (string, error) {
-	type piece struct {
-		seq  int64
-		text string
-	}
-	var pieces []piece
+// textSoFar puts the pieces of a reply together, as a reader of the stream would. The rest are events that are not
+// stored yet.
+func (s *Service) textSoFar(ctx context.Context, taskID string, rest []task.Event) (string, error) {
+	var d draft
 	for after := int64(0); ; {
 		events, err := s.store.TaskEvents(ctx, taskID, after, eventsPage)
 		if err != nil {
@@ -54,41 +51,72 @@ func (s *Service) textSoFar(ctx context.Context, taskID string) (string, error) 
 		}
 		for _, e := range events {
 			after = e.Seq
-			var payload struct {
-				Text         string `json:"text"`
-				DiscardAfter string `json:"discardAfter"`
-			}
-			if err := json.Unmarshal(e.Payload, &payload); err != nil {
-				continue // of a kind that has no text
-			}
-			switch e.Kind {
-			case task.EventDelta:
-				pieces = append(pieces, piece{e.Seq, payload.Text})
-			case task.EventRestarted:
-				keep, err := task.ParsePosition(payload.DiscardAfter)
-				if err != nil {
-					return "", err
-				}
-				for len(pieces) > 0 && pieces[len(pieces)-1].seq > keep.Seq {
-					pieces = pieces[:len(pieces)-1]
-				}
-			}
+			d.add(e)
 		}
 		if len(events) < eventsPage {
 			break
 		}
 	}
+	for _, e := range rest {
+		d.add(e)
+	}
+	return d.String(), nil
+}
+
+// draft is a reply that is being written, piece by piece.
+type draft struct {
+	pieces []piece
+	last   int64
+}
+
+type piece struct {
+	seq  int64
+	text string
+}
+
+// add takes the next event of the turn; one that was taken before is left out.
+func (d *draft) add(e task.Event) {
+	if e.Seq <= d.last {
+		return
+	}
+	d.last = e.Seq
+	var payload struct {
+		Text         string `json:"text"`
+		DiscardAfter string `json:"discardAfter"`
+	}
+	if e.Kind != task.EventDelta && e.Kind != task.EventRestarted || json.Unmarshal(e.Payload, &payload) != nil {
+		return
+	}
+	if e.Kind == task.EventDelta {
+		d.pieces = append(d.pieces, piece{e.Seq, payload.Text})
+		return
+	}
+	keep, err := task.ParsePosition(payload.DiscardAfter)
+	if err != nil {
+		return
+	}
+	for len(d.pieces) > 0 && d.pieces[len(d.pieces)-1].seq > keep.Seq {
+		d.pieces = d.pieces[:len(d.pieces)-1]
+	}
+}
+
+// String returns the reply so far.
+func (d *draft) String() string {
 	var b strings.Builder
-	for _, p := range pieces {
+	for _, p := range d.pieces {
 		b.WriteString(p.text)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // Position returns where the stream of a thread is now. Whoever reads the thread after it misses nothing by following
 // the stream from there.
 func (s *Service) Position(ctx context.Context, threadID string) (task.Position, error) {
-	return s.store.ThreadPosition(ctx, threadID)
+	if !core.IsID(core.PrefixThread, threadID) {
+		return task.Position{}, core.NotFound("thread")
+	}
+	at, _, err := s.store.ThreadPosition(ctx, threadID)
+	return at, err
 }
 
 // Changed waits until something happens in a thread after a position, or the context ends.
@@ -109,16 +137,12 @@ func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadI
 		return nil, err
 	}
 	if after == nil {
-		now, err := s.store.ThreadPosition(ctx, threadID)
+		now, working, err := s.store.ThreadPosition(ctx, threadID)
 		if err != nil {
 			return nil, err
 		}
-		t, err := s.store.ActiveTask(ctx, threadID)
-		switch {
-		case err == nil:
-			now = task.Position{Number: t.Number}
-		case !core.IsKind(err, core.KindNotFound):
-			return nil, err
+		if working {
+			now.Seq = 0
 		}
 		after = &now
 	}

@@ -101,8 +101,8 @@ type Store interface {
 type Turns interface {
 	// ActiveTask returns the task of a thread that is queued or running.
 	ActiveTask(ctx context.Context, threadID string) (task.Task, error)
-	// ThreadPosition returns where the events of a thread end now.
-	ThreadPosition(ctx context.Context, threadID string) (task.Position, error)
+	// ThreadPosition returns where the events of a thread end now, and whether its last turn still works.
+	ThreadPosition(ctx context.Context, threadID string) (at task.Position, working bool, err error)
 	TaskSteps(ctx context.Context, taskID string) ([]task.StepRecord, error)
 	TaskEvents(ctx context.Context, taskID string, after int64, n int) ([]task.Event, error)
 }
@@ -230,13 +230,17 @@ func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadI
 	return s.store.RenameThread(ctx, actor.UserID, agentID, threadID, title, s.clock.Now())
 }
 
-// Delete removes a thread with its messages.
+// Delete removes a thread with its messages. A turn that runs in it is stopped.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadID string) error {
 	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
 		return err
 	}
-	if !core.IsID(core.PrefixThread, threadID) {
-		return core.NotFound("thread")
+	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+		return err
+	}
+	// Asked to stop while it can still be told. One that begins in between finds its fence gone.
+	if _, err := s.cancel(ctx, threadID); err != nil && !core.IsKind(err, core.KindNotFound) {
+		return err
 	}
 	return s.store.DeleteThread(ctx, actor.UserID, agentID, threadID)
 }

@@ -73,6 +73,14 @@ func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) 
 		}
 	}
 	reply.Text = result.Text
+	if reply.Text == "" && o.State != task.StateComplete {
+		// Its code was cut off, or broke: what the reader of its stream has seen is what there is.
+		var err error
+		if reply.Text, err = s.textSoFar(ctx, f.TaskID, o.Entry.Events); err != nil {
+			return err
+		}
+	}
+	reply.Text = strings.ReplaceAll(reply.Text, "\x00", "\uFFFD") // PostgreSQL can't keep it
 	switch o.State {
 	case task.StateFailed:
 		reply.Error = &TurnError{Code: o.Code, Detail: failure(o.Code, o.Detail)}
@@ -118,7 +126,8 @@ type Turn struct {
 var messageRule = core.TextRule{Min: 1, Max: 8000}
 
 // Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
-// same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing.
+// same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing. With an error the
+// turn has an id if there is one.
 func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID, text string, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
 	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil {
 		return Turn{}, err
@@ -154,22 +163,22 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID,
 // await waits for the end of a turn and returns its reply, or that it still works.
 func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) { //nolint:revive // as in Send
 	if !t.State.Ended() {
-		var err error
-		t, err = s.tasks.Wait(waiting, t.ID)
+		ended, err := s.tasks.Wait(waiting, t.ID)
 		switch {
+		case core.IsKind(err, core.KindNotFound):
+			return Turn{ID: t.ID}, core.NotFound("thread") // deleted while we waited
 		case err != nil && ctx.Err() != nil:
-			return Turn{}, ctx.Err()
+			return Turn{ID: t.ID}, ctx.Err()
 		case err != nil && waiting.Err() != nil:
 			return Turn{ID: t.ID, Working: true}, nil //nolint:nilerr // the wait is over, which is no error
-		case core.IsKind(err, core.KindNotFound):
-			return Turn{}, core.NotFound("thread") // deleted while we waited
 		case err != nil:
-			return Turn{}, err
+			return Turn{ID: t.ID}, err
 		}
+		t = ended
 	}
 	reply, err := s.store.Reply(ctx, t.Key, t.ID)
 	if err != nil {
-		return Turn{}, err
+		return Turn{ID: t.ID}, err
 	}
 	return Turn{ID: t.ID, Reply: reply}, reply.failure()
 }
@@ -202,6 +211,10 @@ func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, threadI
 	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
 		return false, err
 	}
+	return s.cancel(ctx, threadID)
+}
+
+func (s *Service) cancel(ctx context.Context, threadID string) (bool, error) {
 	t, err := s.store.ActiveTask(ctx, threadID)
 	if core.IsKind(err, core.KindNotFound) {
 		return false, nil
