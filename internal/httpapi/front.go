@@ -25,8 +25,12 @@ const maxBody = 1 << 20
 // exchangePath is the one API path that is authorized by its body.
 const exchangePath = "/api/connect/exchange"
 
-// outcome carries an error from inside the generated code to the front, which alone renders errors.
-type outcome struct{ err error }
+// outcome carries what the generated code has no place for to the front: the error, which is rendered there alone, and
+// the turn that a message belongs to, however that ended.
+type outcome struct {
+	err  error
+	turn string
+}
 
 type outcomeKey struct{}
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"carrel/internal/core"
@@ -31,7 +32,7 @@ const (
 // between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
 func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
-	rec, mine, err := a.claim(ctx, userID, key, requestHash(r, body))
+	rec, mine, err := a.claim(ctx, userID, key, core.NewSeed(), requestHash(r, body))
 	if err != nil {
 		return err
 	}
@@ -49,30 +50,44 @@ func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *ou
 }
 
 // onceTurn sends a message at most once. The turn takes its id from the claim's seed, so that the same request again is
-// the same turn, and is answered with its state now; nothing else needs to be kept.
+// the same turn, and is answered with its state now; nothing else needs to be kept, unless it joined a turn of another
+// request, whose seed is kept then.
 func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
-	rec, mine, err := a.claim(ctx, userID, key, requestHash(r, body))
+	seed := core.NewSeed()
+	rec, _, err := a.claim(ctx, userID, key, seed, requestHash(r, body))
 	if err != nil {
 		return err
 	}
-	if !mine {
+	// With another seed than ours the key stands for an earlier request, whose turn may be there: it is kept then.
+	first := rec.Seed == seed
+	if !first {
 		rep.header.Set("Idempotent-Replayed", "true")
 	}
+	if rec.Status != 0 {
+		rec.Seed = string(rec.Body)
+	}
 	a.oas.ServeHTTP(rep, r.WithContext(core.WithSeed(ctx, rec.Seed)))
-	if mine && core.IsRefusal(out.err) {
-		a.release(context.WithoutCancel(ctx), userID, key)
+	ctx = context.WithoutCancel(ctx)
+	switch _, joined, _ := strings.Cut(out.turn, "_"); {
+	case out.turn == "" && first && core.IsRefusal(out.err):
+		a.release(ctx, userID, key)
+	case out.turn != "" && joined != rec.Seed:
+		err := a.Idempotency.FinishIdempotency(ctx, userID, key, http.StatusAccepted, []byte(joined), a.Clock.Now())
+		if out.err == nil {
+			out.err = err
+		}
 	}
 	return out.err
 }
 
 // claim takes an Idempotency-Key for a request, or returns what is there.
-func (a *API) claim(ctx context.Context, userID, key string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
+func (a *API) claim(ctx context.Context, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
 	}
 	now := a.Clock.Now()
-	rec, mine, err = a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, core.NewSeed(), now, now.Add(idempotencyLock))
+	rec, mine, err = a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, seed, now, now.Add(idempotencyLock))
 	if err == nil && !bytes.Equal(rec.Hash, hash) {
 		err = &core.Error{
 			Kind: core.KindMismatch, Code: "idempotency_mismatch",

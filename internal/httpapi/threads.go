@@ -94,6 +94,7 @@ func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.S
 	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
 	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Text, waiting)
+	outcomeOf(ctx).turn = turn.ID
 	if err != nil {
 		return nil, err
 	}
