@@ -134,6 +134,7 @@ func TestTheGeneratedRouterHasTheDocumentsOperationsAndNoOthers(t *testing.T) {
 // beside are the patterns that are not operations of the contract.
 var beside = []string{
 	"/api/", // the generated router, compared above
+	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
 	"GET /openapi.yaml", "GET /openapi.json", "GET /docs", "GET /docs/style.css",
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	// heartbeat keeps proxies from closing a quiet stream.
 	heartbeat = 15 * time.Second
-	// recheck is how often an open stream makes sure that its credential is still good.
+	// recheck is how often an open stream makes sure that it may go on.
 	recheck = time.Second
 	// streamWrite is how long a client may take to accept an event before it is given up.
 	streamWrite = 30 * time.Second
@@ -23,6 +23,18 @@ const (
 
 // errStreamEnds is why a stream is closed by us.
 var errStreamEnds = errors.New("the stream ends")
+
+// noSuchMethod answers methods that a plain path does not have, as the generated router does for those that it knows.
+func (a *API) noSuchMethod(allowed string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, err := a.authenticate(r)
+		if err == nil {
+			w.Header().Set("Allow", allowed)
+			err = methodNotAllowed()
+		}
+		a.problems.Write(w, r, err)
+	}
+}
 
 // streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +75,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 		defer close(pulling)
 		pull(ctx, events, next)
 	}()
-	a.follow(&s, r, next, until == "done")
+	s.follow(r.Context(), next, until == "done", a.draining, func() bool { return a.mayFollow(r) })
 	cancel(errStreamEnds)
 	<-pulling
 }
@@ -78,9 +90,25 @@ func lastEventID(r *http.Request) (*task.Position, error) {
 	return &p, err
 }
 
-// follow writes events as they come until the client goes, the credential ends, the server stops or, if asked, the turn
-// is done.
-func (a *API) follow(s *stream, r *http.Request, next <-chan pulled, untilDone bool) {
+// mayFollow reports whether a stream may go on: the credential is still good and the thread still there. While that
+// can't be found out, it may.
+func (a *API) mayFollow(r *http.Request) bool {
+	who, err := a.authenticate(r)
+	if err == nil {
+		_, err = a.Threads.Get(r.Context(), who, r.PathValue("agentId"), r.PathValue("threadId"))
+	}
+	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden) && !core.IsKind(err, core.KindNotFound)
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w     http.ResponseWriter
+	flush *http.ResponseController
+}
+
+// follow writes events as they come until the client goes, the stream may not go on, the server stops or, if asked, the
+// turn is done.
+func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool, draining <-chan struct{}, may func() bool) {
 	beat, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
 	defer beat.Stop()
 	defer check.Stop()
@@ -101,21 +129,15 @@ func (a *API) follow(s *stream, r *http.Request, next <-chan pulled, untilDone b
 				return
 			}
 		case <-check.C:
-			if _, err := a.authenticate(r); core.IsKind(err, core.KindUnauthenticated) {
+			if !may() {
 				return
 			}
-		case <-a.draining:
+		case <-draining:
 			return
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// stream writes server-sent events.
-type stream struct {
-	w     http.ResponseWriter
-	flush *http.ResponseController
 }
 
 func (s *stream) event(e task.Event) error {

@@ -102,6 +102,7 @@ func (a *API) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("/api/", a.serve)
 	mux.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
 	mux.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
+	mux.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }

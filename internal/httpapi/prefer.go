@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"iter"
 	"math"
 	"net/http"
 	"strconv"
@@ -37,21 +38,47 @@ func preferenceOf(ctx context.Context) preference {
 const maxPreferred = 24 * time.Hour
 
 // parsePrefer reads the preferences that we know. Of two of a kind the first counts, and what can't be read is as if
-// it were not there (RFC 7240, 2).
+// it were not there (RFC 7240, 2). With both, "respond-async, wait=10" is to wait ten seconds and then no longer (4.3).
 func parsePrefer(lines []string) preference {
 	p := preference{wait: math.MaxInt64}
-	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+	async, waits := false, false
+	for part := range unquotedSplit(strings.Join(lines, ",")) {
 		token, _, _ := strings.Cut(part, ";")
 		name, value, _ := strings.Cut(token, "=")
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "respond-async":
-			p.wait, p.said = 0, true
+			async = true
 		case "wait":
 			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 32)
-			if err == nil && !p.said {
-				p.wait, p.said = min(time.Duration(seconds)*time.Second, maxPreferred), true
+			if err == nil && !waits {
+				p.wait, waits = min(time.Duration(seconds)*time.Second, maxPreferred), true
 			}
 		}
 	}
+	if async && !waits {
+		p.wait = 0
+	}
+	p.said = async || waits
 	return p
+}
+
+// unquotedSplit yields the parts of a header between commas that are not inside quotes.
+func unquotedSplit(header string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, quoted := 0, false
+		for i := 0; i < len(header); i++ {
+			switch {
+			case header[i] == '"':
+				quoted = !quoted
+			case header[i] == '\\' && quoted:
+				i++ // the next one stands for itself
+			case header[i] == ',' && !quoted:
+				if !yield(header[start:i]) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		yield(header[start:])
+	}
 }

@@ -54,5 +54,9 @@ func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Durat
 		if err := a.Threads.Changed(waiting, threadID, at); err != nil {
 			return
 		}
+		// The news are for whoever may read them now.
+		if _, out.err = a.authenticate(r); out.err != nil {
+			return
+		}
 	}
 }
