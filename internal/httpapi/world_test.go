@@ -128,19 +128,18 @@ type world struct {
 	stop        func() // waits for requests, after which the log is whole
 }
 
-// newWorld wires the API as the program does.
-func newWorld(t testing.TB, db *store.DB) *world {
+// newWorld wires the API as the program does, with settings given as pairs of a name and a value.
+func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	t.Helper()
 	w := &world{
 		db: db, clock: testkit.NewClock(), log: &logBuffer{}, claims: &claims{DB: db}, answerer: &answerer{},
 		draining: make(chan struct{}),
 	}
-	cfg, err := config.Load(config.LoadOptions{
-		Getenv: func(string) string { return "" },
-		Overrides: map[string]string{
-			"data": t.TempDir(), "base-url": baseURL, "rate-limits": "off",
-		},
-	})
+	overrides := map[string]string{"data": t.TempDir(), "base-url": baseURL, "rate-limits": "off"}
+	for pair := range slices.Chunk(settings, 2) {
+		overrides[pair[0]] = pair[1]
+	}
+	cfg, err := config.Load(config.LoadOptions{Getenv: func(string) string { return "" }, Overrides: overrides})
 	if err != nil {
 		t.Fatal(err)
 	}

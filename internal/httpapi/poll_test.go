@@ -1,0 +1,147 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// polling asks for the messages again from another goroutine, unless they are those with this tag.
+func (c talk) polling(tag, wait string) <-chan answer {
+	out := make(chan answer, 1)
+	go func() {
+		a, err := c.try(http.MethodGet, c.path("/messages"), http.NoBody, "If-None-Match", tag, "Prefer", "wait="+wait)
+		if err != nil && c.t.Context().Err() == nil {
+			c.t.Error(err)
+		}
+		out <- a
+	}()
+	return out
+}
+
+func TestMessagesCanBeWaitedFor(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"NothingNewIsToldAfterTheWait", nothingNew},
+		{"SomethingNewIsToldAtOnce", somethingNew},
+		{"ATurnCanBeWatchedToItsEnd", watchedTurn},
+		{"WithoutATagNobodyWaits", noWait},
+		{"ARevokedKeyGetsNoNews", revokedPoll},
+		{"ARefusalDoesNotWait", refusedPoll},
+	})
+}
+
+func nothingNew(t *testing.T, w *world) {
+	c := w.talk(t)
+	c.say("Hello").ok(t)
+	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
+	sent := time.Now()
+	a := soon(t, c.polling(tag, "1"))
+	if took := time.Since(sent); a.status != http.StatusNotModified || took < time.Second || len(a.body) != 0 || a.header.Get("ETag") != tag {
+		t.Errorf("after %v: %d %s", took, a.status, a.body)
+	}
+}
+
+func somethingNew(t *testing.T, w *world) {
+	c := w.talk(t)
+	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
+	polled := c.polling(tag, "60")
+	c.say("Hello").ok(t)
+	if a := soon(t, polled).ok(t); a.header.Get("ETag") == tag || len(a.list("messages", "id")) == 0 {
+		t.Errorf("told %s", a.body)
+	}
+	// What has happened already is told without waiting.
+	soon(t, c.polling(tag, "60")).ok(t)
+}
+
+func watchedTurn(t *testing.T, w *world) {
+	c, s := w.talk(t), w.scene(t)
+	c.begin(s)
+	tags := map[string]bool{}
+	a := c.get(c.path("/messages")).ok(t)
+	for a.str("turn", "partialText") != said {
+		tags[a.header.Get("ETag")] = true
+		a = soon(t, c.polling(a.header.Get("ETag"), "60")).ok(t)
+		if tags[a.header.Get("ETag")] {
+			t.Fatalf("the same was told twice: %s", a.body)
+		}
+	}
+	polled := c.polling(a.header.Get("ETag"), "60")
+	s.goOn()
+	for {
+		a = soon(t, polled).ok(t)
+		if a.str("status") == "complete" {
+			break
+		}
+		polled = c.polling(a.header.Get("ETag"), "60")
+	}
+	if m := a.last(); m["text"] != whole {
+		t.Errorf("at the end there is %v", m)
+	}
+}
+
+func noWait(t *testing.T, w *world) {
+	c := w.talk(t)
+	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
+	sent := time.Now()
+	c.get(c.path("/messages"), "Prefer", "wait=60").ok(t)
+	for _, prefer := range []string{"wait=0", "respond-async", "wait=x", "-"} {
+		if a := c.get(c.path("/messages"), "If-None-Match", tag, "Prefer", prefer); a.status != http.StatusNotModified {
+			t.Errorf("%s: %d %s", prefer, a.status, a.body)
+		}
+	}
+	// Others do not wait at all.
+	list := c.get(c.at("/threads")).ok(t).header.Get("ETag")
+	if a := c.get(c.at("/threads"), "If-None-Match", list, "Prefer", "wait=60"); a.status != http.StatusNotModified {
+		t.Errorf("the threads: %d %s", a.status, a.body)
+	}
+	if took := time.Since(sent); took > patience {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func revokedPoll(t *testing.T, w *world) {
+	c := w.talk(t)
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.person.id), credential.NewKey{Name: "poll"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := talk{c.with(token), c.id}
+	tag := other.get(c.path("/messages")).ok(t).header.Get("ETag")
+	polled := other.polling(tag, "60")
+	// It has read the messages and waits when it is let in; a revocation before that refuses it as well.
+	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.person.id), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	c.say("for others").ok(t)
+	soon(t, polled).refused(t, http.StatusUnauthorized, "invalid_credential")
+}
+
+func refusedPoll(t *testing.T, w *world) {
+	c := w.talk(t)
+	for _, path := range []string{"/threads/thr_00000000000000000000000000/messages", "/threads/x/messages"} {
+		c.get(c.at(path), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusNotFound, "not_found")
+	}
+	c.get(c.path("/messages?limit=0"), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusBadRequest, "invalid_request")
+}
+
+func TestAPollEndsWhenTheServerStops(t *testing.T) {
+	t.Parallel()
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open(t))
+			c := w.talk(t)
+			tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
+			polled := c.polling(tag, "60")
+			time.Sleep(100 * time.Millisecond) // to let it wait; else it does not begin to
+			close(w.draining)
+			if a := soon(t, polled); a.status != http.StatusNotModified {
+				t.Errorf("it was told %d %s", a.status, a.body)
+			}
+		})
+	}
+}

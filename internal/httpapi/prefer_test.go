@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"net/http"
+	"net/http/httptest"
+)
+
+func TestPreferencesAreReadAsTheRFCHasThem(t *testing.T) {
+	t.Parallel()
+	const none = time.Duration(math.MaxInt64)
+	for header, want := range map[string]preference{
+		"wait=0":                          {0, true},
+		"wait=7":                          {7 * time.Second, true},
+		"WAIT=7":                          {7 * time.Second, true},
+		" wait = 7 ":                      {7 * time.Second, true},
+		`wait="7"`:                        {7 * time.Second, true},
+		"wait=7; foo=bar":                 {7 * time.Second, true},
+		"return=minimal, wait=7":          {7 * time.Second, true},
+		"wait=7, wait=9":                  {7 * time.Second, true},
+		"wait=x, wait=9":                  {9 * time.Second, true},
+		"wait=4294967295":                 {24 * time.Hour, true},
+		"respond-async":                   {0, true},
+		"Respond-Async":                   {0, true},
+		"respond-async, wait=7":           {7 * time.Second, true},
+		"wait=7, respond-async":           {7 * time.Second, true},
+		"respond-async, wait=x":           {0, true},
+		"":                                {none, false},
+		"wait":                            {none, false},
+		"wait=":                           {none, false},
+		"wait=-1":                         {none, false},
+		"wait=1.5":                        {none, false},
+		"wait=4294967296":                 {none, false},
+		"waiting=3":                       {none, false},
+		`note="wait=1, wait=2"`:           {none, false},
+		`note="\", wait=1, respond-async`: {none, false},
+		`note="a", wait=3`:                {3 * time.Second, true},
+		",,;=":                            {none, false},
+	} {
+		if got := parsePrefer([]string{header}); got != want {
+			t.Errorf("%q is %+v, want %+v", header, got, want)
+		}
+	}
+	if got := parsePrefer([]string{"respond-async", "wait=3"}); got.wait != 3*time.Second {
+		t.Errorf("two lines are %+v", got)
+	}
+}
+
+// FuzzParsePrefer holds what any client may send to a wait that can be waited.
+func FuzzParsePrefer(f *testing.F) {
+	for _, seed := range []string{"", "wait=1", "respond-async, wait=1", `a="b, wait=2"`, `"`, `"\`, "wait=99999999999999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		p := parsePrefer([]string{header})
+		if p.wait < 0 || p.said != (p.wait <= maxPreferred) {
+			t.Errorf("%q is %+v", header, p)
+		}
+	})
+}
+
+// TestAQuietStreamIsKeptAlive runs in a bubble whose clock moves by itself.
+func TestAQuietStreamIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		s := stream{w: w, flush: http.NewResponseController(w)}
+		began, checks := time.Now(), 0
+		s.follow(t.Context(), nil, false, nil, func() bool {
+			checks++
+			return time.Since(began) < 46*time.Second
+		})
+		if got := w.Body.String(); got != ": connected\n\n"+strings.Repeat(": alive\n\n", 3) {
+			t.Errorf("in %v it wrote %q", time.Since(began), got)
+		}
+		if checks != 46 {
+			t.Errorf("looked %d times whether it may go on", checks)
+		}
+	})
+}
