@@ -84,10 +84,15 @@ func TestWhatWasCancelledNeverCompletes(t *testing.T) {
 func TestPastItsDeadlineATaskFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		release := make(chan struct{})
-		run := func(ctx context.Context, _ *task.Run) (task.Outcome, error) { return task.Outcome{}, hang(ctx) }
+		var started atomic.Int32
+		run := func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+			started.Add(1)
+			return task.Outcome{}, hang(ctx)
+		}
 		c.kind(task.Kind{Name: "work", Deadline: time.Minute, Run: run})
 		c.kind(task.Kind{Name: "patient", Deadline: time.Hour, Run: run})
 		c.kind(task.Kind{Name: "deaf", Deadline: time.Minute, Run: func(context.Context, *task.Run) (task.Outcome, error) {
+			started.Add(1)
 			<-release
 			return task.Outcome{}, nil
 		}})
@@ -99,6 +104,7 @@ func TestPastItsDeadlineATaskFails(t *testing.T) {
 			"one that's deaf": c.submit(e, task.Spec{Kind: "deaf"}),
 		}
 		same(t, "queued", late["queued"].State, task.StateQueued)
+		c.until("the runs", func() bool { return started.Load() == 3 })
 		c.clock.Advance(time.Minute)
 		for name, submitted := range late {
 			got := c.wait(e, submitted.ID)
@@ -200,6 +206,7 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 				return task.Outcome{}, context.Cause(ctx)
 			}
 		})
+		c.options.Poll = time.Hour // the end is told, not found
 		e := c.node()
 		id := c.submit(e, task.Spec{}).ID
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -209,7 +216,7 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
-		close(goOn)
+		time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
 		c.wait(e, id)
 		got, err = e.Wait(ctx, id) // its time is up already
 		same(t, "end", fmt.Sprint(got.State, err), "complete<nil>")

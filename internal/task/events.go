@@ -23,9 +23,10 @@ type buffer struct {
 	text []byte
 	// steps are those whose state is not written yet, by their number.
 	steps map[int]StepRecord
-	ended bool // one of them has ended
-	timer *time.Timer
-	due   time.Time // of the timer
+	// ended counts the steps that have ended, and durable those of them that are known to be written.
+	ended, durable int
+	timer          *time.Timer
+	due            time.Time // of the timer
 	// seq is the number of the last event that was handed out for writing.
 	seq     int64
 	flushed time.Time
@@ -97,7 +98,7 @@ func (r *Run) resume(steps []StepRecord, last int64) {
 	}
 }
 
-// step notes the state of a step and tells it. It reports whether the end of a step waits to be written.
+// step notes the state of a step and tells it. It reports whether the end of a step is not known to be written.
 func (b *buffer) step(r *Run, s StepRecord) (ended bool) {
 	payload, _ := json.Marshal(struct { // strings always marshal
 		N     int       `json:"n"`
@@ -113,13 +114,13 @@ func (b *buffer) step(r *Run, s StepRecord) (ended bool) {
 	b.add(EventStep, payload)
 	s.LastSeq = b.seq + int64(len(b.events)) // the number that this event will get
 	b.steps[s.N] = s
-	b.ended = b.ended || s.State != StepStarted
-	if b.ended {
+	if s.State != StepStarted {
+		b.ended++
 		b.arm(r, min(endedStep, r.engine.o.Gather))
 	} else {
 		b.arm(r, r.engine.o.Gather)
 	}
-	return b.ended
+	return b.ended > b.durable
 }
 
 // add appends an event. The caller holds mu.
@@ -152,8 +153,8 @@ func (b *buffer) arm(r *Run, after time.Duration) {
 	}
 }
 
-// take returns what is to be written, numbered.
-func (b *buffer) take(t Task) Entry {
+// take returns what is to be written, numbered, and how many steps have ended with it.
+func (b *buffer) take(t Task) (e Entry, ended int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.timer != nil {
@@ -161,7 +162,7 @@ func (b *buffer) take(t Task) Entry {
 		b.timer = nil
 	}
 	b.joinText()
-	e := Entry{Events: b.events, Progress: b.ended && t.Crashes > 0}
+	e = Entry{Events: b.events, Progress: t.Crashes > 0 && b.ended > b.durable}
 	for i := range e.Events {
 		b.seq++
 		ev := &e.Events[i]
@@ -170,9 +171,16 @@ func (b *buffer) take(t Task) Entry {
 	for _, s := range b.steps {
 		e.Steps = append(e.Steps, s)
 	}
-	b.events, b.steps, b.ended = nil, nil, false
+	b.events, b.steps = nil, nil
 	b.flushed = time.Now()
-	return e
+	return e, b.ended
+}
+
+// written notes that so many ends of steps are durable.
+func (b *buffer) written(ended int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.durable = ended
 }
 
 // close makes sure that no timer is left.
@@ -185,19 +193,22 @@ func (b *buffer) close() {
 	}
 }
 
-// flush writes what was gathered. A failure ends the run.
+// flush writes what was gathered, after what is just being written. A failure ends the run, and nothing is written
+// after it: a journal has no holes.
 func (r *Run) flush() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	entry := r.events.take(r.task)
-	if entry.Empty() {
-		return nil
+	entry, ended := r.events.take(r.task)
+	if r.broken != nil || entry.Empty() {
+		return r.broken
 	}
 	err := r.retry(func(ctx context.Context) error { return r.engine.store.RecordTask(ctx, r.task.Fence(), entry) })
 	if err != nil {
+		r.broken = err
 		r.cancel(err)
 		return err
 	}
+	r.events.written(ended)
 	r.engine.hub.wake(r.task.ID, r.task.Key, nil)
 	r.engine.bus.add(r.engine.peers(), Hint{Task: r.task.ID, Key: r.task.Key, Seq: r.events.last()})
 	return nil

@@ -117,45 +117,76 @@ func TestAloneANodeGoesOnAtOnceWithWhatWasLeft(t *testing.T) {
 	})
 }
 
+// stopped registers work whose first attempt stands still in a step until goOn, without looking at its context, as a
+// stopped process does not. What its step returned then is sent to woken.
+func (c *cluster) stopped(goOn <-chan struct{}) (woken <-chan error) {
+	step := make(chan error, 1)
+	c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
+			if r.Task().Attempt > 1 {
+				return []byte("second"), nil
+			}
+			<-goOn
+			return []byte("first"), nil
+		})
+		if r.Task().Attempt == 1 {
+			r.Delta("too late")
+			_, again := r.Step(ctx, "s", "", output("too late"))
+			step <- errors.Join(err, again)
+		}
+		return task.Outcome{Result: fmt.Append(nil, r.Task().Attempt)}, err
+	})
+	return step
+}
+
 func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn := make(chan struct{})
-		paused := make(chan error, 1)
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
-				if r.Task().Attempt > 1 {
-					return []byte("second"), nil
-				}
-				<-goOn // does not look at its context, as a stopped process does not
-				return []byte("first"), nil
-			})
-			if r.Task().Attempt == 1 {
-				r.Delta("too late")
-				paused <- err
-			}
-			return task.Outcome{Result: []byte(fmt.Sprint(r.Task().Attempt))}, err
-		})
-		// The first finds out about its lease only by itself.
-		first := c.node(func(o *task.Options) { o.Lease, o.Renew, o.Poll = 300*time.Millisecond, time.Hour, time.Hour })
+		woken := c.stopped(goOn)
+		// Nobody tells it about its lease, and nobody else is there to take its task.
+		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
 		id := c.submit(first, task.Spec{}).ID
 		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
 		first.Pause()
-		second := c.node(quick)
-		got := c.wait(second, id)
+		close(goOn)
+		if err := <-woken; !errors.Is(err, task.ErrLost) {
+			t.Errorf("the paused node's steps returned %v", err)
+		}
+		c.until("the run's end", func() bool {
+			stats, err := first.Stats(t.Context())
+			return err == nil && stats.Here == 0
+		})
+		same(t, "events", len(c.events(id)), 1)
+		same(t, "state", c.read(id).State, task.StateRunning)
+	})
+}
+
+func TestANodeThatWasOvertakenWritesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		goOn := make(chan struct{})
+		woken := c.stopped(goOn)
+		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
+		id := c.submit(first, task.Spec{}).ID
+		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
+		// The database says that its lease is over; the node itself has no reason to think so.
+		if _, err := c.db.RenewNode(t.Context(), first.Owner(), -time.Second); err != nil {
+			t.Fatal(err)
+		}
+		got := c.wait(c.node(), id)
 		before := c.events(id)
 		close(goOn)
-		if err := <-paused; !errors.Is(err, task.ErrLost) {
-			t.Errorf("the paused node's step returned %v", err)
+		if err := <-woken; !errors.Is(err, task.ErrLost) {
+			t.Errorf("the overtaken node's steps returned %v", err)
 		}
+		c.stop(first)
 		same(t, "result", string(got.Result), "2")
+		same(t, "result after all", string(c.read(id).Result), "2")
+		same(t, "events", told(c.events(id)), told(before))
 		steps, err := c.db.TaskSteps(t.Context(), id)
 		if err != nil || len(steps) != 1 {
 			t.Fatal(steps, err)
 		}
 		same(t, "step", string(steps[0].Output), "second")
-		c.stop(first)
-		same(t, "events", told(c.events(id)), told(before))
-		same(t, "result after all", string(c.read(id).Result), "2")
 	})
 }
 
@@ -178,7 +209,7 @@ func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
 		if err, _ := cause.Load().(error); !errors.Is(err, task.ErrLost) {
 			t.Errorf("the run ended with %v", err)
 		}
-		same(t, "state", got.State, task.StateComplete)
+		same(t, "state and crashes", fmt.Sprint(got.State, " ", got.Crashes), "complete 0")
 	})
 }
 
@@ -291,6 +322,37 @@ func TestAStepThatMustNotBeRepeatedIsNot(t *testing.T) {
 		e = c.node(alone)
 		same(t, "result", string(c.wait(e, id).Result), "unknown")
 		same(t, "payments", ran.get("pay"), 1)
+	})
+}
+
+func TestAStepIsDurableBeforeTheNextOneRuns(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		c.options.Gather = time.Hour // nothing is written just because time passes
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			for n := range 3 {
+				if _, err := r.Step(ctx, "s", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
+					steps, err := c.db.TaskSteps(ctx, r.Task().ID)
+					ended := 0
+					for _, s := range steps {
+						if s.State == task.StepFinished {
+							ended++
+						}
+					}
+					if ended != n {
+						t.Errorf("%d of %d steps are durable", ended, n)
+					}
+					return nil, err
+				}); err != nil {
+					return task.Outcome{}, err
+				}
+			}
+			return task.Outcome{}, nil
+		})
+		e := c.node()
+		id := c.submit(e, task.Spec{}).ID
+		same(t, "state", c.wait(e, id).State, task.StateComplete)
+		steps, err := c.db.TaskSteps(t.Context(), id)
+		same(t, "steps after all", fmt.Sprint(len(steps), err), "3 <nil>")
 	})
 }
 

@@ -38,8 +38,9 @@ type Run struct {
 	n       atomic.Int32       // steps asked for so far
 	inStep  atomic.Bool
 	events  buffer
-	// writing lets one write happen after the other.
+	// writing lets one write happen after the other; broken is the error of one that failed.
 	writing sync.Mutex
+	broken  error
 }
 
 func newRun(e *Engine, t Task, fresh bool) *Run {
@@ -204,7 +205,9 @@ func (r *Run) finish(o *Outcome) bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	o.At = r.engine.clock.Now()
-	o.Entry = r.events.take(r.task)
+	if r.broken == nil {
+		o.Entry, _ = r.events.take(r.task)
+	}
 	var err error
 	for refusals := 0; err == nil; {
 		finish := r.kind.Finish

@@ -62,6 +62,10 @@ func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.
 		s.again = true
 		s.record.StartedAt = old.StartedAt
 	}
+	// A process that was stopped past its lease wakes up here or in a write; it must not begin anything.
+	if !r.engine.holds(r.task.Owner) {
+		r.cancel(ErrLost)
+	}
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
 	}
@@ -104,10 +108,6 @@ func (s *Step) end(out []byte, err error) error {
 	s.record.State, s.record.Output = StepFinished, out
 	if err != nil {
 		s.record.State, s.record.Output = StepFailed, packError(err)
-	}
-	if !s.run.engine.holds(s.run.task.Owner) {
-		s.run.cancel(ErrLost)
-		return ErrLost
 	}
 	// Written with the start of the next step or the end of the task; failing these, in a moment.
 	s.run.events.step(s.run, s.record)

@@ -34,7 +34,8 @@ func (e *Engine) work() {
 // tick does all that is due; a part that fails does not keep the others from being done.
 func (e *Engine) tick(ctx context.Context) error {
 	var errs []error
-	if !e.o.Alone {
+	// Without a lease of its own a node has tasks to give back, which is no crash.
+	if owner, _ := e.room(); owner != "" && !e.o.Alone {
 		errs = append(errs, e.sweep(ctx))
 	}
 	e.endLate()

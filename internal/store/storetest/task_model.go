@@ -37,6 +37,7 @@ func TaskModel(t *testing.T, db *store.DB) {
 			"claim":       m.claim,
 			"step":        m.step,
 			"finish":      m.finish,
+			"again":       m.again,
 			"finishWaits": m.finishWaiting,
 			"cancel":      m.cancel,
 			"lapse":       m.lapse,
@@ -150,7 +151,7 @@ func (m *model) submit(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "later") {
 		t.RunAt = m.now.Add(10 * time.Second)
 	} else if rapid.Bool().Draw(rt, "here") {
-		t.Owner = rapid.SampledFrom(m.nodes).Draw(rt, "node")
+		t.Owner = m.node(rt)
 	}
 	t.DeadlineAt = t.RunAt.Add(30 * time.Second)
 	stored, err := m.db.InsertTask(m.ctx, t)
@@ -182,9 +183,24 @@ func (m *model) submit(rt *rapid.T) {
 }
 
 func (m *model) claim(rt *rapid.T) {
-	node := rapid.SampledFrom(m.nodes).Draw(rt, "node")
 	kinds := rapid.SampledFrom([][]string{{"a"}, {"a", "b"}}).Draw(rt, "kinds")
-	n := rapid.IntRange(1, 3).Draw(rt, "n")
+	m.claimFor(rt, m.node(rt), kinds, rapid.IntRange(1, 3).Draw(rt, "n"))
+}
+
+// again gives a task back and has the same node take it again: the runner from before is overtaken by its own node.
+func (m *model) again(rt *rapid.T) {
+	f := m.runner(rt)
+	if !m.holds(f) {
+		rt.Skip("overtaken")
+	}
+	m.must(m.db.FinishTask(m.ctx, f, task.Outcome{State: task.StateQueued, RunAt: m.now}))
+	t := m.byID(f.TaskID)
+	t.State, t.Owner, t.RunAt = task.StateQueued, "", m.now
+	m.claimFor(rt, f.Owner, []string{"a", "b"}, 100)
+	m.want("record", m.db.RecordTask(m.ctx, f, task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: 1000}}}), task.ErrLost)
+}
+
+func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 	var want []*modelTask
 	for _, t := range m.tasks {
 		first := !slices.ContainsFunc(m.tasks, func(o *modelTask) bool {
@@ -210,14 +226,20 @@ func (m *model) claim(rt *rapid.T) {
 	}
 }
 
-// runner picks one that ever started.
+// runner picks one that ever started: the newest, an overtaken one of a task that runs, or any.
 func (m *model) runner(rt *rapid.T) task.Fence {
 	if len(m.runners) == 0 {
 		rt.Skip("nobody ran")
 	}
-	// The newest are the most likely to hold.
-	if rapid.Bool().Draw(rt, "newest") {
+	switch rapid.IntRange(0, 2).Draw(rt, "which") {
+	case 0:
 		return m.runners[len(m.runners)-1]
+	case 1:
+		for _, f := range m.runners {
+			if t := m.byID(f.TaskID); t != nil && t.State == task.StateRunning && t.Attempt > f.Attempt {
+				return f
+			}
+		}
 	}
 	return rapid.SampledFrom(m.runners).Draw(rt, "runner")
 }
@@ -262,7 +284,7 @@ func (m *model) outcome(rt *rapid.T) task.Outcome {
 	case task.StateFailed:
 		o.Code, o.Detail = "code", "detail"
 	case task.StateQueued:
-		o.RunAt = m.now.Add(5 * time.Second)
+		o.RunAt = m.now.Add(time.Duration(5*rapid.IntRange(0, 1).Draw(rt, "later")) * time.Second)
 	}
 	return o
 }
@@ -315,7 +337,13 @@ func (m *model) cancel(rt *rapid.T) {
 	m.compare(rt, got, t)
 }
 
-func (m *model) node(rt *rapid.T) string { return rapid.SampledFrom(m.nodes).Draw(rt, "node") }
+// node picks one that ever joined; the newest are the most likely to live.
+func (m *model) node(rt *rapid.T) string {
+	if rapid.Bool().Draw(rt, "old node") {
+		return rapid.SampledFrom(m.nodes).Draw(rt, "node")
+	}
+	return m.nodes[len(m.nodes)-1]
+}
 
 // lapse ends a lease: a renewal for less than nothing does what time would.
 func (m *model) lapse(rt *rapid.T) {
