@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -119,6 +120,51 @@ func parameters(query string) args {
 		}
 	}
 	return make(args, n)
+}
+
+func TestATaskIsNotTakenFromARunnerInTheMiddleOfAWrite(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends(t) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t, b.options)
+			if err := db.JoinNode(t.Context(), "n", "v", time.Hour, false); err != nil {
+				t.Fatal(err)
+			}
+			stored, err := db.InsertTask(t.Context(), task.Task{ID: "1", Kind: "k", Owner: "n"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := make(chan error, 1)
+			for _, entry := range []task.Entry{
+				{Steps: []task.StepRecord{{N: 1, State: task.StepStarted}}},
+				{Events: []task.Event{{TaskID: "1", Seq: 1, Payload: []byte("{}")}}},
+			} {
+				err = db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+					err := db.recordTask(ctx, tx, stored.Fence(), entry)
+					go func() { left <- db.LeaveNode(t.Context(), "n") }()
+					select {
+					case err := <-left:
+						t.Errorf("the task was taken away (%v)", err)
+					case <-time.After(100 * time.Millisecond):
+					}
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := <-left; err != nil {
+					t.Fatal(err)
+				}
+				// For the other kind of entry it starts once more.
+				claimed, _, err := db.ClaimTasks(t.Context(), "n", []string{"k"}, 1, time.Now())
+				if err != nil || len(claimed) != 1 {
+					t.Fatal(claimed, err)
+				}
+				stored = claimed[0]
+			}
+		})
+	}
 }
 
 func TestTasksGoWithTheirUser(t *testing.T) {

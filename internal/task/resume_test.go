@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -158,6 +159,73 @@ func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
 		})
 		same(t, "events", len(c.events(id)), 1)
 		same(t, "state", c.read(id).State, task.StateRunning)
+	})
+}
+
+func TestAPausedNodeBeginsNoStep(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		goOn, woken := make(chan struct{}), make(chan error, 1)
+		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			<-goOn
+			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
+				t.Error("the step was run")
+				return nil, nil
+			})
+			woken <- err
+			return task.Outcome{}, err
+		})
+		e := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
+		c.submit(e, task.Spec{})
+		e.Pause()
+		close(goOn)
+		if err := <-woken; !errors.Is(err, task.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// slowStore holds one write of a journal back and then refuses it.
+type slowStore struct {
+	task.Store
+	arrived, goOn chan struct{}
+}
+
+func (s slowStore) RecordTask(ctx context.Context, f task.Fence, e task.Entry) error {
+	select {
+	case s.arrived <- struct{}{}:
+		<-s.goOn
+		return task.ErrLost
+	default:
+		return s.Store.RecordTask(ctx, f, e)
+	}
+}
+
+func TestAStepWaitsForTheWritesBeforeIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, c *cluster) {
+		slow := slowStore{c.db, make(chan struct{}), make(chan struct{})}
+		second := make(chan error, 1)
+		e := task.New(slow, c.clock, slog.New(slog.DiscardHandler), c.options)
+		e.Register(task.Kind{Name: "work", Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			if _, err := r.Step(ctx, "s", "", output("")); err != nil {
+				return task.Outcome{}, err
+			}
+			<-slow.arrived // the end of the first step is on its way
+			time.AfterFunc(20*time.Millisecond, func() { close(slow.goOn) })
+			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
+				t.Error("the second step ran before the first was durable")
+				return nil, nil
+			})
+			second <- err
+			return task.Outcome{}, err
+		}})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.stop(e) })
+		c.submit(e, task.Spec{})
+		if err := <-second; !errors.Is(err, task.ErrLost) {
+			t.Errorf("got %v", err)
+		}
 	})
 }
 
