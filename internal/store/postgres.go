@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
+	"time"
 )
 
 // postgres reads and writes through one pool. The driver keeps statements prepared on each connection by itself.
@@ -32,7 +34,8 @@ func (p *postgres) exec(ctx context.Context, query string, a ...any) (int64, err
 func (p *postgres) one(ctx context.Context, query string, a args, dest []any) (n int64, err error) {
 	mustNotNest(ctx)
 	p.writes.Add(1)
-	for range attempts {
+	for try := range attempts {
+		standBack(ctx, try)
 		if dest != nil {
 			err = get(ctx, p, query, a, dest...)
 		} else {
@@ -48,12 +51,31 @@ func (p *postgres) one(ctx context.Context, query string, a args, dest []any) (n
 func (p *postgres) all(ctx context.Context, _ bool, fn writeFunc) (err error) {
 	mustNotNest(ctx)
 	p.writes.Add(1)
-	for range attempts {
+	for try := range attempts {
+		standBack(ctx, try)
 		if err = p.try(ctx, fn); classify(err) != classRetry {
 			break
 		}
 	}
 	return err
+}
+
+// clashPause is the least that a transaction waits before its second try; before each later one it is twice as much.
+const clashPause = 10 * time.Millisecond
+
+// standBack waits a little before a try that is not the first. The one that lost a deadlock could otherwise take its
+// first lock again before the other is awake, and both would meet as they did before.
+func standBack(ctx context.Context, try int) {
+	if try == 0 {
+		return
+	}
+	least := clashPause << (try - 1)
+	timer := time.NewTimer(least + rand.N(least)) //nolint:gosec // nobody gains by guessing it
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 func (p *postgres) try(ctx context.Context, fn writeFunc) error {
