@@ -26,7 +26,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt fmt-check vet lint gen verify bench fuzz setup clean
+.PHONY: help run build test chaos check fmt fmt-check vet lint gen verify bench fuzz setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ test: setup ## Run all tests, installing what they need first
 go-test: # after setup, which may have brought the compiler
 	@go build -buildvcs=false -o $(TOOLS)/gotest ./internal/testkit/gotest
 	@$(TOOLS)/gotest $(RACE) -timeout 10m $(TESTFLAGS) $(PKG)
+
+chaos: setup ## Kill, pause and restart servers under load for minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
+	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
 
 check: fmt-check vet lint verify test ## All that CI checks
 

@@ -118,7 +118,8 @@ func (t postgresTx) exec(ctx context.Context, query string, a ...any) (int64, er
 
 func execOn(ctx context.Context, on interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, query string, a args) (int64, error) {
+}, query string, a args,
+) (int64, error) {
 	result, err := on.ExecContext(ctx, query, a...)
 	if err != nil {
 		return 0, err

@@ -1,0 +1,67 @@
+package chaos
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestNothingIsLostWhenTheServerIsKilled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1, 3, "")
+	end := s.begin(4)
+	d := s.seed("kills")
+	node := s.nodes[0]
+	var back []time.Duration
+	var kills []kill
+	for range rounds(t, 10, 200) {
+		pause(t, d.between(0, 500*time.Millisecond))
+		kills = append(kills, kill{at: time.Now(), orphans: s.model.open(nodeName(0))})
+		node.Kill()
+		started := time.Now()
+		node.Start()
+		back = append(back, time.Since(started))
+	}
+	end()
+	s.verify(readSQLite(t, s))
+	var resumed []time.Duration
+	for _, k := range kills {
+		if times := k.resumed(s.model); len(times) > 0 {
+			resumed = append(resumed, slices.Min(times))
+		}
+	}
+	t.Logf("after a kill the server answered in %v and went on with a turn in %v", spread(back), spread(resumed))
+	// The promise is a second; on a machine that is busy with other tests only the order of magnitude can be held.
+	if len(resumed) == 0 || spread(resumed).median > 5*time.Second {
+		t.Errorf("%d restarts went on with a turn, in %v", len(resumed), spread(resumed))
+	}
+}
+
+// kill is the end of a node, and the turns that it was in the midst of, with their attempts.
+type kill struct {
+	at      time.Time
+	orphans map[string]int
+}
+
+// resumed returns how long after the kill the orphans went on. Those that were cancelled never did.
+func (k kill) resumed(m *model) (times []time.Duration) {
+	for _, at := range m.takenOver(k.orphans) {
+		times = append(times, at.Sub(k.at))
+	}
+	return times
+}
+
+// quantiles are the middle and the worst of some times.
+type quantiles struct{ median, worst time.Duration }
+
+func (q quantiles) String() string {
+	return q.median.Round(time.Millisecond).String() + " (at worst " + q.worst.Round(time.Millisecond).String() + ")"
+}
+
+func spread(times []time.Duration) quantiles {
+	if len(times) == 0 {
+		return quantiles{}
+	}
+	slices.Sort(times)
+	return quantiles{times[len(times)/2], times[len(times)-1]}
+}
