@@ -19,6 +19,8 @@ const (
 	PrefixTurn       = "trn"
 	PrefixMemory     = "mem"
 	PrefixCredential = "crd"
+	PrefixWebhook    = "whk"
+	PrefixDelivery   = "whd"
 )
 
 // idAlphabet is Crockford's base32 in lower case: its letters stand in ASCII order, so ids sort as their bytes do.

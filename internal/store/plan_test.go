@@ -85,6 +85,7 @@ func callEverything(t *testing.T, db *DB) {
 	}
 	callAgents(t, db)
 	callThreads(t, db)
+	callWebhooks(t, db)
 }
 
 func callAgents(t *testing.T, db *DB) {
@@ -170,6 +171,7 @@ func deleteEverything(t *testing.T, db *DB) {
 		"finish":    db.FinishIdempotency(ctx, "u", "k", 200, nil, time.Now()),
 		"release":   db.ReleaseIdempotency(ctx, "u", "k"),
 		"prune":     db.PruneIdempotency(ctx, time.Now()),
+		"webhook":   db.DeleteWebhook(ctx, "u", "w"),
 		"memory":    db.DeleteMemory(ctx, "u", "a", "m"),
 		"favourite": db.DeleteFavourite(ctx, "u", "a", "c"),
 		"thread":    db.DeleteThread(ctx, "u", "a", "t"),
@@ -274,7 +276,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		"source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
-		"credential_key", "connect_code", "budget", "idempotency", // go with a user
+		"credential_key", "connect_code", "budget", "idempotency", "webhook", // go with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func touchThread(ctx context.Context, tx querier, threadID string, status thread
 	return changed("touch thread", "thread", n, err)
 }
 
-// FinishTurn ends a turn's task and stores its reply; without the fence nothing is stored.
+// FinishTurn ends a turn's task and stores its reply and what webhooks are to be told; without the fence nothing is stored.
 func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply thread.Message) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil {
@@ -88,7 +88,10 @@ func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, repl
 		if err := appendMessage(ctx, tx, reply); err != nil {
 			return err
 		}
-		return touchThread(ctx, tx, reply.ThreadID, thread.StatusIdle, "", reply.CreatedAt)
+		if err := touchThread(ctx, tx, reply.ThreadID, thread.StatusIdle, "", reply.CreatedAt); err != nil {
+			return err
+		}
+		return db.announceTurn(ctx, tx, f, o, reply)
 	})
 	return failTask("finish turn", err)
 }
