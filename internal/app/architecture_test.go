@@ -12,7 +12,7 @@ import (
 )
 
 // features is the list that several rules share.
-var features = []string{"account", "agent", "source", "memory", "favourite", "thread"}
+var features = []string{"account", "agent", "source", "memory", "favourite", "thread", "webhook"}
 
 // rules says for every package of the module which of our packages it may import. It is the table of
 // docs/architecture.md. A package below another (store/storetest) has the rule of its own row.
@@ -26,6 +26,8 @@ var rules = map[string][]string{
 	"internal/memory":           internal("core"),
 	"internal/favourite":        internal("core"),
 	"internal/thread":           internal("core", "agent", "source", "task"),
+	"internal/webhook":          internal("core", "task"),
+	"internal/seal":             {},
 	"internal/credential":       internal("core", "account"),
 	"internal/search":           internal("core"),
 	"internal/ingest":           internal("core"),
@@ -50,7 +52,7 @@ var rules = map[string][]string{
 var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
-		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app",
+		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app", "internal/webhook",
 		"internal/testkit", "internal/testkit/contract",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},

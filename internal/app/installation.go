@@ -14,11 +14,13 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
+	"carrel/internal/seal"
 	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/webhook"
 )
 
 // installation is an opened database with all services on it. The server and the commands work with the same.
@@ -32,7 +34,10 @@ type installation struct {
 	memories    *memory.Service
 	favourites  *favourite.Service
 	threads     *thread.Service
+	webhooks    *webhook.Service
 	tasks       *task.Engine
+	// replies seals the ones that hold a secret and are kept for a retry.
+	replies *seal.Box
 }
 
 // open opens the database that the settings name and wires the services.
@@ -53,8 +58,26 @@ func open(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger) (*
 			return nil, err
 		}
 	}
+	in, err := wire(env, cfg, log, db, secret)
+	if err != nil {
+		_ = db.Close() // as above
+		return nil, err
+	}
+	return in, nil
+}
+
+// wire makes the services on an opened database.
+func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []byte) (*installation, error) {
+	replies, err := seal.New(secret, "replies")
+	if err != nil {
+		return nil, err
+	}
+	signing, err := seal.New(secret, "webhook secrets")
+	if err != nil {
+		return nil, err
+	}
 	clock := core.SystemClock{}
-	in := &installation{store: db, clock: clock}
+	in := &installation{store: db, clock: clock, replies: replies}
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	in.agents = agent.NewService(db, clock)
@@ -63,6 +86,8 @@ func open(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger) (*
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
 	in.tasks.Register(in.threads.Kind())
+	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
+	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
 	return in, nil
 }

@@ -18,6 +18,7 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/webhook"
 )
 
 type serveCommand struct {
@@ -78,7 +79,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix},
+		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix, webhook.SecretPrefix},
 	})
 }
 
@@ -87,8 +88,8 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
-		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads,
-		Credentials: in.credentials, Idempotency: in.store, Clock: in.clock,
+		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
+		Credentials: in.credentials, Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining}, problems, log)
 	if err != nil {
@@ -132,6 +133,7 @@ const (
 	flushEvery      = 30 * time.Second
 	pruneEvery      = time.Hour
 	idempotencyLife = 24 * time.Hour
+	deliveryLife    = 7 * 24 * time.Hour
 )
 
 // tend does the housekeeping of a running server until the context ends, and writes down what is left then.
@@ -149,7 +151,8 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 		case <-flush.C:
 			err = in.credentials.FlushUses(ctx)
 		case <-prune.C:
-			err = in.store.PruneIdempotency(ctx, in.clock.Now().Add(-idempotencyLife))
+			now := in.clock.Now()
+			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)), in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

@@ -37,11 +37,13 @@ type Config struct {
 	KeyPrefix, CodePrefix string
 	// RateLimits is whether requests are limited.
 	RateLimits bool
+	// OutboundPrivate is whether webhooks may reach private and loopback addresses, and plain HTTP.
+	OutboundPrivate bool
 	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
 	// ShutdownTimeout is how long open requests may take to end when the server stops.
 	ShutdownTimeout time.Duration
-	// SecretKey is the key of keyed hashes; empty means that one is kept in the data folder.
+	// SecretKey is the key of keyed hashes and of stored secrets; empty means that one is kept in the data folder.
 	SecretKey string
 
 	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.

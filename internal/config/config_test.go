@@ -257,7 +257,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 17 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 18 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }

@@ -79,6 +79,10 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.RateLimits) },
 	},
 	{
+		name: "outbound-private", def: "off", help: "Let webhooks reach private and loopback addresses, and plain HTTP: on or off.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.OutboundPrivate) },
+	},
+	{
 		name: "trusted-proxies", help: "Networks of reverse proxies to believe X-Forwarded-For and -Proto from, as 10.0.0.0/8,::1/128.",
 		bind: func(c *Config) flag.Value { return (*prefixes)(&c.TrustedProxies) },
 	},
@@ -87,7 +91,7 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*duration)(&c.ShutdownTimeout) },
 	},
 	{
-		name: "secret-key", secret: true, help: "Key of the hashes of credentials. Empty means one kept in the data folder.",
+		name: "secret-key", secret: true, help: "Key of the hashes of credentials, and of stored secrets. Empty means one kept in the data folder.",
 		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
 	},
 }

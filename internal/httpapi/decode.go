@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"path"
 	"regexp"
 	"strings"
 
@@ -48,12 +49,15 @@ func invalidFields(at string, err error) []core.FieldError {
 	}
 	var out []core.FieldError
 	for _, f := range v.Fields {
-		pointer := at + "/" + f.Name
+		name, detail := f.Name, ruleOf(f.Name)
+		if index, ok := strings.CutPrefix(name, "["); ok { // an item of a list
+			name, detail = strings.TrimSuffix(index, "]"), ruleOf(path.Base(at))
+		}
+		pointer := at + "/" + name
 		if inner := invalidFields(pointer, f.Error); inner != nil {
 			out = append(out, inner...)
 			continue
 		}
-		detail := ruleOf(f.Name)
 		if errors.Is(f.Error, validate.ErrFieldRequired) {
 			detail = "Is required."
 		}
@@ -83,6 +87,7 @@ var fieldRules = map[string]string{
 	"code":         "Must be a text: a connect code.",
 	"cursor":       "Must be a text: nextCursor of the page before.",
 	"description":  "Must be a text.",
+	"events":       "Must be a list of turn.completed and turn.failed.",
 	"facets":       "Must be true or false.",
 	"fromYear":     "Must be a year from 1 to 9999.",
 	"instructions": "Must be a text.",
@@ -97,6 +102,7 @@ var fieldRules = map[string]string{
 	"threadId":     "Must be a text: the id of a thread of this agent.",
 	"title":        "Must be a text.",
 	"toYear":       "Must be a year from 1 to 9999.",
+	"url":          "Must be a text: the address to send to.",
 }
 
 func ruleOf(name string) string {

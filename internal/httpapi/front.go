@@ -219,7 +219,7 @@ func refused(mediaRange string) bool {
 }
 
 // bodiless are the operations that say all with their path; what is sent along is not read.
-var bodiless = map[string]bool{oas.CancelTurnOperation: true}
+var bodiless = map[string]bool{oas.CancelTurnOperation: true, oas.TestWebhookOperation: true}
 
 // readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
 // space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.

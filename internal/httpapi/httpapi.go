@@ -17,6 +17,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/source"
 	"carrel/internal/thread"
+	"carrel/internal/webhook"
 )
 
 // Idempotency keeps what was answered to requests that came with an Idempotency-Key.
@@ -35,9 +36,12 @@ type Services struct {
 	Memories    *memory.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
+	Webhooks    *webhook.Service
 	Credentials *credential.Service
 	Idempotency Idempotency
-	Clock       core.Clock
+	// Sealer encrypts the replies that Idempotency keeps.
+	Sealer Sealer
+	Clock  core.Clock
 }
 
 // Options is how the API behaves.
@@ -71,6 +75,7 @@ type API struct {
 
 // New returns the API of an installation.
 func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logger) (*API, error) {
+	s.Idempotency = sealedReplies{s.Idempotency, s.Sealer}
 	a := &API{
 		Services: s, hooks: hooks, baseURL: o.BaseURL, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
 	}

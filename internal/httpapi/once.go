@@ -19,6 +19,7 @@ var creating = map[string]bool{
 	oas.AddMemoryOperation:     true,
 	oas.SaveFavouriteOperation: true,
 	oas.CreateThreadOperation:  true,
+	oas.CreateWebhookOperation: true,
 }
 
 const (

@@ -2,13 +2,12 @@ package httpapi
 
 import (
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"net/http"
-	"net/http/httptest"
 )
 
 func TestPreferencesAreReadAsTheRFCHasThem(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/memory"
 	"carrel/internal/obs"
+	"carrel/internal/seal"
 	"carrel/internal/search"
 	"carrel/internal/server"
 	"carrel/internal/source"
@@ -33,6 +34,7 @@ import (
 	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/thread"
+	"carrel/internal/webhook"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -152,6 +154,12 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
 	tasks.Register(w.threads.Kind())
+	box, err := seal.New([]byte("a secret of the installation"), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhooks := webhook.NewService(db, box, w.clock, webhook.Options{Private: cfg.OutboundPrivate})
+	tasks.Register(webhooks.Kind())
 	if err := tasks.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +172,8 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
-		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads,
-		Credentials: w.credentials, Idempotency: w.claims, Clock: w.clock,
+		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
+		Credentials: w.credentials, Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {

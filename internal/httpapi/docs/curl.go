@@ -20,6 +20,7 @@ var steps = []step{
 	{"THREAD_ID", "createThread", "thr_"},
 	{"MEMORY_ID", "addMemory", "mem_"},
 	{"CARD_ID", "saveFavourite", "card_"},
+	{"WEBHOOK_ID", "createWebhook", "whk_"},
 }
 
 // firstSteps is the block that sets the variables of all other examples. It needs nothing but curl and grep.

@@ -130,6 +130,27 @@ func encodeCreateThreadResponse(response *ThreadReply, w http.ResponseWriter) er
 	return nil
 }
 
+func encodeCreateWebhookResponse(response *WebhookCreated, w http.ResponseWriter) error {
+	if err := func() error {
+		if err := response.Validate(); err != nil {
+			return err
+		}
+		return nil
+	}(); err != nil {
+		return errors.Wrap(err, "validate")
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
 func encodeDeleteAgentResponse(response *Deleted, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(200)
@@ -170,6 +191,19 @@ func encodeDeleteMemoryResponse(response *Deleted, w http.ResponseWriter) error 
 }
 
 func encodeDeleteThreadResponse(response *Deleted, w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
+func encodeDeleteWebhookResponse(response *Deleted, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(200)
 
@@ -342,6 +376,27 @@ func encodeListThreadsResponse(response *ThreadList, w http.ResponseWriter) erro
 	return nil
 }
 
+func encodeListWebhooksResponse(response *WebhookList, w http.ResponseWriter) error {
+	if err := func() error {
+		if err := response.Validate(); err != nil {
+			return err
+		}
+		return nil
+	}(); err != nil {
+		return errors.Wrap(err, "validate")
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
 func encodeRenameThreadResponse(response *ThreadReply, w http.ResponseWriter) error {
 	if err := func() error {
 		if err := response.Validate(); err != nil {
@@ -455,6 +510,19 @@ func encodeSendMessageResponse(response SendMessageRes, w http.ResponseWriter) e
 	default:
 		return errors.Errorf("unexpected response type: %T", response)
 	}
+}
+
+func encodeTestWebhookResponse(response *WebhookTest, w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
 }
 
 func encodeErrorResponse(response *ProblemStatusCode, w http.ResponseWriter) error {

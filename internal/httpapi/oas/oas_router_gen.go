@@ -11,13 +11,16 @@ import (
 )
 
 var (
+	rn13AllowedHeaders = map[string]string{
+		"POST": "Content-Type",
+	}
 	rn10AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn2AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn16AllowedHeaders = map[string]string{
+	rn20AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn3AllowedHeaders = map[string]string{
@@ -26,7 +29,7 @@ var (
 	rn9AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn19AllowedHeaders = map[string]string{
+	rn23AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn11AllowedHeaders = map[string]string{
@@ -35,10 +38,10 @@ var (
 	rn6AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn18AllowedHeaders = map[string]string{
+	rn22AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
-	rn15AllowedHeaders = map[string]string{
+	rn19AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 )
@@ -94,69 +97,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				break
 			}
 			switch elem[0] {
-			case 'a': // Prefix: "agents"
+			case 'a': // Prefix: "a"
 
-				if l := len("agents"); len(elem) >= l && elem[0:l] == "agents" {
+				if l := len("a"); len(elem) >= l && elem[0:l] == "a" {
 					elem = elem[l:]
 				} else {
 					break
 				}
 
 				if len(elem) == 0 {
-					switch r.Method {
-					case "GET":
-						s.handleListAgentsRequest([0]string{}, elemIsEscaped, w, r)
-					case "POST":
-						s.handleCreateAgentRequest([0]string{}, elemIsEscaped, w, r)
-					default:
-						s.notAllowed(w, r, notAllowedParams{
-							allowedMethods: "GET,POST",
-							allowedHeaders: rn10AllowedHeaders,
-							acceptPost:     "application/json",
-							acceptPatch:    "",
-						})
-					}
-
-					return
+					break
 				}
 				switch elem[0] {
-				case '/': // Prefix: "/"
+				case 'c': // Prefix: "ccount/webhooks"
 
-					if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+					if l := len("ccount/webhooks"); len(elem) >= l && elem[0:l] == "ccount/webhooks" {
 						elem = elem[l:]
 					} else {
 						break
 					}
 
-					// Param: "agentId"
-					// Match until "/"
-					idx := strings.IndexByte(elem, '/')
-					if idx < 0 {
-						idx = len(elem)
-					}
-					args[0] = elem[:idx]
-					elem = elem[idx:]
-
 					if len(elem) == 0 {
 						switch r.Method {
-						case "DELETE":
-							s.handleDeleteAgentRequest([1]string{
-								args[0],
-							}, elemIsEscaped, w, r)
 						case "GET":
-							s.handleGetAgentRequest([1]string{
-								args[0],
-							}, elemIsEscaped, w, r)
-						case "PATCH":
-							s.handleChangeAgentRequest([1]string{
-								args[0],
-							}, elemIsEscaped, w, r)
+							s.handleListWebhooksRequest([0]string{}, elemIsEscaped, w, r)
+						case "POST":
+							s.handleCreateWebhookRequest([0]string{}, elemIsEscaped, w, r)
 						default:
 							s.notAllowed(w, r, notAllowedParams{
-								allowedMethods: "DELETE,GET,PATCH",
-								allowedHeaders: rn2AllowedHeaders,
-								acceptPost:     "",
-								acceptPatch:    "application/json",
+								allowedMethods: "GET,POST",
+								allowedHeaders: rn13AllowedHeaders,
+								acceptPost:     "application/json",
+								acceptPatch:    "",
 							})
 						}
 
@@ -171,156 +143,36 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 							break
 						}
 
+						// Param: "webhookId"
+						// Match until "/"
+						idx := strings.IndexByte(elem, '/')
+						if idx < 0 {
+							idx = len(elem)
+						}
+						args[0] = elem[:idx]
+						elem = elem[idx:]
+
 						if len(elem) == 0 {
-							break
+							switch r.Method {
+							case "DELETE":
+								s.handleDeleteWebhookRequest([1]string{
+									args[0],
+								}, elemIsEscaped, w, r)
+							default:
+								s.notAllowed(w, r, notAllowedParams{
+									allowedMethods: "DELETE",
+									allowedHeaders: nil,
+									acceptPost:     "",
+									acceptPatch:    "",
+								})
+							}
+
+							return
 						}
 						switch elem[0] {
-						case 'f': // Prefix: "favourites"
+						case '/': // Prefix: "/test"
 
-							if l := len("favourites"); len(elem) >= l && elem[0:l] == "favourites" {
-								elem = elem[l:]
-							} else {
-								break
-							}
-
-							if len(elem) == 0 {
-								switch r.Method {
-								case "GET":
-									s.handleListFavouritesRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								case "POST":
-									s.handleSaveFavouriteRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								default:
-									s.notAllowed(w, r, notAllowedParams{
-										allowedMethods: "GET,POST",
-										allowedHeaders: rn16AllowedHeaders,
-										acceptPost:     "application/json",
-										acceptPatch:    "",
-									})
-								}
-
-								return
-							}
-							switch elem[0] {
-							case '/': // Prefix: "/"
-
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
-									elem = elem[l:]
-								} else {
-									break
-								}
-
-								// Param: "cardId"
-								// Leaf parameter, slashes are prohibited
-								idx := strings.IndexByte(elem, '/')
-								if idx >= 0 {
-									break
-								}
-								args[1] = elem
-								elem = ""
-
-								if len(elem) == 0 {
-									// Leaf node.
-									switch r.Method {
-									case "DELETE":
-										s.handleDeleteFavouriteRequest([2]string{
-											args[0],
-											args[1],
-										}, elemIsEscaped, w, r)
-									default:
-										s.notAllowed(w, r, notAllowedParams{
-											allowedMethods: "DELETE",
-											allowedHeaders: nil,
-											acceptPost:     "",
-											acceptPatch:    "",
-										})
-									}
-
-									return
-								}
-
-							}
-
-						case 'm': // Prefix: "memories"
-
-							if l := len("memories"); len(elem) >= l && elem[0:l] == "memories" {
-								elem = elem[l:]
-							} else {
-								break
-							}
-
-							if len(elem) == 0 {
-								switch r.Method {
-								case "GET":
-									s.handleListMemoriesRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								case "POST":
-									s.handleAddMemoryRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								default:
-									s.notAllowed(w, r, notAllowedParams{
-										allowedMethods: "GET,POST",
-										allowedHeaders: rn3AllowedHeaders,
-										acceptPost:     "application/json",
-										acceptPatch:    "",
-									})
-								}
-
-								return
-							}
-							switch elem[0] {
-							case '/': // Prefix: "/"
-
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
-									elem = elem[l:]
-								} else {
-									break
-								}
-
-								// Param: "memoryId"
-								// Leaf parameter, slashes are prohibited
-								idx := strings.IndexByte(elem, '/')
-								if idx >= 0 {
-									break
-								}
-								args[1] = elem
-								elem = ""
-
-								if len(elem) == 0 {
-									// Leaf node.
-									switch r.Method {
-									case "DELETE":
-										s.handleDeleteMemoryRequest([2]string{
-											args[0],
-											args[1],
-										}, elemIsEscaped, w, r)
-									case "PATCH":
-										s.handleChangeMemoryRequest([2]string{
-											args[0],
-											args[1],
-										}, elemIsEscaped, w, r)
-									default:
-										s.notAllowed(w, r, notAllowedParams{
-											allowedMethods: "DELETE,PATCH",
-											allowedHeaders: rn9AllowedHeaders,
-											acceptPost:     "",
-											acceptPatch:    "application/json",
-										})
-									}
-
-									return
-								}
-
-							}
-
-						case 's': // Prefix: "search"
-
-							if l := len("search"); len(elem) >= l && elem[0:l] == "search" {
+							if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
 								elem = elem[l:]
 							} else {
 								break
@@ -330,14 +182,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 								// Leaf node.
 								switch r.Method {
 								case "POST":
-									s.handleSearchRequest([1]string{
+									s.handleTestWebhookRequest([1]string{
 										args[0],
 									}, elemIsEscaped, w, r)
 								default:
 									s.notAllowed(w, r, notAllowedParams{
 										allowedMethods: "POST",
-										allowedHeaders: rn19AllowedHeaders,
-										acceptPost:     "application/json",
+										allowedHeaders: nil,
+										acceptPost:     "",
 										acceptPatch:    "",
 									})
 								}
@@ -345,76 +197,115 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 								return
 							}
 
-						case 't': // Prefix: "threads"
+						}
 
-							if l := len("threads"); len(elem) >= l && elem[0:l] == "threads" {
+					}
+
+				case 'g': // Prefix: "gents"
+
+					if l := len("gents"); len(elem) >= l && elem[0:l] == "gents" {
+						elem = elem[l:]
+					} else {
+						break
+					}
+
+					if len(elem) == 0 {
+						switch r.Method {
+						case "GET":
+							s.handleListAgentsRequest([0]string{}, elemIsEscaped, w, r)
+						case "POST":
+							s.handleCreateAgentRequest([0]string{}, elemIsEscaped, w, r)
+						default:
+							s.notAllowed(w, r, notAllowedParams{
+								allowedMethods: "GET,POST",
+								allowedHeaders: rn10AllowedHeaders,
+								acceptPost:     "application/json",
+								acceptPatch:    "",
+							})
+						}
+
+						return
+					}
+					switch elem[0] {
+					case '/': // Prefix: "/"
+
+						if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+							elem = elem[l:]
+						} else {
+							break
+						}
+
+						// Param: "agentId"
+						// Match until "/"
+						idx := strings.IndexByte(elem, '/')
+						if idx < 0 {
+							idx = len(elem)
+						}
+						args[0] = elem[:idx]
+						elem = elem[idx:]
+
+						if len(elem) == 0 {
+							switch r.Method {
+							case "DELETE":
+								s.handleDeleteAgentRequest([1]string{
+									args[0],
+								}, elemIsEscaped, w, r)
+							case "GET":
+								s.handleGetAgentRequest([1]string{
+									args[0],
+								}, elemIsEscaped, w, r)
+							case "PATCH":
+								s.handleChangeAgentRequest([1]string{
+									args[0],
+								}, elemIsEscaped, w, r)
+							default:
+								s.notAllowed(w, r, notAllowedParams{
+									allowedMethods: "DELETE,GET,PATCH",
+									allowedHeaders: rn2AllowedHeaders,
+									acceptPost:     "",
+									acceptPatch:    "application/json",
+								})
+							}
+
+							return
+						}
+						switch elem[0] {
+						case '/': // Prefix: "/"
+
+							if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 								elem = elem[l:]
 							} else {
 								break
 							}
 
 							if len(elem) == 0 {
-								switch r.Method {
-								case "GET":
-									s.handleListThreadsRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								case "POST":
-									s.handleCreateThreadRequest([1]string{
-										args[0],
-									}, elemIsEscaped, w, r)
-								default:
-									s.notAllowed(w, r, notAllowedParams{
-										allowedMethods: "GET,POST",
-										allowedHeaders: rn11AllowedHeaders,
-										acceptPost:     "application/json",
-										acceptPatch:    "",
-									})
-								}
-
-								return
+								break
 							}
 							switch elem[0] {
-							case '/': // Prefix: "/"
+							case 'f': // Prefix: "favourites"
 
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+								if l := len("favourites"); len(elem) >= l && elem[0:l] == "favourites" {
 									elem = elem[l:]
 								} else {
 									break
 								}
 
-								// Param: "threadId"
-								// Match until "/"
-								idx := strings.IndexByte(elem, '/')
-								if idx < 0 {
-									idx = len(elem)
-								}
-								args[1] = elem[:idx]
-								elem = elem[idx:]
-
 								if len(elem) == 0 {
 									switch r.Method {
-									case "DELETE":
-										s.handleDeleteThreadRequest([2]string{
-											args[0],
-											args[1],
-										}, elemIsEscaped, w, r)
 									case "GET":
-										s.handleGetThreadRequest([2]string{
+										s.handleListFavouritesRequest([1]string{
 											args[0],
-											args[1],
 										}, elemIsEscaped, w, r)
-									case "PATCH":
-										s.handleRenameThreadRequest([2]string{
+									case "POST":
+										s.handleSaveFavouriteRequest([1]string{
 											args[0],
-											args[1],
 										}, elemIsEscaped, w, r)
 									default:
 										s.notAllowed(w, r, notAllowedParams{
-											allowedMethods: "DELETE,GET,PATCH",
-											allowedHeaders: rn6AllowedHeaders,
-											acceptPost:     "",
-											acceptPatch:    "application/json",
+											allowedMethods: "GET,POST",
+											allowedHeaders: rn20AllowedHeaders,
+											acceptPost:     "application/json",
+											acceptPatch:    "",
 										})
 									}
 
@@ -429,69 +320,287 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 										break
 									}
 
-									if len(elem) == 0 {
+									// Param: "cardId"
+									// Leaf parameter, slashes are prohibited
+									idx := strings.IndexByte(elem, '/')
+									if idx >= 0 {
 										break
 									}
+									args[1] = elem
+									elem = ""
+
+									if len(elem) == 0 {
+										// Leaf node.
+										switch r.Method {
+										case "DELETE":
+											s.handleDeleteFavouriteRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										default:
+											s.notAllowed(w, r, notAllowedParams{
+												allowedMethods: "DELETE",
+												allowedHeaders: nil,
+												acceptPost:     "",
+												acceptPatch:    "",
+											})
+										}
+
+										return
+									}
+
+								}
+
+							case 'm': // Prefix: "memories"
+
+								if l := len("memories"); len(elem) >= l && elem[0:l] == "memories" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									switch r.Method {
+									case "GET":
+										s.handleListMemoriesRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									case "POST":
+										s.handleAddMemoryRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									default:
+										s.notAllowed(w, r, notAllowedParams{
+											allowedMethods: "GET,POST",
+											allowedHeaders: rn3AllowedHeaders,
+											acceptPost:     "application/json",
+											acceptPatch:    "",
+										})
+									}
+
+									return
+								}
+								switch elem[0] {
+								case '/': // Prefix: "/"
+
+									if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+										elem = elem[l:]
+									} else {
+										break
+									}
+
+									// Param: "memoryId"
+									// Leaf parameter, slashes are prohibited
+									idx := strings.IndexByte(elem, '/')
+									if idx >= 0 {
+										break
+									}
+									args[1] = elem
+									elem = ""
+
+									if len(elem) == 0 {
+										// Leaf node.
+										switch r.Method {
+										case "DELETE":
+											s.handleDeleteMemoryRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										case "PATCH":
+											s.handleChangeMemoryRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										default:
+											s.notAllowed(w, r, notAllowedParams{
+												allowedMethods: "DELETE,PATCH",
+												allowedHeaders: rn9AllowedHeaders,
+												acceptPost:     "",
+												acceptPatch:    "application/json",
+											})
+										}
+
+										return
+									}
+
+								}
+
+							case 's': // Prefix: "search"
+
+								if l := len("search"); len(elem) >= l && elem[0:l] == "search" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									// Leaf node.
+									switch r.Method {
+									case "POST":
+										s.handleSearchRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									default:
+										s.notAllowed(w, r, notAllowedParams{
+											allowedMethods: "POST",
+											allowedHeaders: rn23AllowedHeaders,
+											acceptPost:     "application/json",
+											acceptPatch:    "",
+										})
+									}
+
+									return
+								}
+
+							case 't': // Prefix: "threads"
+
+								if l := len("threads"); len(elem) >= l && elem[0:l] == "threads" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									switch r.Method {
+									case "GET":
+										s.handleListThreadsRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									case "POST":
+										s.handleCreateThreadRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									default:
+										s.notAllowed(w, r, notAllowedParams{
+											allowedMethods: "GET,POST",
+											allowedHeaders: rn11AllowedHeaders,
+											acceptPost:     "application/json",
+											acceptPatch:    "",
+										})
+									}
+
+									return
+								}
+								switch elem[0] {
+								case '/': // Prefix: "/"
+
+									if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+										elem = elem[l:]
+									} else {
+										break
+									}
+
+									// Param: "threadId"
+									// Match until "/"
+									idx := strings.IndexByte(elem, '/')
+									if idx < 0 {
+										idx = len(elem)
+									}
+									args[1] = elem[:idx]
+									elem = elem[idx:]
+
+									if len(elem) == 0 {
+										switch r.Method {
+										case "DELETE":
+											s.handleDeleteThreadRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										case "GET":
+											s.handleGetThreadRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										case "PATCH":
+											s.handleRenameThreadRequest([2]string{
+												args[0],
+												args[1],
+											}, elemIsEscaped, w, r)
+										default:
+											s.notAllowed(w, r, notAllowedParams{
+												allowedMethods: "DELETE,GET,PATCH",
+												allowedHeaders: rn6AllowedHeaders,
+												acceptPost:     "",
+												acceptPatch:    "application/json",
+											})
+										}
+
+										return
+									}
 									switch elem[0] {
-									case 'c': // Prefix: "cancel"
+									case '/': // Prefix: "/"
 
-										if l := len("cancel"); len(elem) >= l && elem[0:l] == "cancel" {
+										if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 											elem = elem[l:]
 										} else {
 											break
 										}
 
 										if len(elem) == 0 {
-											// Leaf node.
-											switch r.Method {
-											case "POST":
-												s.handleCancelTurnRequest([2]string{
-													args[0],
-													args[1],
-												}, elemIsEscaped, w, r)
-											default:
-												s.notAllowed(w, r, notAllowedParams{
-													allowedMethods: "POST",
-													allowedHeaders: nil,
-													acceptPost:     "",
-													acceptPatch:    "",
-												})
-											}
-
-											return
-										}
-
-									case 'm': // Prefix: "messages"
-
-										if l := len("messages"); len(elem) >= l && elem[0:l] == "messages" {
-											elem = elem[l:]
-										} else {
 											break
 										}
+										switch elem[0] {
+										case 'c': // Prefix: "cancel"
 
-										if len(elem) == 0 {
-											// Leaf node.
-											switch r.Method {
-											case "GET":
-												s.handleListMessagesRequest([2]string{
-													args[0],
-													args[1],
-												}, elemIsEscaped, w, r)
-											case "POST":
-												s.handleSendMessageRequest([2]string{
-													args[0],
-													args[1],
-												}, elemIsEscaped, w, r)
-											default:
-												s.notAllowed(w, r, notAllowedParams{
-													allowedMethods: "GET,POST",
-													allowedHeaders: rn18AllowedHeaders,
-													acceptPost:     "application/json",
-													acceptPatch:    "",
-												})
+											if l := len("cancel"); len(elem) >= l && elem[0:l] == "cancel" {
+												elem = elem[l:]
+											} else {
+												break
 											}
 
-											return
+											if len(elem) == 0 {
+												// Leaf node.
+												switch r.Method {
+												case "POST":
+													s.handleCancelTurnRequest([2]string{
+														args[0],
+														args[1],
+													}, elemIsEscaped, w, r)
+												default:
+													s.notAllowed(w, r, notAllowedParams{
+														allowedMethods: "POST",
+														allowedHeaders: nil,
+														acceptPost:     "",
+														acceptPatch:    "",
+													})
+												}
+
+												return
+											}
+
+										case 'm': // Prefix: "messages"
+
+											if l := len("messages"); len(elem) >= l && elem[0:l] == "messages" {
+												elem = elem[l:]
+											} else {
+												break
+											}
+
+											if len(elem) == 0 {
+												// Leaf node.
+												switch r.Method {
+												case "GET":
+													s.handleListMessagesRequest([2]string{
+														args[0],
+														args[1],
+													}, elemIsEscaped, w, r)
+												case "POST":
+													s.handleSendMessageRequest([2]string{
+														args[0],
+														args[1],
+													}, elemIsEscaped, w, r)
+												default:
+													s.notAllowed(w, r, notAllowedParams{
+														allowedMethods: "GET,POST",
+														allowedHeaders: rn22AllowedHeaders,
+														acceptPost:     "application/json",
+														acceptPatch:    "",
+													})
+												}
+
+												return
+											}
+
 										}
 
 									}
@@ -522,7 +631,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					default:
 						s.notAllowed(w, r, notAllowedParams{
 							allowedMethods: "POST",
-							allowedHeaders: rn15AllowedHeaders,
+							allowedHeaders: rn19AllowedHeaders,
 							acceptPost:     "application/json",
 							acceptPatch:    "",
 						})
@@ -631,84 +740,45 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 				break
 			}
 			switch elem[0] {
-			case 'a': // Prefix: "agents"
+			case 'a': // Prefix: "a"
 
-				if l := len("agents"); len(elem) >= l && elem[0:l] == "agents" {
+				if l := len("a"); len(elem) >= l && elem[0:l] == "a" {
 					elem = elem[l:]
 				} else {
 					break
 				}
 
 				if len(elem) == 0 {
-					switch method {
-					case "GET":
-						r.name = ListAgentsOperation
-						r.summary = "List the agents available to the account"
-						r.operationID = "listAgents"
-						r.operationGroup = ""
-						r.pathPattern = "/api/agents"
-						r.args = args
-						r.count = 0
-						return r, true
-					case "POST":
-						r.name = CreateAgentOperation
-						r.summary = "Create an agent"
-						r.operationID = "createAgent"
-						r.operationGroup = ""
-						r.pathPattern = "/api/agents"
-						r.args = args
-						r.count = 0
-						return r, true
-					default:
-						return
-					}
+					break
 				}
 				switch elem[0] {
-				case '/': // Prefix: "/"
+				case 'c': // Prefix: "ccount/webhooks"
 
-					if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+					if l := len("ccount/webhooks"); len(elem) >= l && elem[0:l] == "ccount/webhooks" {
 						elem = elem[l:]
 					} else {
 						break
 					}
 
-					// Param: "agentId"
-					// Match until "/"
-					idx := strings.IndexByte(elem, '/')
-					if idx < 0 {
-						idx = len(elem)
-					}
-					args[0] = elem[:idx]
-					elem = elem[idx:]
-
 					if len(elem) == 0 {
 						switch method {
-						case "DELETE":
-							r.name = DeleteAgentOperation
-							r.summary = "Delete an agent"
-							r.operationID = "deleteAgent"
-							r.operationGroup = ""
-							r.pathPattern = "/api/agents/{agentId}"
-							r.args = args
-							r.count = 1
-							return r, true
 						case "GET":
-							r.name = GetAgentOperation
-							r.summary = "Read an agent"
-							r.operationID = "getAgent"
+							r.name = ListWebhooksOperation
+							r.summary = "List the account's webhooks"
+							r.operationID = "listWebhooks"
 							r.operationGroup = ""
-							r.pathPattern = "/api/agents/{agentId}"
+							r.pathPattern = "/api/account/webhooks"
 							r.args = args
-							r.count = 1
+							r.count = 0
 							return r, true
-						case "PATCH":
-							r.name = ChangeAgentOperation
-							r.summary = "Change an agent"
-							r.operationID = "changeAgent"
+						case "POST":
+							r.name = CreateWebhookOperation
+							r.summary = "Add a webhook"
+							r.operationID = "createWebhook"
 							r.operationGroup = ""
-							r.pathPattern = "/api/agents/{agentId}"
+							r.pathPattern = "/api/account/webhooks"
 							r.args = args
-							r.count = 1
+							r.count = 0
 							return r, true
 						default:
 							return
@@ -723,160 +793,34 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 							break
 						}
 
+						// Param: "webhookId"
+						// Match until "/"
+						idx := strings.IndexByte(elem, '/')
+						if idx < 0 {
+							idx = len(elem)
+						}
+						args[0] = elem[:idx]
+						elem = elem[idx:]
+
 						if len(elem) == 0 {
-							break
+							switch method {
+							case "DELETE":
+								r.name = DeleteWebhookOperation
+								r.summary = "Remove a webhook"
+								r.operationID = "deleteWebhook"
+								r.operationGroup = ""
+								r.pathPattern = "/api/account/webhooks/{webhookId}"
+								r.args = args
+								r.count = 1
+								return r, true
+							default:
+								return
+							}
 						}
 						switch elem[0] {
-						case 'f': // Prefix: "favourites"
+						case '/': // Prefix: "/test"
 
-							if l := len("favourites"); len(elem) >= l && elem[0:l] == "favourites" {
-								elem = elem[l:]
-							} else {
-								break
-							}
-
-							if len(elem) == 0 {
-								switch method {
-								case "GET":
-									r.name = ListFavouritesOperation
-									r.summary = "List or search favourites"
-									r.operationID = "listFavourites"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/favourites"
-									r.args = args
-									r.count = 1
-									return r, true
-								case "POST":
-									r.name = SaveFavouriteOperation
-									r.summary = "Save a card"
-									r.operationID = "saveFavourite"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/favourites"
-									r.args = args
-									r.count = 1
-									return r, true
-								default:
-									return
-								}
-							}
-							switch elem[0] {
-							case '/': // Prefix: "/"
-
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
-									elem = elem[l:]
-								} else {
-									break
-								}
-
-								// Param: "cardId"
-								// Leaf parameter, slashes are prohibited
-								idx := strings.IndexByte(elem, '/')
-								if idx >= 0 {
-									break
-								}
-								args[1] = elem
-								elem = ""
-
-								if len(elem) == 0 {
-									// Leaf node.
-									switch method {
-									case "DELETE":
-										r.name = DeleteFavouriteOperation
-										r.summary = "Remove a favourite"
-										r.operationID = "deleteFavourite"
-										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/favourites/{cardId}"
-										r.args = args
-										r.count = 2
-										return r, true
-									default:
-										return
-									}
-								}
-
-							}
-
-						case 'm': // Prefix: "memories"
-
-							if l := len("memories"); len(elem) >= l && elem[0:l] == "memories" {
-								elem = elem[l:]
-							} else {
-								break
-							}
-
-							if len(elem) == 0 {
-								switch method {
-								case "GET":
-									r.name = ListMemoriesOperation
-									r.summary = "List remembered facts"
-									r.operationID = "listMemories"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/memories"
-									r.args = args
-									r.count = 1
-									return r, true
-								case "POST":
-									r.name = AddMemoryOperation
-									r.summary = "Remember a fact"
-									r.operationID = "addMemory"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/memories"
-									r.args = args
-									r.count = 1
-									return r, true
-								default:
-									return
-								}
-							}
-							switch elem[0] {
-							case '/': // Prefix: "/"
-
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
-									elem = elem[l:]
-								} else {
-									break
-								}
-
-								// Param: "memoryId"
-								// Leaf parameter, slashes are prohibited
-								idx := strings.IndexByte(elem, '/')
-								if idx >= 0 {
-									break
-								}
-								args[1] = elem
-								elem = ""
-
-								if len(elem) == 0 {
-									// Leaf node.
-									switch method {
-									case "DELETE":
-										r.name = DeleteMemoryOperation
-										r.summary = "Forget a memory"
-										r.operationID = "deleteMemory"
-										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/memories/{memoryId}"
-										r.args = args
-										r.count = 2
-										return r, true
-									case "PATCH":
-										r.name = ChangeMemoryOperation
-										r.summary = "Reword a memory"
-										r.operationID = "changeMemory"
-										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/memories/{memoryId}"
-										r.args = args
-										r.count = 2
-										return r, true
-									default:
-										return
-									}
-								}
-
-							}
-
-						case 's': // Prefix: "search"
-
-							if l := len("search"); len(elem) >= l && elem[0:l] == "search" {
+							if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
 								elem = elem[l:]
 							} else {
 								break
@@ -886,11 +830,11 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								// Leaf node.
 								switch method {
 								case "POST":
-									r.name = SearchOperation
-									r.summary = "Search an agent's sources"
-									r.operationID = "search"
+									r.name = TestWebhookOperation
+									r.summary = "Try a webhook"
+									r.operationID = "testWebhook"
 									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/search"
+									r.pathPattern = "/api/account/webhooks/{webhookId}/test"
 									r.args = args
 									r.count = 1
 									return r, true
@@ -899,84 +843,133 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 								}
 							}
 
-						case 't': // Prefix: "threads"
+						}
 
-							if l := len("threads"); len(elem) >= l && elem[0:l] == "threads" {
+					}
+
+				case 'g': // Prefix: "gents"
+
+					if l := len("gents"); len(elem) >= l && elem[0:l] == "gents" {
+						elem = elem[l:]
+					} else {
+						break
+					}
+
+					if len(elem) == 0 {
+						switch method {
+						case "GET":
+							r.name = ListAgentsOperation
+							r.summary = "List the agents available to the account"
+							r.operationID = "listAgents"
+							r.operationGroup = ""
+							r.pathPattern = "/api/agents"
+							r.args = args
+							r.count = 0
+							return r, true
+						case "POST":
+							r.name = CreateAgentOperation
+							r.summary = "Create an agent"
+							r.operationID = "createAgent"
+							r.operationGroup = ""
+							r.pathPattern = "/api/agents"
+							r.args = args
+							r.count = 0
+							return r, true
+						default:
+							return
+						}
+					}
+					switch elem[0] {
+					case '/': // Prefix: "/"
+
+						if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+							elem = elem[l:]
+						} else {
+							break
+						}
+
+						// Param: "agentId"
+						// Match until "/"
+						idx := strings.IndexByte(elem, '/')
+						if idx < 0 {
+							idx = len(elem)
+						}
+						args[0] = elem[:idx]
+						elem = elem[idx:]
+
+						if len(elem) == 0 {
+							switch method {
+							case "DELETE":
+								r.name = DeleteAgentOperation
+								r.summary = "Delete an agent"
+								r.operationID = "deleteAgent"
+								r.operationGroup = ""
+								r.pathPattern = "/api/agents/{agentId}"
+								r.args = args
+								r.count = 1
+								return r, true
+							case "GET":
+								r.name = GetAgentOperation
+								r.summary = "Read an agent"
+								r.operationID = "getAgent"
+								r.operationGroup = ""
+								r.pathPattern = "/api/agents/{agentId}"
+								r.args = args
+								r.count = 1
+								return r, true
+							case "PATCH":
+								r.name = ChangeAgentOperation
+								r.summary = "Change an agent"
+								r.operationID = "changeAgent"
+								r.operationGroup = ""
+								r.pathPattern = "/api/agents/{agentId}"
+								r.args = args
+								r.count = 1
+								return r, true
+							default:
+								return
+							}
+						}
+						switch elem[0] {
+						case '/': // Prefix: "/"
+
+							if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 								elem = elem[l:]
 							} else {
 								break
 							}
 
 							if len(elem) == 0 {
-								switch method {
-								case "GET":
-									r.name = ListThreadsOperation
-									r.summary = "List chat threads"
-									r.operationID = "listThreads"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/threads"
-									r.args = args
-									r.count = 1
-									return r, true
-								case "POST":
-									r.name = CreateThreadOperation
-									r.summary = "Start a thread"
-									r.operationID = "createThread"
-									r.operationGroup = ""
-									r.pathPattern = "/api/agents/{agentId}/threads"
-									r.args = args
-									r.count = 1
-									return r, true
-								default:
-									return
-								}
+								break
 							}
 							switch elem[0] {
-							case '/': // Prefix: "/"
+							case 'f': // Prefix: "favourites"
 
-								if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+								if l := len("favourites"); len(elem) >= l && elem[0:l] == "favourites" {
 									elem = elem[l:]
 								} else {
 									break
 								}
 
-								// Param: "threadId"
-								// Match until "/"
-								idx := strings.IndexByte(elem, '/')
-								if idx < 0 {
-									idx = len(elem)
-								}
-								args[1] = elem[:idx]
-								elem = elem[idx:]
-
 								if len(elem) == 0 {
 									switch method {
-									case "DELETE":
-										r.name = DeleteThreadOperation
-										r.summary = "Delete a thread"
-										r.operationID = "deleteThread"
-										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
-										r.args = args
-										r.count = 2
-										return r, true
 									case "GET":
-										r.name = GetThreadOperation
-										r.summary = "Read a thread"
-										r.operationID = "getThread"
+										r.name = ListFavouritesOperation
+										r.summary = "List or search favourites"
+										r.operationID = "listFavourites"
 										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
+										r.pathPattern = "/api/agents/{agentId}/favourites"
 										r.args = args
-										r.count = 2
+										r.count = 1
 										return r, true
-									case "PATCH":
-										r.name = RenameThreadOperation
-										r.summary = "Rename a thread"
-										r.operationID = "renameThread"
+									case "POST":
+										r.name = SaveFavouriteOperation
+										r.summary = "Save a card"
+										r.operationID = "saveFavourite"
 										r.operationGroup = ""
-										r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
+										r.pathPattern = "/api/agents/{agentId}/favourites"
 										r.args = args
-										r.count = 2
+										r.count = 1
 										return r, true
 									default:
 										return
@@ -991,67 +984,292 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										break
 									}
 
-									if len(elem) == 0 {
+									// Param: "cardId"
+									// Leaf parameter, slashes are prohibited
+									idx := strings.IndexByte(elem, '/')
+									if idx >= 0 {
 										break
 									}
+									args[1] = elem
+									elem = ""
+
+									if len(elem) == 0 {
+										// Leaf node.
+										switch method {
+										case "DELETE":
+											r.name = DeleteFavouriteOperation
+											r.summary = "Remove a favourite"
+											r.operationID = "deleteFavourite"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/favourites/{cardId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										default:
+											return
+										}
+									}
+
+								}
+
+							case 'm': // Prefix: "memories"
+
+								if l := len("memories"); len(elem) >= l && elem[0:l] == "memories" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									switch method {
+									case "GET":
+										r.name = ListMemoriesOperation
+										r.summary = "List remembered facts"
+										r.operationID = "listMemories"
+										r.operationGroup = ""
+										r.pathPattern = "/api/agents/{agentId}/memories"
+										r.args = args
+										r.count = 1
+										return r, true
+									case "POST":
+										r.name = AddMemoryOperation
+										r.summary = "Remember a fact"
+										r.operationID = "addMemory"
+										r.operationGroup = ""
+										r.pathPattern = "/api/agents/{agentId}/memories"
+										r.args = args
+										r.count = 1
+										return r, true
+									default:
+										return
+									}
+								}
+								switch elem[0] {
+								case '/': // Prefix: "/"
+
+									if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+										elem = elem[l:]
+									} else {
+										break
+									}
+
+									// Param: "memoryId"
+									// Leaf parameter, slashes are prohibited
+									idx := strings.IndexByte(elem, '/')
+									if idx >= 0 {
+										break
+									}
+									args[1] = elem
+									elem = ""
+
+									if len(elem) == 0 {
+										// Leaf node.
+										switch method {
+										case "DELETE":
+											r.name = DeleteMemoryOperation
+											r.summary = "Forget a memory"
+											r.operationID = "deleteMemory"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/memories/{memoryId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										case "PATCH":
+											r.name = ChangeMemoryOperation
+											r.summary = "Reword a memory"
+											r.operationID = "changeMemory"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/memories/{memoryId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										default:
+											return
+										}
+									}
+
+								}
+
+							case 's': // Prefix: "search"
+
+								if l := len("search"); len(elem) >= l && elem[0:l] == "search" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									// Leaf node.
+									switch method {
+									case "POST":
+										r.name = SearchOperation
+										r.summary = "Search an agent's sources"
+										r.operationID = "search"
+										r.operationGroup = ""
+										r.pathPattern = "/api/agents/{agentId}/search"
+										r.args = args
+										r.count = 1
+										return r, true
+									default:
+										return
+									}
+								}
+
+							case 't': // Prefix: "threads"
+
+								if l := len("threads"); len(elem) >= l && elem[0:l] == "threads" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									switch method {
+									case "GET":
+										r.name = ListThreadsOperation
+										r.summary = "List chat threads"
+										r.operationID = "listThreads"
+										r.operationGroup = ""
+										r.pathPattern = "/api/agents/{agentId}/threads"
+										r.args = args
+										r.count = 1
+										return r, true
+									case "POST":
+										r.name = CreateThreadOperation
+										r.summary = "Start a thread"
+										r.operationID = "createThread"
+										r.operationGroup = ""
+										r.pathPattern = "/api/agents/{agentId}/threads"
+										r.args = args
+										r.count = 1
+										return r, true
+									default:
+										return
+									}
+								}
+								switch elem[0] {
+								case '/': // Prefix: "/"
+
+									if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+										elem = elem[l:]
+									} else {
+										break
+									}
+
+									// Param: "threadId"
+									// Match until "/"
+									idx := strings.IndexByte(elem, '/')
+									if idx < 0 {
+										idx = len(elem)
+									}
+									args[1] = elem[:idx]
+									elem = elem[idx:]
+
+									if len(elem) == 0 {
+										switch method {
+										case "DELETE":
+											r.name = DeleteThreadOperation
+											r.summary = "Delete a thread"
+											r.operationID = "deleteThread"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										case "GET":
+											r.name = GetThreadOperation
+											r.summary = "Read a thread"
+											r.operationID = "getThread"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										case "PATCH":
+											r.name = RenameThreadOperation
+											r.summary = "Rename a thread"
+											r.operationID = "renameThread"
+											r.operationGroup = ""
+											r.pathPattern = "/api/agents/{agentId}/threads/{threadId}"
+											r.args = args
+											r.count = 2
+											return r, true
+										default:
+											return
+										}
+									}
 									switch elem[0] {
-									case 'c': // Prefix: "cancel"
+									case '/': // Prefix: "/"
 
-										if l := len("cancel"); len(elem) >= l && elem[0:l] == "cancel" {
+										if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 											elem = elem[l:]
 										} else {
 											break
 										}
 
 										if len(elem) == 0 {
-											// Leaf node.
-											switch method {
-											case "POST":
-												r.name = CancelTurnOperation
-												r.summary = "Cancel the turn that is running"
-												r.operationID = "cancelTurn"
-												r.operationGroup = ""
-												r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/cancel"
-												r.args = args
-												r.count = 2
-												return r, true
-											default:
-												return
-											}
-										}
-
-									case 'm': // Prefix: "messages"
-
-										if l := len("messages"); len(elem) >= l && elem[0:l] == "messages" {
-											elem = elem[l:]
-										} else {
 											break
 										}
+										switch elem[0] {
+										case 'c': // Prefix: "cancel"
 
-										if len(elem) == 0 {
-											// Leaf node.
-											switch method {
-											case "GET":
-												r.name = ListMessagesOperation
-												r.summary = "Read a thread's messages"
-												r.operationID = "listMessages"
-												r.operationGroup = ""
-												r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages"
-												r.args = args
-												r.count = 2
-												return r, true
-											case "POST":
-												r.name = SendMessageOperation
-												r.summary = "Send a message and run one turn of the agent"
-												r.operationID = "sendMessage"
-												r.operationGroup = ""
-												r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages"
-												r.args = args
-												r.count = 2
-												return r, true
-											default:
-												return
+											if l := len("cancel"); len(elem) >= l && elem[0:l] == "cancel" {
+												elem = elem[l:]
+											} else {
+												break
 											}
+
+											if len(elem) == 0 {
+												// Leaf node.
+												switch method {
+												case "POST":
+													r.name = CancelTurnOperation
+													r.summary = "Cancel the turn that is running"
+													r.operationID = "cancelTurn"
+													r.operationGroup = ""
+													r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/cancel"
+													r.args = args
+													r.count = 2
+													return r, true
+												default:
+													return
+												}
+											}
+
+										case 'm': // Prefix: "messages"
+
+											if l := len("messages"); len(elem) >= l && elem[0:l] == "messages" {
+												elem = elem[l:]
+											} else {
+												break
+											}
+
+											if len(elem) == 0 {
+												// Leaf node.
+												switch method {
+												case "GET":
+													r.name = ListMessagesOperation
+													r.summary = "Read a thread's messages"
+													r.operationID = "listMessages"
+													r.operationGroup = ""
+													r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages"
+													r.args = args
+													r.count = 2
+													return r, true
+												case "POST":
+													r.name = SendMessageOperation
+													r.summary = "Send a message and run one turn of the agent"
+													r.operationID = "sendMessage"
+													r.operationGroup = ""
+													r.pathPattern = "/api/agents/{agentId}/threads/{threadId}/messages"
+													r.args = args
+													r.count = 2
+													return r, true
+												default:
+													return
+												}
+											}
+
 										}
 
 									}

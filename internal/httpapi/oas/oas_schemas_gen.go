@@ -1331,6 +1331,108 @@ func (s *MessageStatus) UnmarshalText(data []byte) error {
 	}
 }
 
+// Ref: #/components/schemas/NewWebhook
+type NewWebhook struct {
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	// What it is told.
+	Events []NewWebhookEventsItem `json:"events"`
+	// What messages are signed with: `whsec_` and the base64 of 32 bytes.
+	Secret    string `json:"secret"`
+	CreatedAt string `json:"createdAt"`
+}
+
+// GetID returns the value of ID.
+func (s *NewWebhook) GetID() string {
+	return s.ID
+}
+
+// GetURL returns the value of URL.
+func (s *NewWebhook) GetURL() string {
+	return s.URL
+}
+
+// GetEvents returns the value of Events.
+func (s *NewWebhook) GetEvents() []NewWebhookEventsItem {
+	return s.Events
+}
+
+// GetSecret returns the value of Secret.
+func (s *NewWebhook) GetSecret() string {
+	return s.Secret
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *NewWebhook) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// SetID sets the value of ID.
+func (s *NewWebhook) SetID(val string) {
+	s.ID = val
+}
+
+// SetURL sets the value of URL.
+func (s *NewWebhook) SetURL(val string) {
+	s.URL = val
+}
+
+// SetEvents sets the value of Events.
+func (s *NewWebhook) SetEvents(val []NewWebhookEventsItem) {
+	s.Events = val
+}
+
+// SetSecret sets the value of Secret.
+func (s *NewWebhook) SetSecret(val string) {
+	s.Secret = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *NewWebhook) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+type NewWebhookEventsItem string
+
+const (
+	NewWebhookEventsItemTurnCompleted NewWebhookEventsItem = "turn.completed"
+	NewWebhookEventsItemTurnFailed    NewWebhookEventsItem = "turn.failed"
+)
+
+// AllValues returns all NewWebhookEventsItem values.
+func (NewWebhookEventsItem) AllValues() []NewWebhookEventsItem {
+	return []NewWebhookEventsItem{
+		NewWebhookEventsItemTurnCompleted,
+		NewWebhookEventsItemTurnFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s NewWebhookEventsItem) MarshalText() ([]byte, error) {
+	switch s {
+	case NewWebhookEventsItemTurnCompleted:
+		return []byte(s), nil
+	case NewWebhookEventsItemTurnFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *NewWebhookEventsItem) UnmarshalText(data []byte) error {
+	switch NewWebhookEventsItem(data) {
+	case NewWebhookEventsItemTurnCompleted:
+		*s = NewWebhookEventsItemTurnCompleted
+		return nil
+	case NewWebhookEventsItemTurnFailed:
+		*s = NewWebhookEventsItemTurnFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // NewNilString returns new NilString with value set to v.
 func NewNilString(v string) NilString {
 	return NilString{
@@ -1652,6 +1754,52 @@ func (o OptTurnProgress) Or(d TurnProgress) TurnProgress {
 	return d
 }
 
+// NewOptWebhookDelivery returns new OptWebhookDelivery with value set to v.
+func NewOptWebhookDelivery(v WebhookDelivery) OptWebhookDelivery {
+	return OptWebhookDelivery{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptWebhookDelivery is optional WebhookDelivery.
+type OptWebhookDelivery struct {
+	Value WebhookDelivery
+	Set   bool
+}
+
+// IsSet returns true if OptWebhookDelivery was set.
+func (o OptWebhookDelivery) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptWebhookDelivery) Reset() {
+	var v WebhookDelivery
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptWebhookDelivery) SetTo(v WebhookDelivery) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptWebhookDelivery) Get() (v WebhookDelivery, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptWebhookDelivery) Or(d WebhookDelivery) WebhookDelivery {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // A problem detail (RFC 9457). Codes and their cures:
 //
 //	Status | code                      | Cure
@@ -1679,8 +1827,8 @@ func (o OptTurnProgress) Or(d TurnProgress) TurnProgress {
 //	429    | `rate_limited`            | Wait for `Retry-After` seconds.
 //	500    | `internal`                | Try again; report `requestId` if it stays.
 //	502    | `model_failed`            | Read the thread's messages; send the message again.
-//	504    | `model_timeout`           | Send the message again, or a smaller question.
 //	503    | `unavailable`             | Try again after `Retry-After` seconds.
+//	504    | `model_timeout`           | Send the message again, or a smaller question.
 //
 // Ref: #/components/schemas/Problem
 type Problem struct {
@@ -2749,6 +2897,298 @@ func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
 }
 
 func (*TurnWorkingHeaders) sendMessageRes() {}
+
+// Ref: #/components/schemas/Webhook
+type Webhook struct {
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	// What it is told.
+	Events    []WebhookEventsItem `json:"events"`
+	CreatedAt string              `json:"createdAt"`
+	// Since when nothing is sent, because the receiver answered with 410.
+	DisabledAt   OptString          `json:"disabledAt"`
+	LastDelivery OptWebhookDelivery `json:"lastDelivery"`
+}
+
+// GetID returns the value of ID.
+func (s *Webhook) GetID() string {
+	return s.ID
+}
+
+// GetURL returns the value of URL.
+func (s *Webhook) GetURL() string {
+	return s.URL
+}
+
+// GetEvents returns the value of Events.
+func (s *Webhook) GetEvents() []WebhookEventsItem {
+	return s.Events
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Webhook) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetDisabledAt returns the value of DisabledAt.
+func (s *Webhook) GetDisabledAt() OptString {
+	return s.DisabledAt
+}
+
+// GetLastDelivery returns the value of LastDelivery.
+func (s *Webhook) GetLastDelivery() OptWebhookDelivery {
+	return s.LastDelivery
+}
+
+// SetID sets the value of ID.
+func (s *Webhook) SetID(val string) {
+	s.ID = val
+}
+
+// SetURL sets the value of URL.
+func (s *Webhook) SetURL(val string) {
+	s.URL = val
+}
+
+// SetEvents sets the value of Events.
+func (s *Webhook) SetEvents(val []WebhookEventsItem) {
+	s.Events = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Webhook) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetDisabledAt sets the value of DisabledAt.
+func (s *Webhook) SetDisabledAt(val OptString) {
+	s.DisabledAt = val
+}
+
+// SetLastDelivery sets the value of LastDelivery.
+func (s *Webhook) SetLastDelivery(val OptWebhookDelivery) {
+	s.LastDelivery = val
+}
+
+// Ref: #/components/schemas/WebhookCreate
+type WebhookCreate struct {
+	// An https address with a public host: at most 2000 characters, no user name, no fragment.
+	URL string `json:"url"`
+	// What to be told, at least one; all when omitted.
+	Events []WebhookCreateEventsItem `json:"events"`
+}
+
+// GetURL returns the value of URL.
+func (s *WebhookCreate) GetURL() string {
+	return s.URL
+}
+
+// GetEvents returns the value of Events.
+func (s *WebhookCreate) GetEvents() []WebhookCreateEventsItem {
+	return s.Events
+}
+
+// SetURL sets the value of URL.
+func (s *WebhookCreate) SetURL(val string) {
+	s.URL = val
+}
+
+// SetEvents sets the value of Events.
+func (s *WebhookCreate) SetEvents(val []WebhookCreateEventsItem) {
+	s.Events = val
+}
+
+type WebhookCreateEventsItem string
+
+const (
+	WebhookCreateEventsItemTurnCompleted WebhookCreateEventsItem = "turn.completed"
+	WebhookCreateEventsItemTurnFailed    WebhookCreateEventsItem = "turn.failed"
+)
+
+// AllValues returns all WebhookCreateEventsItem values.
+func (WebhookCreateEventsItem) AllValues() []WebhookCreateEventsItem {
+	return []WebhookCreateEventsItem{
+		WebhookCreateEventsItemTurnCompleted,
+		WebhookCreateEventsItemTurnFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s WebhookCreateEventsItem) MarshalText() ([]byte, error) {
+	switch s {
+	case WebhookCreateEventsItemTurnCompleted:
+		return []byte(s), nil
+	case WebhookCreateEventsItemTurnFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *WebhookCreateEventsItem) UnmarshalText(data []byte) error {
+	switch WebhookCreateEventsItem(data) {
+	case WebhookCreateEventsItemTurnCompleted:
+		*s = WebhookCreateEventsItemTurnCompleted
+		return nil
+	case WebhookCreateEventsItemTurnFailed:
+		*s = WebhookCreateEventsItemTurnFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/WebhookCreated
+type WebhookCreated struct {
+	Webhook NewWebhook `json:"webhook"`
+}
+
+// GetWebhook returns the value of Webhook.
+func (s *WebhookCreated) GetWebhook() NewWebhook {
+	return s.Webhook
+}
+
+// SetWebhook sets the value of Webhook.
+func (s *WebhookCreated) SetWebhook(val NewWebhook) {
+	s.Webhook = val
+}
+
+// The latest try to deliver something.
+// Ref: #/components/schemas/WebhookDelivery
+type WebhookDelivery struct {
+	At string `json:"at"`
+	// What the receiver answered with; absent when it did not.
+	Status OptInt `json:"status"`
+	// Why it was not delivered; absent when it was.
+	Error OptString `json:"error"`
+}
+
+// GetAt returns the value of At.
+func (s *WebhookDelivery) GetAt() string {
+	return s.At
+}
+
+// GetStatus returns the value of Status.
+func (s *WebhookDelivery) GetStatus() OptInt {
+	return s.Status
+}
+
+// GetError returns the value of Error.
+func (s *WebhookDelivery) GetError() OptString {
+	return s.Error
+}
+
+// SetAt sets the value of At.
+func (s *WebhookDelivery) SetAt(val string) {
+	s.At = val
+}
+
+// SetStatus sets the value of Status.
+func (s *WebhookDelivery) SetStatus(val OptInt) {
+	s.Status = val
+}
+
+// SetError sets the value of Error.
+func (s *WebhookDelivery) SetError(val OptString) {
+	s.Error = val
+}
+
+type WebhookEventsItem string
+
+const (
+	WebhookEventsItemTurnCompleted WebhookEventsItem = "turn.completed"
+	WebhookEventsItemTurnFailed    WebhookEventsItem = "turn.failed"
+)
+
+// AllValues returns all WebhookEventsItem values.
+func (WebhookEventsItem) AllValues() []WebhookEventsItem {
+	return []WebhookEventsItem{
+		WebhookEventsItemTurnCompleted,
+		WebhookEventsItemTurnFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s WebhookEventsItem) MarshalText() ([]byte, error) {
+	switch s {
+	case WebhookEventsItemTurnCompleted:
+		return []byte(s), nil
+	case WebhookEventsItemTurnFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *WebhookEventsItem) UnmarshalText(data []byte) error {
+	switch WebhookEventsItem(data) {
+	case WebhookEventsItemTurnCompleted:
+		*s = WebhookEventsItemTurnCompleted
+		return nil
+	case WebhookEventsItemTurnFailed:
+		*s = WebhookEventsItemTurnFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/WebhookList
+type WebhookList struct {
+	Webhooks []Webhook `json:"webhooks"`
+}
+
+// GetWebhooks returns the value of Webhooks.
+func (s *WebhookList) GetWebhooks() []Webhook {
+	return s.Webhooks
+}
+
+// SetWebhooks sets the value of Webhooks.
+func (s *WebhookList) SetWebhooks(val []Webhook) {
+	s.Webhooks = val
+}
+
+// Ref: #/components/schemas/WebhookTest
+type WebhookTest struct {
+	// Whether the receiver answered with 2xx.
+	Delivered bool `json:"delivered"`
+	// What the receiver answered with; absent when it did not.
+	Status OptInt `json:"status"`
+	// Why it was not delivered.
+	Detail OptString `json:"detail"`
+}
+
+// GetDelivered returns the value of Delivered.
+func (s *WebhookTest) GetDelivered() bool {
+	return s.Delivered
+}
+
+// GetStatus returns the value of Status.
+func (s *WebhookTest) GetStatus() OptInt {
+	return s.Status
+}
+
+// GetDetail returns the value of Detail.
+func (s *WebhookTest) GetDetail() OptString {
+	return s.Detail
+}
+
+// SetDelivered sets the value of Delivered.
+func (s *WebhookTest) SetDelivered(val bool) {
+	s.Delivered = val
+}
+
+// SetStatus sets the value of Status.
+func (s *WebhookTest) SetStatus(val OptInt) {
+	s.Status = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *WebhookTest) SetDetail(val OptString) {
+	s.Detail = val
+}
 
 // Ref: #/components/schemas/YearCount
 type YearCount struct {

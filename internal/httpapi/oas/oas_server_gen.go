@@ -45,6 +45,18 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads
 	CreateThread(ctx context.Context, req OptThreadCreate, params CreateThreadParams) (*ThreadReply, error)
+	// CreateWebhook implements createWebhook operation.
+	//
+	// Needs the scope `account`. From then on the address is sent a POST for every event that it asks for,
+	// signed as Standard Webhooks has it, with the headers `webhook-id`, `webhook-timestamp` and
+	// `webhook-signature`. A message is
+	// `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, error?: {code}}}`. Any 2xx
+	// takes it; everything else is tried again over three days, with the same `webhook-id`; 410 disables
+	// the webhook. The secret to check signatures with is shown in this reply alone. A user has at most 20
+	// webhooks: one more is 409 `conflict`.
+	//
+	// POST /api/account/webhooks
+	CreateWebhook(ctx context.Context, req *WebhookCreate) (*WebhookCreated, error)
 	// DeleteAgent implements deleteAgent operation.
 	//
 	// Its sources, documents, threads, memories and favourites go with it.
@@ -69,6 +81,12 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}
 	DeleteThread(ctx context.Context, params DeleteThreadParams) (*Deleted, error)
+	// DeleteWebhook implements deleteWebhook operation.
+	//
+	// Needs the scope `account`. What was still to be delivered is dropped.
+	//
+	// DELETE /api/account/webhooks/{webhookId}
+	DeleteWebhook(ctx context.Context, params DeleteWebhookParams) (*Deleted, error)
 	// ExchangeConnectCode implements exchangeConnectCode operation.
 	//
 	// Needs no bearer header: the code authorizes it. A code is valid for 15 minutes, once. Unknown,
@@ -122,6 +140,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/threads
 	ListThreads(ctx context.Context, params ListThreadsParams) (*ThreadList, error)
+	// ListWebhooks implements listWebhooks operation.
+	//
+	// Needs the scope `account`. There are at most 20, so all come at once.
+	//
+	// GET /api/account/webhooks
+	ListWebhooks(ctx context.Context) (*WebhookList, error)
 	// RenameThread implements renameThread operation.
 	//
 	// Rename a thread.
@@ -152,6 +176,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
 	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
+	// TestWebhook implements testWebhook operation.
+	//
+	// Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
+	// the answer. A disabled webhook whose receiver takes it is enabled again.
+	//
+	// POST /api/account/webhooks/{webhookId}/test
+	TestWebhook(ctx context.Context, params TestWebhookParams) (*WebhookTest, error)
 	// NewError creates *ProblemStatusCode from error returned by handler.
 	//
 	// Used for common default response.

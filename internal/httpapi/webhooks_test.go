@@ -1,0 +1,264 @@
+package httpapi_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/store"
+)
+
+const webhooksPath = "/api/account/webhooks"
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"AWebhookIsMadeListedAndDeleted", webhookLife},
+		{"WebhooksNeedTheScopeOfTheAccount", webhookScope},
+		{"AWebhookIsItsUsersAlone", webhookOwners},
+		{"BadWebhooksAreRefused", badWebhooks},
+		{"AUserHasTwentyWebhooks", webhookLimit},
+		{"ARetryMakesOneWebhookAndShowsItsSecretAgain", webhookOnce},
+		{"PrivateAddressesAreNotReached", webhookPrivate},
+	})
+}
+
+// owner is a person whose key reaches the account.
+func (w *world) owner(t *testing.T) *person {
+	t.Helper()
+	p := w.person(t, core.PlanOpen)
+	return p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}))
+}
+
+func webhookLife(t *testing.T, w *world) {
+	p := w.owner(t)
+	if got := p.get(webhooksPath).ok(t); string(got.body) != `{"webhooks":[]}` {
+		t.Errorf("at first: %s", got.body)
+	}
+	made := p.post(webhooksPath, `{"url":"https://example.org/hook"}`).ok(t)
+	id, secret := made.str("webhook", "id"), made.str("webhook", "secret")
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) != 32 || !core.IsID("whk", id) {
+		t.Errorf("made %s", made.body)
+	}
+	if got := made.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	other := p.post(webhooksPath, `{"url":"https://example.org/other","events":["turn.failed"]}`).ok(t).str("webhook", "id")
+	list := p.get(webhooksPath).ok(t)
+	at := made.str("webhook", "createdAt")
+	want := fmt.Sprintf(`{"webhooks":[{"id":"%s","url":"https://example.org/other","events":["turn.failed"],"createdAt":"%s"},`+
+		`{"id":"%s","url":"https://example.org/hook","events":["turn.completed","turn.failed"],"createdAt":"%s"}]}`, other, at, id, at)
+	if string(list.body) != want {
+		t.Errorf("listed %s\nwant %s", list.body, want)
+	}
+	if got := p.get(webhooksPath, "If-None-Match", list.header.Get("ETag")); got.status != http.StatusNotModified {
+		t.Errorf("with its tag the list is %d", got.status)
+	}
+	p.send("DELETE", webhooksPath+"/"+id, "").ok(t)
+	p.send("DELETE", webhooksPath+"/"+id, "").refused(t, 404, "not_found")
+	if got := p.get(webhooksPath).list("webhooks", "id"); !slices.Equal(got, []string{other}) {
+		t.Errorf("left %v", got)
+	}
+}
+
+func webhookScope(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	_, code, err := w.credentials.CreateCode(t.Context(), core.Operator(p.id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	minted := p.post("/api/connect/exchange", object{"code": code, "client": "test"}).ok(t).str("token")
+	for _, token := range []string{p.token, minted} {
+		q := p.with(token)
+		for _, a := range []answer{
+			q.get(webhooksPath), q.post(webhooksPath, `{"url":"https://example.org"}`),
+			q.send("DELETE", webhooksPath+"/whk_x", ""), q.send("POST", webhooksPath+"/whk_x/test", ""),
+		} {
+			a.refused(t, 403, "insufficient_scope")
+			if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="account"`) {
+				t.Errorf("the challenge is %q", got)
+			}
+		}
+	}
+}
+
+func webhookOwners(t *testing.T, w *world) {
+	p, stranger := w.owner(t), w.owner(t)
+	path := webhooksPath + "/" + p.post(webhooksPath, `{"url":"https://example.org"}`).ok(t).str("webhook", "id")
+	stranger.send("DELETE", path, "").refused(t, 404, "not_found")
+	stranger.send("POST", path+"/test", "").refused(t, 404, "not_found")
+	if got := stranger.get(webhooksPath).ok(t); string(got.body) != `{"webhooks":[]}` {
+		t.Errorf("a stranger sees %s", got.body)
+	}
+	p.send("DELETE", path, "").ok(t)
+}
+
+func badWebhooks(t *testing.T, w *world) {
+	p := w.owner(t)
+	for body, pointers := range map[string][]string{
+		`{}`:                               {"/url"},
+		`{"url":1}`:                        {"/url"},
+		`{"url":""}`:                       {"/url"},
+		`{"url":"http://examplsent.test"}`: {"/url"},
+		`{"url":"https://u:p@sent.test"}`:  {"/url"},
+		`{"url":"https://127.0.0.1"}`:      {"/url"},
+		`{"url":"https://sent.test#f"}`:    {"/url"},
+		`{"url":"x","events":[]}`:          {"/url", "/events"},
+		`{"url":"https://sent.test","events":"turn.failed"}`:      {"/events"},
+		`{"url":"https://sent.test","events":["turn.cancelled"]}`: {"/events/0"},
+		`{"url":"https://sent.test","events":[1]}`:                {"/events"},
+	} {
+		a := p.post(webhooksPath, body).refused(t, 400, "invalid_request")
+		if got := a.pointers(); !slices.Equal(got, pointers) {
+			t.Errorf("%s: %v, want %v: %s", body, got, pointers, a.body)
+		}
+		if strings.Contains(string(a.body), "sent.test") {
+			t.Errorf("%s is repeated: %s", body, a.body)
+		}
+	}
+}
+
+func webhookLimit(t *testing.T, w *world) {
+	p := w.owner(t)
+	for range 20 {
+		p.post(webhooksPath, `{"url":"https://example.org"}`).ok(t)
+	}
+	p.post(webhooksPath, `{"url":"https://example.org"}`).refused(t, 409, "conflict")
+}
+
+func webhookOnce(t *testing.T, w *world) {
+	p := w.owner(t)
+	const body = `{"url":"https://example.org"}`
+	first := p.post(webhooksPath, body, "Idempotency-Key", "once").ok(t)
+	again := p.post(webhooksPath, body, "Idempotency-Key", "once").ok(t)
+	if string(first.body) != string(again.body) || again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("first %s\nagain %s", first.body, again.body)
+	}
+	p.post(webhooksPath, `{"url":"https://example.net"}`, "Idempotency-Key", "once").refused(t, 422, "idempotency_mismatch")
+	// A crash after the webhook was stored and before its reply was: the next try finds it, with the same secret.
+	w.claims.hook(&w.claims.beforeFinish, "crash "+p.id, func() error { return fmt.Errorf("crash") })
+	p.post(webhooksPath, body, "Idempotency-Key", "crash "+p.id).refused(t, 500, "internal")
+	if got := p.get(webhooksPath).list("webhooks", "id"); len(got) != 2 {
+		t.Errorf("%d webhooks", len(got))
+	}
+	// What is kept for the retry does not show the secret to whoever reads the database.
+	now := w.clock.Now()
+	rec, _, err := w.db.ClaimIdempotency(t.Context(), p.id, "once", []byte("another"), "", now, now)
+	if err != nil || rec.Status != 200 || strings.Contains(string(rec.Body), "whsec") {
+		t.Errorf("kept %d %q (%v)", rec.Status, rec.Body, err)
+	}
+}
+
+// webhookPrivate looks from outside: a name that leads here is taken, and reaches nothing.
+func webhookPrivate(t *testing.T, w *world) {
+	var hits atomic.Int32
+	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(inside.Close)
+	p := w.owner(t)
+	address := strings.Replace(inside.URL, "127.0.0.1", "localhost", 1)
+	id := p.post(webhooksPath, object{"url": address}).ok(t).str("webhook", "id")
+	got := p.send("POST", webhooksPath+"/"+id+"/test", "").ok(t)
+	if string(got.body) != `{"delivered":false,"detail":"The host of this webhook has no public address."}` {
+		t.Errorf("got %s", got.body)
+	}
+	if hits.Load() != 0 {
+		t.Error("it was reached")
+	}
+}
+
+// TestWebhooksAreDelivered goes the whole way: a receiver, a turn, the official library, the list; and no secret in any
+// reply but the first, nor in the log, nor in the database.
+func TestWebhooksAreDelivered(t *testing.T) {
+	t.Parallel()
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			deliverWebhooks(t, open(t))
+		})
+	}
+}
+
+func deliverWebhooks(t *testing.T, db *store.DB) {
+	w := newWorld(t, db, "outbound-private", "on")
+	w.clock.Set(time.Now()) // the library wants the present
+	type request struct {
+		header http.Header
+		body   []byte
+	}
+	requests := make(chan request, 10)
+	var status atomic.Int32
+	status.Store(http.StatusOK)
+	receiver := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		requests <- request{req.Header, body}
+		res.WriteHeader(int(status.Load()))
+		_, _ = io.WriteString(res, "an answer that nobody reads")
+	}))
+	t.Cleanup(receiver.Close)
+	p := w.owner(t)
+	made := p.post(webhooksPath, object{"url": receiver.URL + "/hook"}).ok(t)
+	id, secret := made.str("webhook", "id"), made.str("webhook", "secret")
+	official, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies := ""
+	send := func(method, path, body string) answer {
+		t.Helper()
+		a := p.send(method, path, body).ok(t)
+		replies += string(a.body)
+		return a
+	}
+	tested := send("POST", webhooksPath+"/"+id+"/test", "")
+	if string(tested.body) != `{"delivered":true,"status":200}` {
+		t.Errorf("tested: %s", tested.body)
+	}
+	thread := p.newThread("T")
+	sent := send("POST", p.at("/threads/"+thread+"/messages"), `{"text":"hi"}`)
+	for _, want := range []string{`"type":"webhook.test"`, `"turnId":"` + sent.str("turnId") + `","messageId":"` + sent.str("messageId") + `"`} {
+		got := <-requests
+		if err := official.Verify(got.body, got.header); err != nil {
+			t.Errorf("%v: %s", err, got.body)
+		}
+		if !strings.Contains(string(got.body), want) {
+			t.Errorf("got %s, want %s", got.body, want)
+		}
+	}
+	status.Store(http.StatusGone)
+	gone := send("POST", webhooksPath+"/"+id+"/test", "")
+	if gone.value("delivered") != false || gone.value("status") != 410.0 || gone.str("detail") == "" {
+		t.Errorf("tested: %s", gone.body)
+	}
+	list := send("GET", webhooksPath, "")
+	hooks, _ := list.value("webhooks").([]any)
+	hook, _ := hooks[0].(object)
+	last, _ := hook["lastDelivery"].(object)
+	if hook["disabledAt"] == nil || last["status"] != 410.0 || last["error"] != gone.str("detail") || last["at"] != timestampOf(w) {
+		t.Errorf("listed %s", list.body)
+	}
+	send("DELETE", webhooksPath+"/"+id, "")
+	w.stop()
+	for what, text := range map[string]string{"a reply": replies, "the log": w.log.String()} {
+		if strings.Contains(text, "whsec") || strings.Contains(text, strings.TrimPrefix(secret, "whsec_")) {
+			t.Errorf("%s holds the secret", what)
+		}
+	}
+	if strings.Contains(w.log.String(), receiver.URL) {
+		t.Error("the log holds the address, which may hold a secret of its own")
+	}
+}
+
+// timestampOf is the clock's time as replies show it.
+func timestampOf(w *world) string { return w.clock.Now().Format("2006-01-02T15:04:05.000Z07:00") }
