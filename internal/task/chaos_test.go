@@ -14,7 +14,7 @@ import (
 )
 
 // chaosChecks is how many random histories of a whole cluster are tried.
-const chaosChecks = 12
+const chaosChecks = 8
 
 // witness notes what really happened, whatever the database says.
 type witness struct {

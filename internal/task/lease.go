@@ -148,7 +148,7 @@ func (e *Engine) lose() {
 func (e *Engine) holds(owner string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.lease.owner == owner && (e.o.Alone || time.Now().Before(e.lease.until))
+	return owner != "" && e.lease.owner == owner && (e.o.Alone || time.Now().Before(e.lease.until))
 }
 
 // peers returns how many other nodes there are, as far as is known.

@@ -271,7 +271,7 @@ func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
 			return task.Outcome{}, err
 		})
 		// Renewal comes too late, once: by then the lease has lapsed.
-		e := c.node(func(o *task.Options) { o.Lease, o.Renew = 200*time.Millisecond, 300*time.Millisecond })
+		e := c.node(func(o *task.Options) { o.Lease, o.Renew = time.Second, 1500*time.Millisecond })
 		id := c.submit(e, task.Spec{}).ID
 		got := c.wait(e, id)
 		if err, _ := cause.Load().(error); !errors.Is(err, task.ErrLost) {

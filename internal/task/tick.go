@@ -35,7 +35,7 @@ func (e *Engine) work() {
 func (e *Engine) tick(ctx context.Context) error {
 	var errs []error
 	// Without a lease of its own a node has tasks to give back, which is no crash.
-	if owner, _ := e.room(); owner != "" && !e.o.Alone {
+	if owner, _ := e.room(); !e.o.Alone && e.holds(owner) {
 		errs = append(errs, e.sweep(ctx))
 	}
 	e.endLate()
