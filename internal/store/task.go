@@ -160,14 +160,13 @@ func (db *DB) ActiveTask(ctx context.Context, key string) (task.Task, error) {
 	return t, fail("read task", "task", err)
 }
 
-// activeTask is ActiveTask inside a transaction; none is sql.ErrNoRows.
+// activeTask is ActiveTask inside a transaction; none is sql.ErrNoRows. It is one statement, and so sees one moment: a
+// task that is claimed between two would be neither queued nor running.
 func activeTask(ctx context.Context, q querier, key string) (task.Task, error) {
-	t, err := oneTask(ctx, q, `SELECT `+taskColumns+` FROM task WHERE key = $1 AND state = 'running'`, args{key})
-	if errors.Is(err, sql.ErrNoRows) {
-		t, err = oneTask(ctx, q, `
-			SELECT `+taskColumns+` FROM task WHERE key = $1 AND state = 'queued' ORDER BY number LIMIT 1`, args{key})
-	}
-	return t, err
+	return oneTask(ctx, q, `
+		SELECT `+taskColumns+` FROM task WHERE id = coalesce(
+			(SELECT id FROM task WHERE key = $1 AND state = 'running'),
+			(SELECT id FROM task WHERE key = $1 AND state = 'queued' ORDER BY number LIMIT 1))`, args{key})
 }
 
 // LatestTask returns the newest task of a key.

@@ -99,6 +99,35 @@ var taskTests = []test{
 		})
 		w.same("running", running.Load(), int32(1))
 	}},
+	{"AnActiveTaskIsSeenAtEveryMoment", func(w *world) {
+		w.join("n")
+		w.insert(w.newTask("key", ""))
+		var over atomic.Bool
+		together(4, func(i int) {
+			for i > 0 && !over.Load() {
+				if _, err := w.db.ActiveTask(w.ctx, "key"); err != nil {
+					w.t.Error(err)
+					return
+				}
+			}
+			if i > 0 {
+				return
+			}
+			// One makes it run and gives it back, again and again.
+			defer over.Store(true)
+			for range 100 {
+				got, _, err := w.db.ClaimTasks(w.ctx, "n", []string{"work"}, 1, w.now)
+				if err != nil || len(got) != 1 {
+					w.t.Error(got, err)
+					return
+				}
+				if err := w.db.FinishTask(w.ctx, got[0].Fence(), task.Later(w.now)); err != nil {
+					w.t.Error(err)
+					return
+				}
+			}
+		})
+	}},
 	{"OfManyClaimsOneGetsATask", func(w *world) {
 		for i := range 40 {
 			w.insert(w.newTask(fmt.Sprint(i%20), ""))
