@@ -28,6 +28,8 @@ type stage struct {
 	talks []*talk
 	// keyed says that every message has an Idempotency-Key.
 	keyed bool
+	// longest is how many steps a turn has at most.
+	longest int
 	// paused is the number of the node that people have learnt to avoid, most of the time, counted from 1.
 	paused atomic.Int64
 	// over says that nobody begins anything new.
@@ -44,7 +46,7 @@ type person struct {
 // newStage starts the nodes, all on one database if there is one, and lets people in.
 func newStage(t *testing.T, nodes, people int, database string) *stage {
 	t.Helper()
-	s := &stage{t: t, seed: seeds(t)}
+	s := &stage{t: t, seed: seeds(t), longest: 4}
 	binary := program(t)
 	s.model = newModel(t, s.seed("model"))
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}

@@ -92,7 +92,7 @@ func (c *talk) path(of string) string { return "/threads/" + c.thread + of }
 // run sends messages until the load ends. The last one is brought to an end: it is acknowledged, or nobody knows.
 func (c *talk) run() {
 	for i := 1; !c.s.over.Load() && c.s.t.Context().Err() == nil; i++ {
-		m := &message{steps: 1 + c.dice.IntN(4)}
+		m := &message{steps: 1 + c.dice.IntN(c.s.longest)}
 		m.text = fmt.Sprintf("model %d %s message %d", m.steps, c.name, i)
 		if c.dice.chance(70) || c.s.keyed {
 			m.key = fmt.Sprintf("%s-%d", c.name, i)
