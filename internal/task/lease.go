@@ -45,18 +45,17 @@ func (e *Engine) join(ctx context.Context) error {
 	return nil
 }
 
+// renewAgain says how much sooner than usual a renewal that failed is tried again.
+const renewAgain = 5
+
 // keepLease renews the lease until the loops end.
 func (e *Engine) keepLease() {
-	tick := time.NewTicker(e.o.Renew)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-e.loops.Done():
-			return
-		}
+	for next := e.o.Renew; e.sleep(e.loops, next); {
+		next = e.o.Renew
 		if err := e.renew(e.loops); err != nil && e.loops.Err() == nil {
 			e.log.WarnContext(e.loops, "the node's lease could not be renewed", "error", err)
+			// A database that restarts is back long before the next renewal is due; the one after could be too late.
+			next /= renewAgain
 		}
 	}
 }
