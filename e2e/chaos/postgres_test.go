@@ -50,8 +50,8 @@ func TestNothingIsLostWhenOneOfTwoNodesIsKilled(t *testing.T) {
 func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
 	t.Parallel()
 	s, pg := onPostgres(t, 3)
-	s.keyed = true  // a request that the paused node holds is carried out when it wakes up
-	s.longest = 100 // so that most of what was taken over is still being worked on then
+	s.keyed = true // a request that the paused node holds is carried out when it wakes up
+	s.longest = 60 // so that most of what was taken over is still being worked on then
 	end := s.begin(3)
 	d := s.seed("pauses")
 	var resumed []time.Duration
