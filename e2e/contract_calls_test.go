@@ -48,7 +48,7 @@ func (w *world) calls() []call {
 
 // having returns the calls of the operations that have a status.
 func (w *world) having(status int) []call {
-	return slices.DeleteFunc(w.calls(), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
+	return slices.DeleteFunc(slices.Concat(w.calls(), w.webhookCalls()), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
 }
 
 func (w *world) agents(t *testing.T) {
@@ -176,8 +176,18 @@ func (w *world) refusals(t *testing.T) {
 		}},
 		{401, "missing_credential", func(c call) call { c.key = ""; return c }},
 		{402, "no_subscription", func(c call) call { c.key = w.planlessKey; return c }},
-		{403, "insufficient_scope", func(c call) call { c.key = w.accountKey; return c }},
-		{404, "not_found", func(c call) call { c.path = strings.Replace(c.path, w.agent, noAgent, 1); return c }},
+		{403, "insufficient_scope", func(c call) call {
+			if c.key == w.accountKey {
+				c.key = w.key
+			} else {
+				c.key = w.accountKey
+			}
+			return c
+		}},
+		{404, "not_found", func(c call) call {
+			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook).Replace(c.path)
+			return c
+		}},
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
 		{413, "body_too_large", func(c call) call {
 			c.body = `{"text": "` + strings.Repeat("a", megabyte) + `"}`
@@ -186,14 +196,14 @@ func (w *world) refusals(t *testing.T) {
 		{415, "unsupported_media_type", func(c call) call { return c.with("Content-Type", "text/plain") }},
 	} {
 		for _, c := range w.having(r.status) {
-			if c.operation != "exchangeConnectCode" {
+			if c.operation != "exchangeConnectCode" && c.key == "" {
 				c.key = w.key
 			}
 			w.problem(t, r.spoil(c), r.status, r.code)
 		}
 	}
 	for _, c := range w.having(422) {
-		c.key = w.key
+		c = w.authorized(c)
 		c = c.with("Idempotency-Key", "contract-"+c.operation)
 		first, second := w.send(t, c, http.StatusOK), w.send(t, c, http.StatusOK)
 		if second.header.Get("Idempotent-Replayed") != "true" || first.text("agent", "id") != second.text("agent", "id") {

@@ -24,7 +24,7 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	w := &world{server: s}
 	w.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 	w.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks")
-	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs").text("key")
+	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs", "--scope", "agents,manage,account").text("key")
 	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 
 	first, rest := commands(t, s.URL+"/docs")
@@ -33,7 +33,7 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	}
 	// What is deleted is needed before, and the agent last of all.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
-	script := "set -e\n" + first + ": ${AGENT_ID:?} ${THREAD_ID:?} ${MEMORY_ID:?} ${CARD_ID:?}\n" + strings.Join(rest, "\necho\n")
+	script := "set -e\n" + first + ": ${AGENT_ID:?} ${THREAD_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?}\n" + strings.Join(rest, "\necho\n")
 	script = strings.ReplaceAll(script, "crl_…", key)
 	script = strings.ReplaceAll(script, "crlc_…", code)
 	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")

@@ -34,10 +34,9 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 func (w *world) inProgress(t *testing.T, url string) {
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, c := range w.having(http.StatusUnprocessableEntity) {
-			c.key = w.key
-			c = c.with("Idempotency-Key", "in-progress-"+c.operation)
+			c = w.authorized(c).with("Idempotency-Key", "in-progress-"+c.operation)
 			execute(t, conn, "BEGIN")
-			execute(t, conn, "LOCK TABLE agent, memory, favourite, thread, message IN EXCLUSIVE MODE")
+			execute(t, conn, "LOCK TABLE agent, memory, favourite, thread, message, webhook IN EXCLUSIVE MODE")
 			statuses := make(chan int, 2)
 			for range 2 {
 				go func() {
@@ -93,6 +92,8 @@ func (w *world) authorized(c call) call {
 		c.body = `{"code": "` + w.code + `", "client": "test"}`
 		return c
 	}
-	c.key = w.key
+	if c.key == "" {
+		c.key = w.key
+	}
 	return c
 }

@@ -68,6 +68,7 @@ func (w *world) everything(t *testing.T) {
 	w.threads(t)
 	w.favourites(t)
 	w.connect(t)
+	w.webhooks(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
@@ -95,7 +96,7 @@ type world struct {
 	// users without a plan and at their cap.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	// What the calls are about.
-	agent, thread, memory, card string
+	agent, thread, memory, card, webhook string
 	// code is a connect code that was used.
 	code string
 }
@@ -106,7 +107,7 @@ const documents = `{"id": "codd-1970", "title": "A Relational Model of Data for 
 
 func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 	t.Helper()
-	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off")
+	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on")
 	base := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
