@@ -19,12 +19,15 @@ const (
 // carrel is the server of this repository, driven as any user would: the built
 // binary, its commands and its REST API.
 type carrel struct {
-	binary  string
-	dir     string // data folder and logs
-	rows    int
-	key     string
-	agent   string
-	threads []string
+	binary string
+	dir    string // data folder and logs
+	rows   int
+	// database is PostgreSQL's address; empty is SQLite in the data folder.
+	database string
+	more     []string // further settings of the environment
+	key      string
+	agent    string
+	threads  []string
 }
 
 func (c *carrel) name() string { return "Carrel" }
@@ -33,9 +36,43 @@ func (c *carrel) listField() string { return "memories" }
 
 func (c *carrel) dataDir() string { return filepath.Join(c.dir, "carrel_data") }
 
-// prepare makes the account, its key and an agent by command, and the rows over
-// the API, because a row made any other way might not be what the API makes.
+// env is the environment of a Carrel process.
+func (c *carrel) env(add ...string) []string {
+	if c.database != "" {
+		add = append(add, "CARREL_DATABASE="+c.database)
+	}
+	return cleanEnv(append(add, c.more...)...)
+}
+
+// prepare makes the account and the rows, those over the API, because a row made
+// any other way might not be what the API makes.
 func (c *carrel) prepare(ctx context.Context) error {
+	if err := c.signUp(ctx); err != nil {
+		return err
+	}
+	in, err := c.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer in.stop()
+	none := func([]byte) error { return nil }
+	memory := postText(in.addr, c.path("memories"), c.key, "text", none)
+	if _, err := collect(ctx, in.addr, memory, c.rows, pickID("memory")); err != nil {
+		return fmt.Errorf("make memories: %w", err)
+	}
+	return c.makeThreads(ctx, in, c.rows)
+}
+
+func (c *carrel) makeThreads(ctx context.Context, in *instance, count int) (err error) {
+	thread := postText(in.addr, c.path("threads"), c.key, "title", func([]byte) error { return nil })
+	if c.threads, err = collect(ctx, in.addr, thread, count, pickID("thread")); err != nil {
+		return fmt.Errorf("make threads: %w", err)
+	}
+	return nil
+}
+
+// signUp makes an account, its key and an agent by command.
+func (c *carrel) signUp(ctx context.Context) error {
 	var made struct {
 		Key   string `json:"key"`
 		Agent struct {
@@ -55,22 +92,6 @@ func (c *carrel) prepare(ctx context.Context) error {
 		return errors.New("carrel admin printed no key or no agent id")
 	}
 	c.key, c.agent = made.Key, made.Agent.ID
-
-	in, err := c.start(ctx)
-	if err != nil {
-		return err
-	}
-	defer in.stop()
-	none := func([]byte) error { return nil }
-	memory := postText(in.addr, c.path("memories"), c.key, "text", none)
-	if _, err := collect(ctx, in.addr, memory, c.rows, pickID("memory")); err != nil {
-		return fmt.Errorf("make memories: %w", err)
-	}
-	thread := postText(in.addr, c.path("threads"), c.key, "title", none)
-	c.threads, err = collect(ctx, in.addr, thread, c.rows, pickID("thread"))
-	if err != nil {
-		return fmt.Errorf("make threads: %w", err)
-	}
 	return nil
 }
 
@@ -78,7 +99,7 @@ func (c *carrel) prepare(ctx context.Context) error {
 func (c *carrel) admin(ctx context.Context, out any, args ...string) error {
 	args = append(append([]string{"admin", "--data", c.dataDir()}, args...), "--json")
 	cmd := exec.CommandContext(ctx, c.binary, args...)
-	cmd.Env = cleanEnv()
+	cmd.Env = c.env()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	printed, err := cmd.Output()
@@ -97,7 +118,7 @@ func (c *carrel) start(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	cmd := exec.Command(c.binary, "serve", "--addr", addr, "--data", c.dataDir(), "--metrics-addr", metrics)
-	cmd.Env = cleanEnv("CARREL_RATE_LIMITS=off", "CARREL_LOG_LEVEL=warn")
+	cmd.Env = c.env("CARREL_RATE_LIMITS=off", "CARREL_LOG_LEVEL=warn")
 	proc, err := startProcess(ctx, c.name(), filepath.Join(c.dir, "carrel.log"), "http://"+addr+"/healthz", cmd)
 	if err != nil {
 		return nil, err

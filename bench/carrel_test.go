@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,8 +28,12 @@ func runStandIn(args []string) (bool, error) {
 		if os.Getenv("CARREL_RATE_LIMITS") != "off" {
 			return true, errors.New("rate limits are on")
 		}
+		turns := &standInTurns{file: filepath.Join(args[4], "asleep"), model: os.Getenv("CARREL_TEST_MODEL_URL"), busy: map[string]bool{}}
+		if err := turns.load(); err != nil {
+			return true, err
+		}
 		failed := make(chan error, 2)
-		go func() { failed <- http.ListenAndServe(args[2], standInAPI()) }()
+		go func() { failed <- http.ListenAndServe(args[2], standInAPI(turns)) }()
 		go func() { failed <- http.ListenAndServe(args[6], standInMetrics()) }()
 		return true, <-failed
 	}
@@ -55,7 +60,7 @@ func standInMetrics() http.Handler {
 
 // standInAPI forgets its rows when it ends, so it pretends to have any thread
 // that it is asked for and always lists a full page.
-func standInAPI() http.Handler {
+func standInAPI(turns *standInTurns) http.Handler {
 	var mu sync.Mutex
 	made := 0
 	create := func(name, field string) http.HandlerFunc {
@@ -76,6 +81,7 @@ func standInAPI() http.Handler {
 	mux.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /api/agents/agt_1/memories", create("memory", "text"))
 	mux.HandleFunc("POST /api/agents/agt_1/threads", create("thread", "title"))
+	mux.HandleFunc("POST /api/agents/agt_1/threads/{id}/messages", turns.post)
 	mux.HandleFunc("GET /api/agents/agt_1/threads/{id}", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"thread": map[string]string{"id": r.PathValue("id"), "title": rowText(1)}})
 	})
@@ -123,7 +129,7 @@ func TestAWholeShortRunOfBothServersGivesARatioForEachScenario(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := rep.writeText(&text); err != nil {
+	if err := rep.page().writeText(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range scenarios {

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -39,8 +41,10 @@ type request struct {
 	// append writes the n-th request of a run, whole, to dst. n differs in
 	// every call, so that a request can carry a text nobody sent before.
 	append func(dst []byte, n uint64) []byte
-	// check looks at a reply's body; the status is always required to be 200.
+	// check looks at the body of a reply that has the wanted status.
 	check func(body []byte) error
+	// status is the one wanted; 0 means 200.
+	status int
 }
 
 // load says how hard and how long to ask. It ends at whichever comes first,
@@ -125,6 +129,7 @@ func (l load) run(ctx context.Context) (sample, error) {
 // drive is one connection: ask, wait, check, again.
 func (l load) drive(ctx context.Context, c *keepAlive, end time.Time, limit uint64) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, 1<<14)
+	want := cmp.Or(l.request.status, http.StatusOK)
 	var out []byte
 	for began := time.Now(); began.Before(end) && ctx.Err() == nil; {
 		n := l.counter.Add(1)
@@ -139,7 +144,7 @@ func (l load) drive(ctx context.Context, c *keepAlive, end time.Time, limit uint
 		now := time.Now()
 		latencies = append(latencies, now.Sub(began))
 		began = now
-		if status != 200 {
+		if status != want {
 			return nil, fmt.Errorf("request to %s: status %d: %.300s", l.addr, status, body)
 		}
 		if err := l.request.check(body); err != nil {
@@ -330,7 +335,12 @@ func buildGet(addr, path, token string) []byte {
 
 // buildPostHead makes the head of a POST of a JSON body of the given length.
 // The bodies of one scenario all have one length, so the head is built once.
-func buildPostHead(addr, path, token string, length int) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+// Further header fields are given whole, as "Name: value".
+func buildPostHead(addr, path, token string, length int, fields ...string) []byte {
+	out := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: application/json\r\nContent-Type: application/json\r\nContent-Length: %d\r\n",
 		path, addr, token, length)
+	for _, field := range fields {
+		out = append(append(out, field...), "\r\n"...)
+	}
+	return append(out, "\r\n"...)
 }

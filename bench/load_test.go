@@ -163,7 +163,7 @@ func TestLoadStopsWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	addr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
 	l := getLoad(addr, anyBody)
-	l.duration, l.maxRequests = 50*time.Millisecond, 1<<40
+	l.duration, l.maxRequests = 500*time.Millisecond, 1<<40
 	got, err := l.run(t.Context())
 	if err != nil {
 		t.Fatal(err)

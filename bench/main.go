@@ -1,5 +1,7 @@
-// Command bench puts Carrel beside PocketBase on the machine it runs on: the
-// same requests, the same client, in turns, in one run. See README.md.
+// Command bench puts Carrel beside its peers on the machine it runs on: the same
+// requests, the same client, in turns, in one run. `bench` or `bench requests`
+// compares requests with PocketBase, `bench turns` durable turns with River and
+// DBOS. See README.md.
 package main
 
 import (
@@ -18,7 +20,7 @@ import (
 )
 
 // runTimeout ends a run in which something hangs.
-const runTimeout = 15 * time.Minute
+const runTimeout = 20 * time.Minute
 
 func main() {
 	if mine, err := runPocketBase(os.Args[1:]); mine {
@@ -29,6 +31,19 @@ func main() {
 	// only the main thread lives as long as the program.
 	runtime.LockOSThread()
 	exitOn(run(os.Args[1:]))
+}
+
+// run makes one of the comparisons.
+func run(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "turns":
+			return runTurns(args[1:])
+		case "requests":
+			return runRequests(args[1:])
+		}
+	}
+	return runRequests(args)
 }
 
 func exitOn(err error) {
@@ -86,9 +101,8 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
-// run makes one run of everything and prints what it found. A missed target is
-// printed, not an error: on a busy machine it would fail builds at random.
-func run(args []string) (err error) {
+// runRequests compares requests with PocketBase.
+func runRequests(args []string) error {
 	s, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -96,35 +110,47 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	return inFolder(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+		servers, err := s.servers(dir)
+		if err != nil {
+			return page{}, err
+		}
+		rep, err := measure(ctx, s.options, servers)
+		if err != nil {
+			return page{}, err
+		}
+		return rep.page(), nil
+	})
+}
+
+// inFolder makes one run of everything in a temporary folder and prints what it
+// found. A missed target is printed, not an error: on a busy machine it would
+// fail builds at random.
+func inFolder(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 
-	dir, err := os.MkdirTemp(s.dir, "carrel-bench-")
+	dir, err := os.MkdirTemp(parent, "carrel-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-
-	servers, err := s.servers(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	rep, err := measure(ctx, s.options, servers)
+	p, err := measure(ctx, dir)
 	if err != nil {
 		return err
 	}
 	if warning := volatileDisk(dir); warning != "" {
-		rep.notes = append(rep.notes, warning)
+		p.conditions = append(p.conditions, warning)
 	}
-	if err := rep.writeText(os.Stdout); err != nil {
+	if err := p.writeText(os.Stdout); err != nil || markdown == "" {
 		return err
 	}
-	if s.markdown == "" {
-		return nil
-	}
-	return writeMarkdownFile(rep, s.markdown)
+	return writeMarkdownFile(p, markdown)
 }
 
 // servers are the ones to measure; Carrel first, which makes it the one that
@@ -132,12 +158,9 @@ func run(args []string) (err error) {
 func (s settings) servers(dir string) ([]server, error) {
 	var out []server
 	if s.only != "pocketbase" {
-		binary, err := filepath.Abs(s.carrel)
+		binary, err := carrelBinary(s.carrel)
 		if err != nil {
 			return nil, err
-		}
-		if _, err := os.Stat(binary); err != nil {
-			return nil, fmt.Errorf("no Carrel binary (build it with `make build`, or name it with --carrel): %w", err)
 		}
 		out = append(out, &carrel{binary: binary, dir: dir, rows: s.rows})
 	}
@@ -147,10 +170,22 @@ func (s settings) servers(dir string) ([]server, error) {
 	return out, nil
 }
 
-func writeMarkdownFile(rep *report, path string) error {
+// carrelBinary is where the binary lies, for a process in any folder.
+func carrelBinary(path string) (string, error) {
+	binary, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("no Carrel binary (build it with `make build`, or name it with --carrel): %w", err)
+	}
+	return binary, nil
+}
+
+func writeMarkdownFile(p page, path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(rep.writeMarkdown(f), f.Close())
+	return errors.Join(p.writeMarkdown(f), f.Close())
 }

@@ -175,7 +175,7 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 	for round := range o.rounds {
 		for turn := range all {
 			i := (round + turn) % len(all)
-			taken, used, err := all[i].round(ctx, o, s.key)
+			taken, used, err := all[i].in.round(ctx, all[i].load(o, s.key, o.duration, maxRoundRequests))
 			if err != nil {
 				return res, err
 			}
@@ -200,23 +200,23 @@ func measureScenario(ctx context.Context, o options, s scenario, all []*contesta
 // spent is the processor time of both ends.
 type spent struct{ server, client time.Duration }
 
-func (c *contestant) spentSoFar() (spent, error) {
-	server, err1 := c.in.cpuTime()
+func (in *instance) spentSoFar() (spent, error) {
+	server, err1 := in.cpuTime()
 	client, err2 := cpuTimeOf(os.Getpid())
 	return spent{server, client}, errors.Join(err1, err2)
 }
 
 // round runs one round and tells how much processor time it took.
-func (c *contestant) round(ctx context.Context, o options, key string) (sample, spent, error) {
-	before, err := c.spentSoFar()
+func (in *instance) round(ctx context.Context, l load) (sample, spent, error) {
+	before, err := in.spentSoFar()
 	if err != nil {
 		return sample{}, spent{}, err
 	}
-	taken, err := c.load(o, key, o.duration, maxRoundRequests).run(ctx)
+	taken, err := l.run(ctx)
 	if err != nil {
 		return sample{}, spent{}, err
 	}
-	after, err := c.spentSoFar()
+	after, err := in.spentSoFar()
 	return taken, spent{after.server - before.server, after.client - before.client}, err
 }
 

@@ -26,58 +26,77 @@ const (
 // process is a server that this program started and will end.
 type process struct {
 	name string
+	ends syscall.Signal // what tells it to end
 	cmd  *exec.Cmd
-	logs string // file with all it printed
-	done chan error
+	logs string        // file with all it printed
+	done chan struct{} // closed when it has ended
+	err  error         // how it ended; valid once done is closed
 	// ready is how long it took from the start of the program to the first 200.
 	ready time.Duration
 }
 
-// startProcess runs a command and waits until healthURL answers 200.
+// startProcess runs a server and waits until healthURL answers 200.
 func startProcess(ctx context.Context, name, logs, healthURL string, cmd *exec.Cmd) (*process, error) {
-	out, err := os.OpenFile(logs, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	cmd.SysProcAttr = dieWithParent()
+	p := &process{name: name, ends: syscall.SIGTERM, cmd: cmd, logs: logs}
+	return p, p.start(ctx, answersOK(healthURL))
+}
+
+// start runs the command and waits until ready says so.
+func (p *process) start(ctx context.Context, ready func(context.Context) bool) error {
+	out, err := os.OpenFile(p.logs, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer out.Close() // the child has its own copy
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = dieWithParent()
+	p.cmd.Stdout, p.cmd.Stderr = out, out
 
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
 	}
-	p := &process{name: name, cmd: cmd, logs: logs, done: make(chan error, 1)}
-	go func() { p.done <- cmd.Wait() }()
-	if err := p.waitReady(ctx, healthURL); err != nil {
+	p.done = make(chan struct{})
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	if err := p.waitReady(ctx, ready); err != nil {
 		p.stop()
-		return nil, fmt.Errorf("%s: %w\n%s", name, err, p.logTail())
+		return fmt.Errorf("%s: %w\n%s", p.name, err, p.logTail())
 	}
 	p.ready = time.Since(began)
-	return p, nil
+	return nil
+}
+
+// answersOK asks whether a URL answers 200.
+func answersOK(url string) func(context.Context) bool {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return func(ctx context.Context) bool {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
 }
 
 // waitReady polls every half a millisecond: a start is measured in tens of
 // milliseconds, and a refused connection on loopback costs almost nothing.
-func (p *process) waitReady(ctx context.Context, healthURL string) error {
+func (p *process) waitReady(ctx context.Context, ready func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, healthURL, nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := client.Do(req); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
+		if ready(ctx) {
+			return nil
 		}
 		select {
-		case err := <-p.done:
-			p.done <- err
-			return fmt.Errorf("ended before it was ready: %w", errors.Join(err, errors.New("no 200 seen")))
+		case <-p.done:
+			return fmt.Errorf("ended before it was ready: %w", errors.Join(p.err, errors.New("it never answered")))
 		case <-ctx.Done():
 			return fmt.Errorf("not ready: %w", ctx.Err())
 		case <-time.After(500 * time.Microsecond):
@@ -87,13 +106,20 @@ func (p *process) waitReady(ctx context.Context, healthURL string) error {
 
 // stop asks the process to end and makes it end when it does not.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Process.Signal(p.ends)
+	p.resume() // a paused process hears nothing else
 	select {
 	case <-p.done:
 	case <-time.After(stopTimeout):
 		_ = p.cmd.Process.Kill()
 		<-p.done
 	}
+}
+
+// kill ends the process as a crash would: it cannot tidy up.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
 }
 
 // logTail is the end of what the process printed, for an error message.

@@ -132,17 +132,27 @@ func (r *report) conditions() []string {
 		names[i] = c.name()
 	}
 	out := []string{
-		fmt.Sprintf("%s; %s, %s/%s, %d processors, %s; the load generator runs on the same machine, over loopback.",
-			r.when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel()),
+		machine(r.when),
 		fmt.Sprintf("%d rows of %d characters a collection; every reply is checked (status 200, its rows).", r.options.rows, textLength),
 	}
 	if len(names) > 1 {
 		out = append(out, strings.Join(names, " and ")+" take turns, one is asked at a time; the ratio is the median of the rounds' ratios.")
 	}
-	if r.busy != "" {
-		out = append(out, "Load average before the run: "+r.busy+". Far above 0, and others had the processors too: trust the ratios, not the rates.")
+	return append(append(out, busyLine(r.busy)...), r.notes...)
+}
+
+// machine says where and when a run was made.
+func machine(when time.Time) string {
+	return fmt.Sprintf("%s; %s, %s/%s, %d processors, %s; the load generator runs on the same machine, over loopback.",
+		when.UTC().Format("2006-01-02 15:04 UTC"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cpuModel())
+}
+
+// busyLine says how busy the machine was before a run, where that is known.
+func busyLine(average string) []string {
+	if average == "" {
+		return nil
 	}
-	return append(out, r.notes...)
+	return []string{"Load average before the run: " + average + ". Far above 0, and others had the processors too: trust the ratios, not the rates."}
 }
 
 // tables are all there is to print, in order of interest.
@@ -151,9 +161,20 @@ func (r *report) tables() []table {
 	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
 }
 
+func (r *report) page() page {
+	return page{title: "Carrel beside PocketBase", tables: r.tables(), conditions: r.conditions()}
+}
+
+// page is a report as it is printed.
+type page struct {
+	title      string
+	tables     []table
+	conditions []string
+}
+
 // writeText prints the report for a terminal.
-func (r *report) writeText(w io.Writer) error {
-	for _, t := range r.tables() {
+func (p page) writeText(w io.Writer) error {
+	for _, t := range p.tables {
 		fmt.Fprintf(w, "\n%s\n", t.title)
 		tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		for _, row := range append([][]string{t.head}, t.rows...) {
@@ -164,17 +185,17 @@ func (r *report) writeText(w io.Writer) error {
 		}
 	}
 	fmt.Fprintln(w)
-	for _, line := range r.conditions() {
+	for _, line := range p.conditions {
 		fmt.Fprintln(w, "  "+line)
 	}
 	return nil
 }
 
 // writeMarkdown prints the same as Markdown.
-func (r *report) writeMarkdown(w io.Writer) error {
+func (p page) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Carrel beside PocketBase\n")
-	for _, t := range r.tables() {
+	fmt.Fprintf(&b, "# %s\n", p.title)
+	for _, t := range p.tables {
 		fmt.Fprintf(&b, "\n## %s\n\n", t.title)
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(t.head, " | "))
 		b.WriteString(strings.Repeat("|---", len(t.head)) + "|\n")
@@ -183,7 +204,7 @@ func (r *report) writeMarkdown(w io.Writer) error {
 		}
 	}
 	b.WriteString("\n## Conditions\n\n")
-	for _, line := range r.conditions() {
+	for _, line := range p.conditions {
 		fmt.Fprintf(&b, "- %s\n", line)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -40,10 +40,10 @@ func TestReportSaysWhichTargetsAreMet(t *testing.T) {
 	t.Parallel()
 	var text, markdown strings.Builder
 	rep := exampleReport()
-	if err := rep.writeText(&text); err != nil {
+	if err := rep.page().writeText(&text); err != nil {
 		t.Fatal(err)
 	}
-	if err := rep.writeMarkdown(&markdown); err != nil {
+	if err := rep.page().writeMarkdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
 	for _, out := range []string{text.String(), markdown.String()} {
@@ -72,7 +72,7 @@ func TestReportOfOneServerHasNoRatios(t *testing.T) {
 		rep.results[i].summaries = rep.results[i].summaries[1:]
 	}
 	var text strings.Builder
-	if err := rep.writeText(&text); err != nil {
+	if err := rep.page().writeText(&text); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "ratio") || strings.Contains(text.String(), "met") {

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// The databases that turns run on.
+const (
+	onSQLite   = "SQLite"
+	onPostgres = "PostgreSQL"
+)
+
+// wakeUp is how long a server that was paused has for what it missed.
+const wakeUp = 30 * time.Millisecond
+
+// maxTurnRound keeps servers from being paused for as long as a Carrel node's
+// lease lasts (10 s): four servers take turns.
+const maxTurnRound = 2 * time.Second
+
+// turnSettings are the flags of `bench turns`.
+type turnSettings struct {
+	carrel, peers, slow string
+	databases           []string
+	connections         int
+	rounds              int
+	duration            time.Duration
+	threads             int
+	sleeping            int
+	alone               bool
+	markdown, dir       string
+
+	progress io.Writer
+	busy     string // the load average when the run began
+}
+
+func parseTurns(args []string) (turnSettings, error) {
+	s := turnSettings{progress: os.Stderr, busy: loadAverage()}
+	var databases string
+	f := flag.NewFlagSet("bench turns", flag.ContinueOnError)
+	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f.StringVar(&s.peers, "peers", "peers", "River and DBOS: the `folder` to build them from, or the built file")
+	f.StringVar(&s.slow, "slow", "../e2e/chaos/server", "Carrel with scripted turns, some of which sleep: the `folder` to build it from, or the built file")
+	f.StringVar(&databases, "databases", "sqlite,postgres", "which `databases` to run on; postgres is left out where it is not installed")
+	f.IntVar(&s.connections, "connections", 64, "keep-alive connections for the throughput")
+	f.IntVar(&s.rounds, "rounds", 10, "rounds per load and server")
+	f.DurationVar(&s.duration, "duration", time.Second, "length of a round")
+	f.IntVar(&s.threads, "threads", 4000, "threads that turns are spread over")
+	f.IntVar(&s.sleeping, "sleeping", 10_000, "turns that sleep while memory is measured; 0 leaves that out")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel alone")
+	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
+	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a durable turn measures its disk")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	known := map[string]string{"sqlite": onSQLite, "postgres": onPostgres}
+	for name := range strings.SplitSeq(databases, ",") {
+		if known[name] == "" || slices.Contains(s.databases, known[name]) {
+			return s, errors.New("--databases takes sqlite and postgres, separated by a comma")
+		}
+		s.databases = append(s.databases, known[name])
+	}
+	switch {
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case s.connections < 1 || s.connections > 200 || s.rounds < 1 || s.rounds > 100:
+		return s, errors.New("--connections must be 1 to 200, --rounds 1 to 100")
+	case s.threads < 10*s.connections || s.threads > 100_000:
+		return s, errors.New("--threads must be 10 times the connections at least, because a thread carries one turn at a time, and at most 100000")
+	case s.sleeping == 1 || s.sleeping < 0 || s.sleeping > 10_000:
+		return s, errors.New("--sleeping must be 0, or 2 to 10000, which is how many turns a node runs at once")
+	case s.duration <= 0 || s.duration > maxTurnRound:
+		return s, fmt.Errorf("--duration must be above 0 and at most %s", maxTurnRound)
+	}
+	return s, nil
+}
+
+// runTurns compares durable turns with River and DBOS.
+func runTurns(args []string) error {
+	s, err := parseTurns(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.carrel, err = carrelBinary(s.carrel); err != nil {
+		return err
+	}
+	return inFolder(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+		rep, err := measureTurns(ctx, s, dir)
+		if err != nil {
+			return page{}, err
+		}
+		return rep.page(), nil
+	})
+}
+
+// turnLoad is how hard turns are asked for.
+type turnLoad struct {
+	key         string
+	title       string
+	connections int
+}
+
+func (s turnSettings) loads() []turnLoad {
+	return []turnLoad{
+		{key: "one", title: "one at a time", connections: 1},
+		{key: "many", title: fmt.Sprintf("%d at a time", s.connections), connections: s.connections},
+	}
+}
+
+// measureTurns runs everything, one database after the other.
+func measureTurns(ctx context.Context, s turnSettings, dir string) (*turnReport, error) {
+	rep := &turnReport{settings: s, when: time.Now()}
+	if err := rep.build(ctx, &s, dir); err != nil {
+		return nil, err
+	}
+	for _, database := range s.databases {
+		err := rep.measureOn(ctx, s, database, dir)
+		if errors.Is(err, errNoPostgres) {
+			rep.notes = append(rep.notes, fmt.Sprintf("Nothing was measured on PostgreSQL: %v.", err))
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("on %s: %w", database, err)
+		}
+	}
+	return rep, rep.measureSleeping(ctx, s, dir)
+}
+
+// build makes the programs that are not built yet, before anything is measured.
+func (r *turnReport) build(ctx context.Context, s *turnSettings, dir string) (err error) {
+	if !s.alone {
+		fmt.Fprintln(s.progress, "building River and DBOS…")
+		if s.peers, err = buildGo(ctx, s.peers, filepath.Join(dir, "peers.exe")); err != nil {
+			return err
+		}
+		if r.versions, err = peerVersions(ctx, s.peers); err != nil {
+			return err
+		}
+	}
+	if s.sleeping == 0 {
+		return nil
+	}
+	if _, err := os.Stat(s.slow); errors.Is(err, os.ErrNotExist) {
+		s.sleeping = 0
+		r.notes = append(r.notes, fmt.Sprintf("Sleeping turns and resuming were not measured: there is no scripted server at %s.", s.slow))
+		return nil
+	}
+	fmt.Fprintln(s.progress, "building Carrel with scripted turns…")
+	s.slow, err = buildGo(ctx, s.slow, filepath.Join(dir, "slow.exe"))
+	return err
+}
+
+// measureOn compares all servers on one database.
+func (r *turnReport) measureOn(ctx context.Context, s turnSettings, database, dir string) error {
+	servers, stop, err := s.turnServers(ctx, database, dir, r)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	all, err := startTurns(ctx, s, servers)
+	defer func() {
+		for _, c := range all {
+			c.in.stop()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	for _, l := range s.loads() {
+		fmt.Fprintf(s.progress, "measuring: turns on %s, %s…\n", database, l.title)
+		res, err := measureTurnLoad(ctx, s, l, all)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.title, err)
+		}
+		res.database = database
+		r.results = append(r.results, res)
+	}
+	return nil
+}
+
+// turnServers are the ones to compare on a database, Carrel first. stop ends
+// what they stand on, and is never nil.
+func (s turnSettings) turnServers(ctx context.Context, database, dir string, r *turnReport) (servers []turnServer, stop func(), err error) {
+	stop = func() {}
+	address := func(string) (string, error) { return "", nil }
+	if database == onPostgres {
+		pg, err := startPostgres(ctx, dir)
+		if err != nil {
+			return nil, stop, err
+		}
+		r.postgres = pg.version
+		stop = pg.stop
+		address = func(name string) (string, error) { return pg.create(ctx, name) }
+	}
+	sub := filepath.Join(dir, strings.ToLower(database))
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		return nil, stop, err
+	}
+	url, err := address("carrel")
+	if err != nil {
+		return nil, stop, err
+	}
+	servers = append(servers, &carrelTurns{carrel: carrel{binary: s.carrel, dir: sub, database: url}, count: s.threads})
+	if s.alone {
+		return servers, stop, nil
+	}
+	for _, p := range []peerTurns{
+		{engine: "river", title: "River"},
+		{engine: "river-tx", title: "River, JobCompleteTx"},
+		{engine: "dbos", title: "DBOS"},
+	} {
+		p.binary, p.dir = s.peers, sub
+		if p.database, err = address(strings.ReplaceAll(p.engine, "-", "_")); err != nil {
+			return nil, stop, err
+		}
+		servers = append(servers, &p)
+	}
+	return servers, stop, nil
+}
+
+// turnRunner is a server in the run.
+type turnRunner struct {
+	turnServer
+	in      *instance
+	request request
+	counter atomic.Uint64
+}
+
+// startTurns starts every server, reads one reply of each properly, and leaves
+// them paused. It returns those that run even with an error.
+func startTurns(ctx context.Context, s turnSettings, servers []turnServer) ([]*turnRunner, error) {
+	var all []*turnRunner
+	for _, srv := range servers {
+		fmt.Fprintf(s.progress, "preparing %s…\n", srv.name())
+		if err := srv.prepare(ctx); err != nil {
+			return all, fmt.Errorf("%s: %w", srv.name(), err)
+		}
+		in, err := srv.start(ctx)
+		if err != nil {
+			return all, err
+		}
+		c := &turnRunner{turnServer: srv, in: in}
+		all = append(all, c)
+		if c.request, err = c.turn(in); err != nil {
+			return all, err
+		}
+		body, err := verify(ctx, in.addr, c.request, c.counter.Load())
+		if err == nil {
+			err = checkEcho(body, c.counter.Add(1))
+		}
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", c.name(), err)
+		}
+		in.pause()
+	}
+	return all, nil
+}
+
+// measureTurnLoad lets the servers take turns under one load; who begins changes
+// from round to round. The others are paused meanwhile: some of them look for
+// work all the time.
+func measureTurnLoad(ctx context.Context, s turnSettings, l turnLoad, all []*turnRunner) (turnResult, error) {
+	res := turnResult{load: l, rounds: make([][]sample, len(all))}
+	used := make([]spent, len(all))
+	for _, c := range all {
+		if _, _, err := c.round(ctx, l, min(warmUp, s.duration)); err != nil {
+			return res, fmt.Errorf("%s: %w", c.name(), err)
+		}
+	}
+	for round := range s.rounds {
+		for turn := range all {
+			i := (round + turn) % len(all)
+			taken, cpu, err := all[i].round(ctx, l, s.duration)
+			if err != nil {
+				return res, fmt.Errorf("%s: %w", all[i].name(), err)
+			}
+			res.rounds[i] = append(res.rounds[i], taken)
+			used[i].server += cpu.server
+			used[i].client += cpu.client
+		}
+	}
+	for i, c := range all {
+		res.servers = append(res.servers, c.name())
+		res.summaries = append(res.summaries, summarise(res.rounds[i], used[i].server, used[i].client))
+	}
+	return res, nil
+}
+
+// round wakes the server, asks it for one round, and pauses it again.
+func (c *turnRunner) round(ctx context.Context, l turnLoad, d time.Duration) (sample, spent, error) {
+	c.in.resume()
+	defer c.in.pause()
+	if err := wait(ctx, wakeUp); err != nil {
+		return sample{}, spent{}, err
+	}
+	return c.in.round(ctx, load{
+		addr: c.in.addr, connections: l.connections, duration: d, maxRequests: maxRoundRequests,
+		request: c.request, counter: &c.counter,
+	})
+}
+
+// wait waits for a time, or until the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
