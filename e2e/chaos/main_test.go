@@ -8,6 +8,7 @@ package chaos
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -21,7 +22,14 @@ import (
 	"carrel/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(cleaning{m}) }
+func TestMain(m *testing.M) {
+	// The tests wait for leases more than they work, so that more of them than there are cores go well together.
+	// Given as a flag, -parallel still counts.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	testkit.Main(cleaning{m})
+}
 
 // cleaning removes the program that the tests have built.
 type cleaning struct{ *testing.M }
