@@ -238,7 +238,7 @@ func sameText(t *testing.T, w *world) {
 		t.Errorf("the messages are of %v", roles)
 	}
 	// Once it has ended, the same text is a new question.
-	w.script(s.text, func(ctx context.Context, r *task.Run, q thread.Question) (string, error) { return "again", nil })
+	w.script(s.text, func(context.Context, *task.Run, thread.Question) (string, error) { return "again", nil })
 	if a := c.say(s.text).ok(t); a.str("turnId") == turn || a.str("text") != "again" {
 		t.Errorf("asked again: %s", a.body)
 	}

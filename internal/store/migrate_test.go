@@ -47,11 +47,9 @@ func (b backend) migrate(t *testing.T, files fs.FS) error {
 // raw is the database without the store around it.
 func (b backend) raw(t *testing.T) *sql.DB {
 	t.Helper()
-	driver, dsn := "sqlite", ""
+	driver, dsn := "sqlite", sqliteDSN(b.options.Path, "_txlock=immediate")
 	if b.options.URL != "" {
 		driver, dsn = "pgx", b.options.URL
-	} else {
-		dsn = sqliteDSN(b.options.Path, "_txlock=immediate")
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

@@ -26,7 +26,7 @@ func (r *sqliteReader) prepared(query string) (*sql.Stmt, error) {
 	if s, ok := r.statements.Load(query); ok {
 		return s.(*sql.Stmt), nil
 	}
-	s, err := r.pool.Prepare(positional(query))
+	s, err := r.pool.PrepareContext(context.Background(), positional(query)) // it outlives whoever asks first
 	if err != nil {
 		return nil, err
 	}

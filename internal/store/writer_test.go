@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -402,7 +403,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	errs := make(chan error, callers)
 	for i := range callers {
 		go func() {
-			_, err := n.one(context.Background(), insertNote, fmt.Sprint(i))
+			_, err := n.one(context.Background(), insertNote, strconv.Itoa(i))
 			errs <- err
 		}()
 	}
@@ -442,7 +443,7 @@ func TestClosingFinishesWhatWasHandedIn(t *testing.T) {
 	const callers = 10
 	errs := make(chan error, callers)
 	for i := range callers {
-		go func() { errs <- n.put(insertNote, fmt.Sprint(i)) }()
+		go func() { errs <- n.put(insertNote, strconv.Itoa(i)) }()
 	}
 	n.waiting(callers)
 	closed := make(chan error)

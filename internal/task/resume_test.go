@@ -364,14 +364,14 @@ func TestAStepThatMustNotBeRepeatedIsNot(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ran counter
 		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			_, err := r.Step(ctx, "pay", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+			_, err := r.Step(ctx, "pay", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 				ran.add("pay")
 				return nil, hang(ctx)
 			}, task.Once)
 			if !errors.Is(err, task.ErrOutcomeUnknown) {
 				return task.Outcome{}, err
 			}
-			_, err = r.Step(ctx, "tell", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+			_, err = r.Step(ctx, "tell", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 				if ran.add("tell") == 1 {
 					return nil, hang(ctx)
 				}
@@ -434,7 +434,7 @@ func TestTheErrorOfAStepIsPartOfTheJournal(t *testing.T) {
 				return nil, task.IdempotencyMismatch()
 			})
 			seen.Store(r.Task().Attempt, err.Error())
-			_, err = r.Step(ctx, "other", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
+			_, err = r.Step(ctx, "other", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 				if ran.add("other") == 1 {
 					return nil, hang(ctx)
 				}

@@ -67,7 +67,7 @@ func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.
 		r.cancel(ErrLost)
 	}
 	if r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx)
+		return nil, context.Cause(r.ctx) //nolint:contextcheck // why the run ended, which is not this call's
 	}
 	r.inStep.Store(true)
 	defer r.inStep.Store(false)
@@ -93,7 +93,7 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 	s.began = time.Now()
 	out, err := fn(ctx, s)
 	if err != nil && r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx) // cut off, not failed
+		return nil, context.Cause(r.ctx) //nolint:contextcheck // cut off, not failed
 	}
 	if err := s.end(out, err); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"carrel/internal/favourite"
 )
@@ -92,7 +93,7 @@ var favouriteTests = []test{
 		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in the order of bytes
 		w.same("all", w.cardIDs(w.ada, -1, nil), want)
 		n := 100
-		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(fmt.Sprint(n), n)) }), want)
+		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(strconv.Itoa(n), n)) }), want)
 	}},
 	{"AFavouriteIsItsUsersAndAgentsAlone", func(w *world) {
 		w.save(w.ada, w.card("x", 0))

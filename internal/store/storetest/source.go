@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"carrel/internal/core"
 	"carrel/internal/source"
@@ -81,7 +81,7 @@ var sourceTests = []test{
 			}
 		}()
 		together(writers, func(i int) {
-			if err := w.db.InsertSource(w.ctx, w.ada.id, w.newSource(w.ada.agent, fmt.Sprint(i), true)); err != nil {
+			if err := w.db.InsertSource(w.ctx, w.ada.id, w.newSource(w.ada.agent, strconv.Itoa(i), true)); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -189,7 +189,7 @@ var documentTests = []test{
 		const n = 150 // more than two of the pages it reads
 		docs := make([]source.Document, n)
 		for i := range docs {
-			docs[i] = w.doc(fmt.Sprint(i), "text")
+			docs[i] = w.doc(strconv.Itoa(i), "text")
 		}
 		w.put(w.ada.source, n, 0, docs...)
 		w.same("count", w.documents(w.ada), n)
@@ -224,7 +224,7 @@ var documentTests = []test{
 		together(4, func(i int) {
 			docs := make([]source.Document, n)
 			for k := range docs {
-				docs[k] = w.doc(fmt.Sprint((k+i*n/2)%(2*n)), "text") // overlapping halves, in different order
+				docs[k] = w.doc(strconv.Itoa((k+i*n/2)%(2*n)), "text") // overlapping halves, in different order
 			}
 			if _, _, err := w.db.PutDocuments(w.ctx, w.ada.source, docs); err != nil {
 				w.t.Error(err)

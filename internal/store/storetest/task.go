@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,13 +131,13 @@ var taskTests = []test{
 	}},
 	{"OfManyClaimsOneGetsATask", func(w *world) {
 		for i := range 40 {
-			w.insert(w.newTask(fmt.Sprint(i%20), ""))
+			w.insert(w.newTask(strconv.Itoa(i%20), ""))
 		}
 		var mu sync.Mutex
 		owners := map[string]int{}
 		together(8, func(i int) {
 			for range 5 {
-				got, _, err := w.db.ClaimTasks(w.ctx, fmt.Sprint(i), []string{"work"}, 4, w.now)
+				got, _, err := w.db.ClaimTasks(w.ctx, strconv.Itoa(i), []string{"work"}, 4, w.now)
 				if err != nil {
 					w.t.Error(err)
 				}

@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"carrel/internal/core"
@@ -215,7 +215,7 @@ var messageTests = []test{
 		th := w.thread(w.ada, "", w.now)
 		const n = 24
 		together(n, func(i int) {
-			q, r := w.exchange(th.ID, fmt.Sprint(i), i)
+			q, r := w.exchange(th.ID, strconv.Itoa(i), i)
 			err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
 			for core.IsKind(err, core.KindConflict) { // another turn works; wait for it
 				err = w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
@@ -245,7 +245,7 @@ var messageTests = []test{
 	{"MessagesArePagedNewestFirst", func(w *world) {
 		th := w.thread(w.ada, "", w.now)
 		for i := range 4 {
-			w.turn(w.ada, th.ID, fmt.Sprint(i))
+			w.turn(w.ada, th.ID, strconv.Itoa(i))
 		}
 		var seqs []int
 		for before := 0; ; before = seqs[len(seqs)-1] {
