@@ -46,7 +46,8 @@ var rules = map[string][]string{
 	"internal/testkit":          internal("core"),
 	"internal/testkit/contract": {},
 	"internal/testkit/gotest":   internal("testkit"),
-	"e2e/chaos/server":          internal("app", "task", "thread"), // carrel, with turns that ask a model of the test's
+	"e2e/chaos/server":          internal("app", "task", "thread"),         // carrel, with turns that ask a model of the test's
+	"e2e/slowserver":            internal("app", "core", "task", "thread"), // carrel, with turns that tests script
 }
 
 // confined says which packages alone may import a package from outside.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,34 +39,47 @@ func Carrel(t testing.TB, args ...string) Result {
 // write what it covered there.
 func Binary(t testing.TB) string {
 	t.Helper()
-	path, err := buildOnce()
+	if path := os.Getenv(EnvBinary); path != "" {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return Build(t, "carrel/cmd/carrel")
+}
+
+// Build returns the path of a program of ours, built as Binary is: the program with a part of it made for a test.
+func Build(t testing.TB, importPath string) string {
+	t.Helper()
+	once, _ := builds.LoadOrStore(importPath, sync.OnceValues(func() (string, error) { return build(importPath) }))
+	path, err := once.(func() (string, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// buildOnce builds cmd/carrel for all tests of this process.
-var buildOnce = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv(EnvBinary); path != "" {
-		return filepath.Abs(path)
-	}
+// builds are the programs that the tests of this process have asked for, each a function that builds it once.
+var builds sync.Map
+
+func build(importPath string) (string, error) {
 	dir, err := scratch.path()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "carrel")
+	file := filepath.Join(dir, path.Base(importPath))
 	// Stamping the version would need a repository that git trusts, which a checkout on CI may not be.
-	args := []string{"build", "-buildvcs=false", "-o", path}
+	args := []string{"build", "-buildvcs=false", "-o", file}
 	if os.Getenv("GOCOVERDIR") != "" {
 		args = append(args, "-cover", "-coverpkg=carrel/...")
 	}
-	cmd := exec.CommandContext(context.Background(), "go", append(args, "carrel/cmd/carrel")...)
+	cmd := exec.CommandContext(context.Background(), "go", append(args, importPath)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build carrel/cmd/carrel: %w\n%s", err, out)
+		return "", fmt.Errorf("go build %s: %w\n%s", importPath, err, out)
 	}
-	return path, nil
-})
+	return file, nil
+}
 
 // runCommand runs the program to its end, within reason.
 func runCommand(t testing.TB, binary string, env []string, args ...string) Result {

@@ -1,0 +1,116 @@
+// Command slowserver is carrel for tests of the API: everything is the program's own, but a message can say what is to
+// happen in its turn. Its commands stand between semicolons and are carried out one after the other:
+//
+//	slow 3s          a step that takes so long
+//	steps 4          so many quick steps
+//	stumble          a step that fails, without consequences
+//	stream a b c     a step that writes these words, one by one
+//	fail             the model's failure; "fail timeout" is one for lack of time
+//	panic            a failure of ours
+//
+// Any other message is answered as the program does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"carrel/internal/app"
+	"carrel/internal/core"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+)
+
+func main() {
+	env := app.System()
+	env.Answerer = scripted{}
+	os.Exit(app.Main(os.Args[1:], env))
+}
+
+// scripted answers as the message says.
+type scripted struct{ thread.Echo }
+
+// commands are what a message can say. They return what they add to the reply.
+var commands = map[string]func(ctx context.Context, r *task.Run, argument string) (string, error){
+	"slow": slow, "steps": steps, "stumble": stumble, "stream": stream, "fail": fail,
+	"panic": func(context.Context, *task.Run, string) (string, error) { panic("as the message says") },
+}
+
+// Answer implements thread.Answerer.
+func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
+	var reply strings.Builder
+	for part := range strings.SplitSeq(q.Text, ";") {
+		name, argument, _ := strings.Cut(strings.TrimSpace(part), " ")
+		command, ok := commands[name]
+		if !ok {
+			return s.Echo.Answer(ctx, r, q)
+		}
+		text, err := command(ctx, r, argument)
+		reply.WriteString(text)
+		if err != nil {
+			return reply.String(), err
+		}
+	}
+	return reply.String(), nil
+}
+
+func slow(ctx context.Context, r *task.Run, argument string) (string, error) {
+	d, err := time.ParseDuration(argument)
+	if err != nil {
+		return "", err
+	}
+	_, err = r.Step(ctx, "wait", "Waiting", func(ctx context.Context, _ *task.Step) ([]byte, error) {
+		select {
+		case <-time.After(d):
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	return "", err
+}
+
+func steps(ctx context.Context, r *task.Run, argument string) (string, error) {
+	n, err := strconv.Atoi(argument)
+	if err != nil {
+		return "", err
+	}
+	for i := range n {
+		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1), func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func stumble(ctx context.Context, r *task.Run, _ string) (string, error) {
+	stumbled := errors.New("as the message says")
+	_, err := r.Step(ctx, "stumble", "Stumbling", func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
+	if errors.Is(err, stumbled) {
+		return "", nil
+	}
+	return "", err
+}
+
+func stream(ctx context.Context, r *task.Run, argument string) (string, error) {
+	text, err := r.Step(ctx, "answer", "Writing the reply", func(context.Context, *task.Step) ([]byte, error) {
+		for word := range strings.FieldsSeq(argument) {
+			r.Delta(word + " ")
+		}
+		return []byte(argument), nil
+	})
+	return string(text), err
+}
+
+func fail(_ context.Context, _ *task.Run, argument string) (string, error) {
+	if argument == "timeout" {
+		return "", &core.Error{Kind: core.KindTimeout, Code: task.CodeTimeout, Detail: "It took too long."}
+	}
+	return "", &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model failed."}
+}
