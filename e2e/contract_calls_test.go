@@ -40,6 +40,8 @@ func (w *world) calls() []call {
 		{operation: "deleteThread", method: "DELETE", path: thread},
 		{operation: "listMessages", method: "GET", path: thread + "/messages"},
 		{operation: "sendMessage", method: "POST", path: thread + "/messages", body: `{"text": "Hello"}`},
+		{operation: "cancelTurn", method: "POST", path: thread + "/cancel"},
+		{operation: "streamEvents", method: "GET", path: thread + "/events?until=done"},
 		{operation: "exchangeConnectCode", method: "POST", path: "/api/connect/exchange", body: `{"code": "crlc_x", "client": "test"}`},
 		{operation: "resourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource"},
 		{operation: "mcpResourceMetadata", method: "GET", path: "/.well-known/oauth-protected-resource/mcp"},
@@ -127,8 +129,10 @@ func (w *world) connect(t *testing.T) {
 		t.Errorf("mcpUrl is %q, want %q", got.text("mcpUrl"), want)
 	}
 	w.problem(t, exchange, 400, "invalid_code")
-	for _, c := range w.calls()[22:] {
-		w.send(t, c, http.StatusOK)
+	for _, c := range w.calls() {
+		if strings.HasPrefix(c.path, "/.well-known/") {
+			w.send(t, c, http.StatusOK)
+		}
 	}
 }
 

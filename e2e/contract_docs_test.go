@@ -31,6 +31,12 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	if len(rest) < 20 {
 		t.Fatalf("only %d commands found", len(rest))
 	}
+	for i, command := range rest {
+		if strings.Contains(command, "/events") {
+			// A stream has no end; that it was still open when we left is all we want to see.
+			rest[i] = strings.Replace(strings.TrimSpace(command), "curl", "curl --max-time 2", 1) + " || [ $? -eq 28 ]"
+		}
+	}
 	// What is deleted is needed before, and the agent last of all.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
 	script := "set -e\n" + first + ": ${AGENT_ID:?} ${THREAD_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?}\n" + strings.Join(rest, "\necho\n")

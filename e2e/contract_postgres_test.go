@@ -34,6 +34,9 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 func (w *world) inProgress(t *testing.T, url string) {
 	database(t, url, func(ctx context.Context, conn *pgx.Conn) {
 		for _, c := range w.having(http.StatusUnprocessableEntity) {
+			if c.operation == "sendMessage" {
+				continue // it is answered with the state of its turn
+			}
 			c = w.authorized(c).with("Idempotency-Key", "in-progress-"+c.operation)
 			execute(t, conn, "BEGIN")
 			execute(t, conn, "LOCK TABLE agent, memory, favourite, thread, message, webhook IN EXCLUSIVE MODE")

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/testkit"
+)
+
+// turns asks a server whose turns can be scripted for all that a turn can come to. It has a database of its own; an
+// empty URL is SQLite.
+func (w *world) turns(t *testing.T, database string) {
+	s := &world{checker: w.checker, client: w.client, statuses: w.statuses}
+	s.server = testkit.StartServer(t, testkit.ServerOptions{
+		Database: database, Binary: testkit.Build(t, "carrel/e2e/slowserver"), Env: []string{"CARREL_RATE_LIMITS=off"},
+	})
+	s.admin(t, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
+	s.agent = s.admin(t, "agent", "create", "--user", "ada@example.org", "--name", "Landmarks").text("agent", "id")
+	s.key = s.admin(t, "key", "create", "--user", "ada@example.org", "--name", "test").text("key")
+	s.thread = s.do(t, "POST", s.below("/threads"), "").text("thread", "id")
+	s.workingTurn(t)
+	s.cancelledTurn(t)
+	s.failedTurns(t)
+	s.followedTurn(t)
+	s.server.Stop() // what happens to databases afterwards is not for it
+}
+
+func (w *world) inThread(path string) string { return w.below("/threads/" + w.thread + path) }
+
+// message is a call that sends a message.
+func (w *world) message(text string) call {
+	return call{method: "POST", path: w.inThread("/messages"), body: `{"text": "` + text + `"}`, key: w.key}
+}
+
+// workingTurn accepts a message, sees its turn work, and reads the reply as soon as it is there.
+func (w *world) workingTurn(t *testing.T) {
+	text := "steps 2; stumble; stream Hello there; slow 2s"
+	accepted := w.send(t, w.message(text).with("Prefer", "respond-async"), http.StatusAccepted)
+	again := w.send(t, w.message(text).with("Prefer", "wait=0"), http.StatusAccepted)
+	if accepted.text("turnId") != again.text("turnId") || accepted.header.Get("Location") != w.inThread("/messages") {
+		t.Errorf("accepted %v, then %v", accepted.body, again.body)
+	}
+	w.problem(t, w.message("another"), http.StatusConflict, "turn_working")
+	if got := w.do(t, "GET", w.inThread(""), ""); got.text("thread", "status") != "working" {
+		t.Errorf("the thread is %v", got.body)
+	}
+	read := w.do(t, "GET", w.inThread("/messages"), "")
+	partial := 0
+	for end := time.Now().Add(time.Minute); read.text("status") == "working" && time.Now().Before(end); {
+		if read.at("turn", "partialText") != nil && read.text("turn", "steps", 2, "state") == "failed" {
+			partial++
+		}
+		poll := call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=1").with("If-None-Match", read.header.Get("ETag"))
+		if status, news := w.try(t, poll); status == http.StatusOK {
+			read = news
+		}
+	}
+	if read.text("messages", 1, "text") != "Hello there" || partial == 0 {
+		t.Errorf("in the end there is %v, and %d times a part of it", read.body, partial)
+	}
+}
+
+func (w *world) cancelledTurn(t *testing.T) {
+	path := w.inThread("/cancel")
+	waiting := make(chan int, 1)
+	go func() {
+		status, _, _, err := w.exchange(t.Context(), w.message("slow 1m"))
+		if err != nil {
+			t.Error(err)
+		}
+		waiting <- status
+	}()
+	for end := time.Now().Add(time.Minute); w.do(t, "POST", path, "").at("cancelled") != true; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("there was nothing to cancel")
+		}
+	}
+	if status := <-waiting; status != http.StatusConflict {
+		t.Errorf("who waited got %d", status)
+	}
+	w.do(t, "GET", w.inThread("/messages"), "")
+}
+
+func (w *world) failedTurns(t *testing.T) {
+	w.problem(t, w.message("stream Half; fail"), http.StatusBadGateway, "model_failed")
+	w.problem(t, w.message("fail timeout"), http.StatusGatewayTimeout, "model_timeout")
+	w.problem(t, w.message("panic"), http.StatusInternalServerError, "internal")
+	read := w.do(t, "GET", w.inThread("/messages"), "")
+	if m, _ := read.at("messages", 5).(map[string]any); m["status"] != "failed" || m["text"] != "Half" {
+		t.Errorf("read %v", read.body)
+	}
+	w.do(t, "POST", w.inThread("/messages"), `{"text": "Hello"}`)
+}
+
+func (w *world) followedTurn(t *testing.T) {
+	for _, id := range []string{"0.0", "2.1"} {
+		w.send(t, call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", id), http.StatusOK)
+	}
+	w.send(t, call{method: "HEAD", path: w.inThread("/events"), key: w.key}, http.StatusOK)
+	w.problem(t, call{method: "GET", path: w.inThread("/events?until=never"), key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "PUT", path: w.inThread("/events"), key: w.key}, 405, "method_not_allowed")
+	w.problem(t, call{method: "GET", path: w.inThread("/cancel"), key: w.key}, 405, "method_not_allowed")
+	_, body, _, err := w.exchange(t.Context(), call{method: "GET", path: w.inThread("/events?until=done"), key: w.key}.with("Last-Event-ID", "0.0"))
+	for _, kind := range []string{"step", "delta", "done"} {
+		if err != nil || !strings.Contains(string(body), "\nevent: "+kind+"\n") {
+			t.Errorf("there is no %s in %s (%v)", kind, body, err)
+		}
+	}
+}
