@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,24 +26,40 @@ type world struct {
 	clock                 *testkit.Clock
 	ada, bob              core.Actor
 	agent, second, theirs string
+	stop                  func() // as an operator stops a server
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
+	return newWorldWith(t, thread.Echo{})
+}
+
+// newWorldWith is newWorld with another answerer.
+func newWorldWith(t *testing.T, answerer thread.Answerer) *world {
+	t.Helper()
+	return newWorldAt(t, filepath.Join(t.TempDir(), "carrel.db"), answerer)
+}
+
+// newWorldAt is newWorldWith on a database file that may be there already.
+func newWorldAt(t *testing.T, path string, answerer thread.Answerer) *world {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
 	tasks := task.New(db, clock, slog.New(slog.DiscardHandler), task.Options{Alone: true})
-	w := &world{Service: thread.NewService(db, agents, clock, tasks, thread.Echo{}), clock: clock}
+	w := &world{Service: thread.NewService(db, agents, clock, tasks, answerer), clock: clock}
 	tasks.Register(w.Kind())
 	if err := tasks.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tasks.Stop(context.Background()) })
+	w.stop = sync.OnceFunc(func() {
+		_ = tasks.Stop(context.Background())
+		_ = db.Close()
+	})
+	t.Cleanup(w.stop)
 	user := func() core.Actor {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}

@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Favourites", favouriteTests},
 		{"Threads", threadTests},
 		{"Messages", messageTests},
+		{"Turns", turnTests},
 		{"Webhooks", webhookTests},
 		{"Idempotency", idempotencyTests},
 		{"Texts", textTests},

@@ -1,0 +1,155 @@
+package thread_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+)
+
+// answers is an answerer made of a function.
+type answers func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
+
+func (f answers) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
+	return f(ctx, r, q)
+}
+
+func over() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func TestATurnIsToldItsQuestion(t *testing.T) {
+	t.Parallel()
+	asked := make(chan thread.Question, 1)
+	w := newWorldWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+		asked <- q
+		return "", nil
+	}))
+	made := w.start(t, "T")
+	turn := w.say(t, made.ID, " as it is\n")
+	if q := <-asked; q != (thread.Question{UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, Text: " as it is\n"}) {
+		t.Errorf("asked %+v", q)
+	}
+	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {
+		t.Errorf("the turn is %+v", turn)
+	}
+}
+
+// TestWhoDoesNotWaitHasATurnAllTheSame covers the ways in which a wait ends without a reply.
+func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
+	t.Parallel()
+	began, cue := make(chan struct{}), make(chan struct{})
+	w := newWorldWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
+		close(began)
+		select {
+		case <-cue:
+			return "done", nil
+		case <-ctx.Done():
+			return "cut off", ctx.Err()
+		}
+	}))
+	made := w.start(t, "T")
+	turn, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", over())
+	if err != nil || !turn.Working || !core.IsID(core.PrefixTurn, turn.ID) {
+		t.Fatalf("sent %+v, %v", turn, err)
+	}
+	<-began
+	gone, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	left, err := w.Send(gone, w.ada, w.agent, made.ID, "x", gone)
+	if !errors.Is(err, context.Canceled) || left.ID != turn.ID {
+		t.Errorf("who went away has %+v, %v", left, err)
+	}
+	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	if err != nil || read.Turn == nil || read.Turn.TurnID != turn.ID || len(read.Messages) != 1 {
+		t.Errorf("read %+v, %v", read, err)
+	}
+	// Deleted, it is gone for whoever waits.
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", t.Context())
+		waiting <- err
+	}()
+	if err := w.Delete(t.Context(), w.ada, w.agent, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; !core.IsKind(err, core.KindNotFound) && !core.IsKind(err, core.KindConflict) {
+		t.Errorf("who waited for a deleted one got %v", err)
+	}
+}
+
+// TestADraftIsWhatTheStreamSays has a turn run twice: what its first run wrote and lost is not in the text.
+func TestADraftIsWhatTheStreamSays(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "carrel.db")
+	wrote := make(chan struct{}, 1)
+	script := answers(func(ctx context.Context, r *task.Run, _ thread.Question) (string, error) {
+		_, err := r.Step(ctx, "a", "A", func(context.Context, *task.Step) ([]byte, error) {
+			r.Delta("kept ")
+			return nil, nil
+		})
+		if err != nil {
+			return "", err
+		}
+		_, err = r.Step(ctx, "b", "B", func(ctx context.Context, s *task.Step) ([]byte, error) {
+			if s.Again() {
+				r.Delta("once more")
+			} else {
+				r.Delta("lost")
+			}
+			time.Sleep(300 * time.Millisecond) // longer than events are gathered
+			wrote <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		return "", err
+	})
+	w := newWorldAt(t, path, script)
+	made := w.start(t, "T")
+	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", over()); err != nil {
+		t.Fatal(err)
+	}
+	<-wrote
+	if got := w.partial(t, made.ID); got != "kept lost" {
+		t.Errorf("so far %q", got)
+	}
+	w.stop()
+	again := newWorldAt(t, path, script)
+	again.ada, again.agent = w.ada, w.agent
+	again.clock.Advance(time.Second) // to where the first was, and beyond
+	<-wrote
+	if got := again.partial(t, made.ID); got != "kept once more" {
+		t.Errorf("so far %q", got)
+	}
+	if ended, err := again.Cancel(t.Context(), w.ada, w.agent, made.ID); err != nil || !ended {
+		t.Fatalf("cancelled: %v, %v", ended, err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		read, err := again.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("read %+v, %v", read, err)
+		}
+		if read.Turn == nil {
+			if m := read.Messages[1]; m.Text != "kept once more" || m.Status != "cancelled" {
+				t.Errorf("the reply is %+v", m)
+			}
+			return
+		}
+	}
+}
+
+func (w *world) partial(t *testing.T, threadID string) string {
+	t.Helper()
+	read, err := w.Messages(t.Context(), w.ada, w.agent, threadID, core.Page{})
+	if err != nil || read.Turn == nil {
+		t.Fatalf("read %+v, %v", read, err)
+	}
+	return read.Turn.Text
+}
