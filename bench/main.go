@@ -110,7 +110,7 @@ func runRequests(args []string) error {
 	if err != nil {
 		return err
 	}
-	return inFolder(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
 		servers, err := s.servers(dir)
 		if err != nil {
 			return page{}, err
@@ -123,10 +123,25 @@ func runRequests(args []string) error {
 	})
 }
 
-// inFolder makes one run of everything in a temporary folder and prints what it
-// found. A missed target is printed, not an error: on a busy machine it would
-// fail builds at random.
-func inFolder(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) (err error) {
+// printed makes one run of everything and prints what it found. A missed target
+// is printed, not an error: on a busy machine it would fail builds at random.
+func printed(parent, markdown string, measure func(ctx context.Context, dir string) (page, error)) error {
+	// Nothing is left to tidy up when printing begins: a reader that closes the
+	// pipe ends the program.
+	p, err := inFolder(parent, measure)
+	if err != nil {
+		return err
+	}
+	if markdown != "" {
+		if err := writeMarkdownFile(p, markdown); err != nil {
+			return err
+		}
+	}
+	return p.writeText(os.Stdout)
+}
+
+// inFolder measures in a temporary folder, and for as long as it may take.
+func inFolder(parent string, measure func(ctx context.Context, dir string) (page, error)) (p page, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
@@ -134,23 +149,17 @@ func inFolder(parent, markdown string, measure func(ctx context.Context, dir str
 
 	dir, err := os.MkdirTemp(parent, "carrel-bench-")
 	if err != nil {
-		return err
+		return page{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if dir, err = filepath.Abs(dir); err != nil {
-		return err
+		return page{}, err
 	}
-	p, err := measure(ctx, dir)
-	if err != nil {
-		return err
-	}
+	p, err = measure(ctx, dir)
 	if warning := volatileDisk(dir); warning != "" {
 		p.conditions = append(p.conditions, warning)
 	}
-	if err := p.writeText(os.Stdout); err != nil || markdown == "" {
-		return err
-	}
-	return writeMarkdownFile(p, markdown)
+	return p, err
 }
 
 // servers are the ones to measure; Carrel first, which makes it the one that

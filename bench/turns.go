@@ -23,9 +23,10 @@ const (
 // wakeUp is how long a server that was paused has for what it missed.
 const wakeUp = 30 * time.Millisecond
 
-// maxTurnRound keeps servers from being paused for as long as a Carrel node's
-// lease lasts (10 s): four servers take turns.
-const maxTurnRound = 2 * time.Second
+// maxTurnRound keeps servers from being paused for so long that a Carrel node
+// gives up its lease, which it does 5.5 s after a missed renewal at the soonest:
+// four servers take turns.
+const maxTurnRound = 1500 * time.Millisecond
 
 // turnSettings are the flags of `bench turns`.
 type turnSettings struct {
@@ -96,7 +97,7 @@ func runTurns(args []string) error {
 	if s.carrel, err = carrelBinary(s.carrel); err != nil {
 		return err
 	}
-	return inFolder(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
 		rep, err := measureTurns(ctx, s, dir)
 		if err != nil {
 			return page{}, err
