@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -48,6 +49,9 @@ func (c talk) follow(headers ...string) *following {
 	return f
 }
 
+// errBusy is a server that wants to be asked again.
+var errBusy = errors.New("status 503")
+
 func (c talk) tryFollow(t teller, headers ...string) (*following, error) {
 	ctx, leave := context.WithCancel(c.t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.w.url+c.path("/events"), http.NoBody)
@@ -67,6 +71,9 @@ func (c talk) tryFollow(t teller, headers ...string) (*following, error) {
 	if err == nil && res.StatusCode != http.StatusOK {
 		_ = res.Body.Close()
 		err = fmt.Errorf("status %d", res.StatusCode)
+		if res.StatusCode == http.StatusServiceUnavailable {
+			err = errBusy
+		}
 	}
 	if err != nil {
 		leave()
@@ -424,8 +431,12 @@ func cutAnywhere(t *testing.T, w *world) {
 		for len(got) < all {
 			n := rapid.IntRange(1, all).Draw(rt, "events before the cut")
 			f, err := c.tryFollow(rt, "Last-Event-ID", last)
+			for tries := 0; errors.Is(err, errBusy) && tries < 50; tries++ { // many tests share one PostgreSQL
+				time.Sleep(20 * time.Millisecond)
+				f, err = c.tryFollow(rt, "Last-Event-ID", last)
+			}
 			if err != nil {
-				rt.Fatal(err)
+				rt.Fatalf("%v: %s", err, w.log)
 			}
 			got = append(got, f.take(min(n, all-len(got)))...)
 			f.close()
