@@ -35,10 +35,10 @@ func main() {
 // scripted answers as the message says.
 type scripted struct{ thread.Echo }
 
-// commands are what a message can say. They return what they add to the reply.
-var commands = map[string]func(ctx context.Context, r *task.Run, argument string) (string, error){
-	"slow": slow, "steps": steps, "stumble": stumble, "stream": stream, "fail": fail,
-	"panic": func(context.Context, *task.Run, string) (string, error) { panic("as the message says") },
+// commands are what a message can say, beside "stream", which alone adds to the reply.
+var commands = map[string]func(ctx context.Context, r *task.Run, argument string) error{
+	"slow": slow, "steps": steps, "stumble": stumble, "fail": fail,
+	"panic": func(context.Context, *task.Run, string) error { panic("as the message says") },
 }
 
 // Answer implements thread.Answerer.
@@ -46,12 +46,18 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (s
 	var reply strings.Builder
 	for part := range strings.SplitSeq(q.Text, ";") {
 		name, argument, _ := strings.Cut(strings.TrimSpace(part), " ")
-		command, ok := commands[name]
-		if !ok {
+		command, known := commands[name]
+		var err error
+		switch {
+		case name == "stream":
+			var text string
+			text, err = stream(ctx, r, argument)
+			reply.WriteString(text)
+		case known:
+			err = command(ctx, r, argument)
+		default:
 			return s.Echo.Answer(ctx, r, q)
 		}
-		text, err := command(ctx, r, argument)
-		reply.WriteString(text)
 		if err != nil {
 			return reply.String(), err
 		}
@@ -59,10 +65,10 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (s
 	return reply.String(), nil
 }
 
-func slow(ctx context.Context, r *task.Run, argument string) (string, error) {
+func slow(ctx context.Context, r *task.Run, argument string) error {
 	d, err := time.ParseDuration(argument)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = r.Step(ctx, "wait", "Waiting", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 		select {
@@ -72,30 +78,30 @@ func slow(ctx context.Context, r *task.Run, argument string) (string, error) {
 			return nil, ctx.Err()
 		}
 	})
-	return "", err
+	return err
 }
 
-func steps(ctx context.Context, r *task.Run, argument string) (string, error) {
+func steps(ctx context.Context, r *task.Run, argument string) error {
 	n, err := strconv.Atoi(argument)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for i := range n {
 		_, err := r.Step(ctx, "think", fmt.Sprint("Thought ", i+1), func(context.Context, *task.Step) ([]byte, error) { return nil, nil })
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
-	return "", nil
+	return nil
 }
 
-func stumble(ctx context.Context, r *task.Run, _ string) (string, error) {
+func stumble(ctx context.Context, r *task.Run, _ string) error {
 	stumbled := errors.New("as the message says")
 	_, err := r.Step(ctx, "stumble", "Stumbling", func(context.Context, *task.Step) ([]byte, error) { return nil, stumbled })
 	if errors.Is(err, stumbled) {
-		return "", nil
+		return nil
 	}
-	return "", err
+	return err
 }
 
 func stream(ctx context.Context, r *task.Run, argument string) (string, error) {
@@ -108,9 +114,9 @@ func stream(ctx context.Context, r *task.Run, argument string) (string, error) {
 	return string(text), err
 }
 
-func fail(_ context.Context, _ *task.Run, argument string) (string, error) {
+func fail(_ context.Context, _ *task.Run, argument string) error {
 	if argument == "timeout" {
-		return "", &core.Error{Kind: core.KindTimeout, Code: task.CodeTimeout, Detail: "It took too long."}
+		return &core.Error{Kind: core.KindTimeout, Code: task.CodeTimeout, Detail: "It took too long."}
 	}
-	return "", &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model failed."}
+	return &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model failed."}
 }

@@ -236,6 +236,19 @@ func deliverWebhooks(t *testing.T, db *store.DB) {
 			t.Errorf("got %s, want %s", got.body, want)
 		}
 	}
+	// The receiver has the delivery before its outcome is written down; what comes next must come after that.
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		active, err := db.Tasks(t.Context(), "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(active) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still at work after 30 s: %+v", active)
+		}
+	}
 	status.Store(http.StatusGone)
 	gone := send("POST", webhooksPath+"/"+id+"/test", "")
 	if gone.value("delivered") != false || gone.value("status") != 410.0 || gone.str("detail") == "" {

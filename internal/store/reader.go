@@ -42,7 +42,7 @@ func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []an
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s, err := r.prepared(query)
+	s, err := r.prepared(query) //nolint:contextcheck // a statement outlives the call that first needs it
 	if err != nil {
 		return err
 	}
