@@ -104,10 +104,19 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 // Routes adds the API's paths to a mux.
 func (a *API) Routes(mux *http.ServeMux) {
 	DocumentRoutes(mux, a.baseURL)
-	mux.HandleFunc("/api/", a.serve)
-	mux.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
-	mux.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
-	mux.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
+	plain := http.NewServeMux()
+	plain.HandleFunc("/api/", a.serve)
+	plain.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
+	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
+	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
+	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") {
+			plain.ServeHTTP(w, r)
+			return
+		}
+		a.serve(w, r)
+	})
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }
