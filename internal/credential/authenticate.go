@@ -22,7 +22,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 		return core.Actor{}, invalid
 	}
 	now := s.clock.Now()
-	found, err := s.find(ctx, hashToken(s.secret, token), now)
+	found, err := s.find(ctx, token, now)
 	if core.IsKind(err, core.KindNotFound) {
 		return core.Actor{}, invalid
 	}
@@ -44,50 +44,57 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 	return actor, nil
 }
 
-// find looks a key up by its hash.
-func (s *Service) find(ctx context.Context, hash []byte, now time.Time) (Found, error) {
-	period := now.Format("2006-01")
-	version, known := s.store.Version() // before the look-up, so that a write during it is noticed
+// find looks a key up.
+func (s *Service) find(ctx context.Context, token string, now time.Time) (Found, error) {
+	at := state{month: int(now.Month()) + 12*now.Year()}
+	var known bool
+	at.version, known = s.store.Version() // before the look-up, so that a write during it is noticed
+	digest := sha256.Sum256([]byte(token))
 	if known {
-		if found, ok := s.recent.get(version, period, hash); ok {
+		if found, ok := s.recent.get(at, digest); ok {
 			return found, nil
 		}
 	}
-	found, err := s.store.KeyByHash(ctx, hash, period)
+	found, err := s.store.KeyByHash(ctx, hashToken(s.secret, token), now.Format("2006-01"))
 	if err == nil && known {
-		s.recent.put(version, period, hash, found)
+		s.recent.put(at, digest, found)
 	}
 	return found, err
 }
 
-// recent remembers keys that were looked up in one state of the store and one month of spend.
-type recent struct {
-	mu      sync.RWMutex
+// state is what a look-up was true in: a version of the store and a month of spend.
+type state struct {
 	version uint64
-	period  string
-	found   map[[sha256.Size]byte]Found
+	month   int
+}
+
+// recent remembers keys that were looked up in one state, by a digest that never leaves the process.
+type recent struct {
+	mu    sync.RWMutex
+	at    state
+	found map[[sha256.Size]byte]Found
 }
 
 // maxRecent bounds what is remembered; beyond it one starts anew.
 const maxRecent = 10_000
 
-func (r *recent) get(version uint64, period string, hash []byte) (Found, bool) {
+func (r *recent) get(at state, digest [sha256.Size]byte) (Found, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.version != version || r.period != period {
+	if r.at != at {
 		return Found{}, false
 	}
-	found, ok := r.found[[sha256.Size]byte(hash)]
+	found, ok := r.found[digest]
 	return found, ok
 }
 
-func (r *recent) put(version uint64, period string, hash []byte, found Found) {
+func (r *recent) put(at state, digest [sha256.Size]byte, found Found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found == nil || r.version != version || r.period != period || len(r.found) >= maxRecent {
-		r.version, r.period, r.found = version, period, map[[sha256.Size]byte]Found{}
+	if r.found == nil || r.at != at || len(r.found) >= maxRecent {
+		r.at, r.found = at, map[[sha256.Size]byte]Found{}
 	}
-	r.found[[sha256.Size]byte(hash)] = found
+	r.found[digest] = found
 }
 
 // uses gathers when keys were used, so that a request costs no write.
