@@ -1,0 +1,209 @@
+package query
+
+import (
+	"strings"
+	"unicode"
+
+	"carrel/internal/search/analysis"
+)
+
+// SnippetWidth is the usual length of a snippet in code points, its ellipses not counted.
+const SnippetWidth = 240
+
+const ellipsis = "…"
+
+// Span is a part of a text: code point offsets, the end exclusive.
+type Span struct {
+	Start, End int
+}
+
+// Highlighter shows where documents answer a query. Use one for all hits of a search, in one goroutine at a time.
+type Highlighter struct {
+	analyser *analysis.Analyser
+	terms    map[string]int
+	stops    bool
+	width    int
+}
+
+// NewHighlighter returns a highlighter for the query whose snippets are at most width code points long, or
+// SnippetWidth when width is not positive.
+func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
+	if width <= 0 {
+		width = SnippetWidth
+	}
+	h := &Highlighter{analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, width: width}
+	for i, term := range q.Terms {
+		h.terms[term.Text] = i
+	}
+	return h
+}
+
+// Snippet returns the part of the text's passage that holds the most of the query, on one line, with an ellipsis where it
+// was cut, and the places in it that match: apart from each other and in order. A text without a match is shown
+// from its start; a document without a text shows its title.
+func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (string, []Span) {
+	line := flatten(p.Of(text))
+	if line == "" {
+		line = flatten(title)
+	}
+	occurrences := h.find(line)
+	runes := []rune(line)
+	part := h.window(runes, h.densest(occurrences))
+
+	snippet := string(runes[part.Start:part.End])
+	shift := -part.Start
+	if part.Start > 0 {
+		snippet = ellipsis + snippet
+		shift++
+	}
+	if part.End < len(runes) {
+		snippet += ellipsis
+	}
+	return snippet, highlights(occurrences, part, shift)
+}
+
+// occurrence is a term of the query in a text.
+type occurrence struct {
+	Span
+	term int
+}
+
+func (h *Highlighter) find(text string) []occurrence {
+	var out []occurrence
+	for token := range h.analyser.Tokens(text) {
+		text := token.Term
+		if token.Stop != h.stops {
+			continue
+		}
+		if token.Stop {
+			text = analysis.StopMark + text
+		}
+		if term, ok := h.terms[text]; ok {
+			out = append(out, occurrence{Span{token.Start, token.End}, term})
+		}
+	}
+	return out
+}
+
+// densest returns the stretch within the width that holds the most different terms, among those the most
+// occurrences, among those the first. Without any occurrence it is the empty start.
+func (h *Highlighter) densest(occurrences []occurrence) Span {
+	var best Span
+	bestTerms, bestCount := 0, 0
+	counts := make([]int, len(h.terms))
+	terms, first := 0, 0
+	for last, o := range occurrences {
+		if counts[o.term]++; counts[o.term] == 1 {
+			terms++
+		}
+		for first < last && o.End-occurrences[first].Start > h.width {
+			if counts[occurrences[first].term]--; counts[occurrences[first].term] == 0 {
+				terms--
+			}
+			first++
+		}
+		count := last - first + 1
+		if terms > bestTerms || terms == bestTerms && count > bestCount {
+			bestTerms, bestCount = terms, count
+			best = Span{occurrences[first].Start, o.End}
+		}
+	}
+	// A single word can be longer than the whole snippet.
+	best.End = min(best.End, best.Start+h.width)
+	return best
+}
+
+// window returns the part of the text to show: as wide as allowed, with the core in its middle where there is
+// room, and cut between words.
+func (h *Highlighter) window(text []rune, core Span) Span {
+	end := min(len(text), max(0, core.Start-(h.width-(core.End-core.Start))/2)+h.width)
+	start := max(0, end-h.width)
+	if start > 0 {
+		start = cutForward(text, start, min(core.Start, start+h.width/4))
+	}
+	if end < len(text) {
+		end = cutBackward(text, end, max(core.End, end-h.width/4))
+	}
+	for start < end && text[start] == ' ' {
+		start++
+	}
+	for start < end && text[end-1] == ' ' {
+		end--
+	}
+	return Span{start, end}
+}
+
+// cutForward returns the first good place to cut the text from here up to the limit.
+func cutForward(text []rune, from, limit int) int {
+	for _, mayCut := range cuts {
+		for i := from; i <= limit; i++ {
+			if mayCut(text[i-1], text[i]) {
+				return i
+			}
+		}
+	}
+	return from
+}
+
+// cutBackward returns the last good place to cut the text from here down to the limit.
+func cutBackward(text []rune, from, limit int) int {
+	for _, mayCut := range cuts {
+		for i := from; i >= max(limit, 1); i-- {
+			if mayCut(text[i-1], text[i]) {
+				return i
+			}
+		}
+	}
+	return from
+}
+
+// cuts are the places where a text may be cut, by the code points before and after, the best kind first.
+var cuts = []func(before, after rune) bool{betweenWords, besidePunctuation, analysis.BetweenCharacters}
+
+func betweenWords(before, after rune) bool {
+	return before == ' ' || after == ' ' || analysis.IsUnspaced(before) && analysis.IsUnspaced(after) && analysis.BetweenCharacters(before, after)
+}
+
+func besidePunctuation(before, after rune) bool {
+	return (unicode.IsPunct(before) || unicode.IsPunct(after)) && analysis.BetweenCharacters(before, after)
+}
+
+// highlights returns the places of the occurrences in the part shown, moved by shift. Bigrams overlap: such
+// become one place.
+func highlights(occurrences []occurrence, part Span, shift int) []Span {
+	var out []Span
+	for _, o := range occurrences {
+		span := Span{max(o.Start, part.Start) + shift, min(o.End, part.End) + shift}
+		if span.Start >= span.End {
+			continue
+		}
+		if n := len(out); n > 0 && span.Start < out[n-1].End {
+			out[n-1].End = max(out[n-1].End, span.End)
+			continue
+		}
+		out = append(out, span)
+	}
+	return out
+}
+
+// flatten puts a text on one line: white space and control characters become single spaces. Characters that set
+// the direction of what follows are left out, for a cut would part them from the ones that end their reach.
+func flatten(text string) string {
+	var line strings.Builder
+	line.Grow(len(text))
+	space := false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r), unicode.IsControl(r):
+			space = line.Len() > 0
+		case '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+		default:
+			if space {
+				line.WriteByte(' ')
+				space = false
+			}
+			line.WriteRune(r)
+		}
+	}
+	return line.String()
+}
