@@ -1,27 +1,183 @@
 package segment
 
-import "carrel/internal/search/disk"
+import (
+	"fmt"
+	"math"
+	"strings"
+)
 
 // Options say what a segment holds beside terms.
 type Options struct {
 	// Model and Dims name the embedding that vectors come from; Dims 0 means no vectors.
 	Model string
 	Dims  int
-	// Surface gives a readable form of a term, for spelling; "" is the term itself. May be nil.
+	// Surface gives a readable form of a term, for spelling; "" is the term
+	// itself. It may be nil. Nodes agree where it depends on the term alone.
 	Surface func(term string) string
 }
 
-// Builder collects documents in memory and writes them as one segment.
-type Builder struct{}
+// Builder collects documents in memory and writes them as one segment. It keeps
+// what units say as numbers of terms, four bytes a word; postings are made of
+// these at the end, by counting, which needs no growing list for each term.
+type Builder struct {
+	options Options
+	docs    []builtDoc
+	units   []builtUnit
+	words   []uint32 // term ids, 0 for a place without a term
+
+	ids     map[string]uint32 // term → id, from 1
+	terms   []builtTerm       // by id-1
+	sources map[string]uint32 // source → place in names
+	names   []string
+	docIDs  []byte
+
+	codes  []uint64
+	bytes  []int8
+	scales []float32
+
+	textBytes int // of terms
+	err       error
+}
+
+type builtDoc struct {
+	seq            uint64
+	title, doi     uint64
+	id, idEnd      uint64 // place in docIDs
+	source         uint32
+	unit, unitsEnd uint32
+	year           uint16
+}
+
+type builtUnit struct {
+	words                uint64 // place of its first in Builder.words
+	title, authors, text uint32 // how many
+	length               uint32
+	vector               uint32 // its number plus one, 0 for none
+}
+
+type builtTerm struct {
+	text  string
+	units uint32 // how many hold it
+	last  uint32 // the last of these, plus one
+}
 
 // NewBuilder returns an empty Builder.
-func NewBuilder(o Options) *Builder { panic("not yet") }
+func NewBuilder(o Options) *Builder {
+	return &Builder{options: o, ids: map[string]uint32{}, sources: map[string]uint32{}}
+}
 
-// Add takes a document in, in any order. Nothing of d is kept but its strings.
-func (b *Builder) Add(d *Document) { panic("not yet") }
+// Add takes a document in, in any order. Nothing of d is kept: the caller may
+// use it again. IDs are the caller's to keep distinct. What is wrong with a
+// document is told by Write.
+func (b *Builder) Add(d *Document) {
+	if b.err != nil {
+		return
+	}
+	if len(b.docs) >= maxNumber || len(b.units)+len(d.Units) > maxNumber {
+		b.err = fmt.Errorf("%w: %d documents, %d units", errTooBig, len(b.docs), len(b.units))
+		return
+	}
+	doc := builtDoc{
+		seq: d.Seq, title: d.TitleKey, doi: d.DOIKey,
+		id: uint64(len(b.docIDs)), idEnd: uint64(len(b.docIDs) + len(d.ID)),
+		source: b.source(d.SourceID), unit: uint32(len(b.units)), unitsEnd: uint32(len(b.units) + len(d.Units)),
+	}
+	if d.Year > 0 && d.Year <= 9999 {
+		doc.year = uint16(d.Year)
+	}
+	for i := range d.Units {
+		if err := b.addUnit(&d.Units[i]); err != nil {
+			b.err = fmt.Errorf("segment: document %s: %w", d.ID, err)
+			return
+		}
+	}
+	b.docIDs = append(b.docIDs, d.ID...)
+	b.docs = append(b.docs, doc)
+}
 
-// Size is roughly how many bytes the builder holds.
-func (b *Builder) Size() int { panic("not yet") }
+func (b *Builder) source(id string) uint32 {
+	n, ok := b.sources[id]
+	if !ok {
+		n = uint32(len(b.names))
+		id = strings.Clone(id)
+		b.names = append(b.names, id)
+		b.sources[id] = n
+	}
+	return n
+}
 
-// Write writes the segment and syncs the file.
-func (b *Builder) Write(fs disk.FS, path string) error { panic("not yet") }
+func (b *Builder) addUnit(u *Unit) error {
+	unit := builtUnit{
+		words: uint64(len(b.words)),
+		title: uint32(len(u.Title)), authors: uint32(len(u.Authors)), text: uint32(len(u.Text)),
+	}
+	title := b.addWords(u.Title)
+	b.addWords(u.Authors)
+	text := b.addWords(u.Text)
+	unit.length = uint32(min(TitleWeight*title+text, math.MaxUint32))
+	if u.Vector != nil {
+		if len(u.Vector) != b.options.Dims {
+			return fmt.Errorf("a vector of %d values, not %d", len(u.Vector), b.options.Dims)
+		}
+		unit.vector = b.addVector(u.Vector)
+	}
+	b.units = append(b.units, unit)
+	return nil
+}
+
+// addWords keeps a field's words and returns how many count for the unit's length.
+func (b *Builder) addWords(field []string) uint64 {
+	var length uint64
+	stamp := uint32(len(b.units)) + 1
+	for _, term := range field {
+		if term == "" {
+			b.words = append(b.words, 0)
+			continue
+		}
+		if term[0] != StopMark {
+			length++
+		}
+		id, ok := b.ids[term]
+		if !ok {
+			// The term may be a part of a long text, which must not be kept for it.
+			term = strings.Clone(term)
+			b.terms = append(b.terms, builtTerm{text: term})
+			b.textBytes += len(term)
+			id = uint32(len(b.terms))
+			b.ids[term] = id
+		}
+		if t := &b.terms[id-1]; t.last != stamp {
+			t.last = stamp
+			t.units++
+		}
+		b.words = append(b.words, id)
+	}
+	return length
+}
+
+// addVector returns the vector's number plus one, or 0 for one that has no direction.
+func (b *Builder) addVector(vector []float32) uint32 {
+	codes, bytes, scale := Quantise(vector, b.codes, b.bytes)
+	if scale == 0 {
+		return 0
+	}
+	b.codes, b.bytes, b.scales = codes, bytes, append(b.scales, scale)
+	return uint32(len(b.scales))
+}
+
+// Documents is how many were added.
+func (b *Builder) Documents() int { return len(b.docs) }
+
+// Size is roughly how many bytes the builder takes, those that Write needs
+// included, to know when to write.
+func (b *Builder) Size() int {
+	const (
+		doc  = 72 + 20 // and its id's hash
+		unit = 32 + 4
+		word = 4 + 5 // and its posting
+		term = 24 + 32 + 24
+	)
+	return len(b.docs)*doc + len(b.units)*unit + len(b.words)*word +
+		len(b.terms)*term + b.textBytes + len(b.docIDs) +
+		8*len(b.codes) + len(b.bytes) + 4*len(b.scales)
+}

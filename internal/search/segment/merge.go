@@ -1,0 +1,126 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"carrel/internal/search/disk"
+)
+
+// Input is a segment to merge without its deleted documents.
+type Input struct {
+	Segment *Segment
+	Deleted *Bits // by document, may be nil
+}
+
+// gone is the new number of a document, unit or term that the merged segment does not hold.
+const gone = math.MaxUint32
+
+// Merge writes the inputs' surviving documents as one segment, which is the very
+// file that a Builder would have written of them (but for surfaces, if nodes or
+// segments know several for a term: the shortest wins, then the smallest). It
+// holds a few numbers for each document and term in memory, but no postings and
+// no text. Inputs go from the oldest to the newest: when they have vectors of
+// different models, only those of the newest one's model stay.
+//
+// An error with ErrDamaged in its chain is an input's; see Input damage by
+// Segment.Verify. When Merge fails, also because ctx ended, the file may be
+// there in part: it is the caller's to remove.
+func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
+	m := &merger{ctx: ctx, inputs: inputs}
+	if err := m.plan(); err != nil {
+		return fmt.Errorf("merge: %w", err)
+	}
+	if err := writeFile(fs, path, m.write); err != nil {
+		return fmt.Errorf("merge: %w", err)
+	}
+	return nil
+}
+
+// merger first numbers what stays, which gives every section its length, and then copies.
+type merger struct {
+	ctx    context.Context //nolint:containedctx // a merger lives as long as one call
+	inputs []Input
+	out    meta
+
+	sources  []Range
+	runs     []run
+	docs     [][]uint32 // new numbers by input and old number
+	units    [][]uint32
+	terms    [][]uint32
+	vectors  []bool // inputs whose vectors stay
+	idBytes  uint64
+	termText uint64
+	surfaces uint64
+
+	steps int
+}
+
+// run is some documents of one input that stay neighbours.
+type run struct {
+	input      int
+	first, end uint32
+}
+
+func (m *merger) plan() error {
+	m.planDocs()
+	if err := m.out.check(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{m.planIDs, m.planKeys, m.planVectors, m.planTerms} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merger) write(file disk.File) error {
+	sources := encodeSources(m.sources)
+	w, err := newFileWriter(file, &m.out, map[sectionID]uint64{
+		secSources:     uint64(len(sources)),
+		secTermText:    m.termText,
+		secSurfaceText: m.surfaces,
+		secIDText:      m.idBytes,
+	})
+	if err != nil {
+		return err
+	}
+	w.section(secMeta).write(m.out.encode())
+	w.section(secSources).write(sources)
+	for _, step := range []func(*fileWriter) error{m.writeDocs, m.writeKeys, m.writeTerms, m.writeVectors, m.writeForward} {
+		if err := step(w); err != nil {
+			return err
+		}
+		if w.err != nil {
+			return w.err
+		}
+	}
+	return w.finish()
+}
+
+// step is called in every loop over documents or terms, and ends it with the context.
+func (m *merger) step() error {
+	m.steps++
+	if m.steps%1024 != 0 {
+		return nil
+	}
+	return m.ctx.Err()
+}
+
+// allRuns calls f for every surviving document in its new order.
+func (m *merger) allRuns(f func(s *Segment, input int, doc uint32) error) error {
+	for _, r := range m.runs {
+		s := m.inputs[r.input].Segment
+		for doc := r.first; doc < r.end; doc++ {
+			if err := m.step(); err != nil {
+				return err
+			}
+			if err := f(s, r.input, doc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
