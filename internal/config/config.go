@@ -45,12 +45,29 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// SecretKey is the key of keyed hashes and of stored secrets; empty means that one is kept in the data folder.
 	SecretKey string
+	// Embeddings is the endpoint that makes vectors of texts.
+	Embeddings Embeddings
 
 	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
 	Warnings []string
 
 	sources map[string]Source
 }
+
+// Embeddings are the settings of an OpenAI-compatible endpoint for embeddings.
+type Embeddings struct {
+	// URL is what "/embeddings" is added to, without a trailing slash. URL and Model are both set or neither.
+	URL, Model string
+	// Key is sent as a bearer token; empty means none.
+	Key string
+	// Dimensions is how long vectors shall be; 0 means as the model makes them.
+	Dimensions int
+	// Price is what a million tokens cost, in dollars.
+	Price float64
+}
+
+// On reports whether there is an endpoint.
+func (e Embeddings) On() bool { return e.URL != "" }
 
 // Source is where the value of a setting came from.
 type Source string

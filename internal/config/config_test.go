@@ -180,6 +180,23 @@ func TestEachRuleRefusesWhatItShould(t *testing.T) {
 		{[]string{"CARREL_RATE_LIMITS", "sometimes"}, "on or off"},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/8, ::1 ,192.0.2.1"}, ""},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/33"}, "networks"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "text-embedding-3-small"}, ""},
+		{[]string{"CARREL_EMBEDDINGS_URL", "http://[::1]:11434/v1", "CARREL_EMBEDDINGS_MODEL", "hf.co/a/b:Q4 K"}, ""},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://api.openai.com/v1"}, "go together"},
+		{[]string{"CARREL_EMBEDDINGS_MODEL", "m"}, "go together"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "api.openai.com/v1", "CARREL_EMBEDDINGS_MODEL", "m"}, "whole http"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://u:p@a.example/v1", "CARREL_EMBEDDINGS_MODEL", "m"}, "user name"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1?x=y", "CARREL_EMBEDDINGS_MODEL", "m"}, "query"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1/", "CARREL_EMBEDDINGS_MODEL", "m"}, "slash"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1/embeddings", "CARREL_EMBEDDINGS_MODEL", "m"}, "is added"},
+		{[]string{"CARREL_EMBEDDINGS_URL", "https://a.example/v1", "CARREL_EMBEDDINGS_MODEL", "a\nb"}, "name of a model"},
+		{[]string{"CARREL_EMBEDDINGS_API_KEY", "sk a"}, "spaces"},
+		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "512"}, ""},
+		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "-1"}, "whole number"},
+		{[]string{"CARREL_EMBEDDINGS_DIMENSIONS", "8193"}, "whole number"},
+		{[]string{"CARREL_EMBEDDINGS_PRICE", "0.02"}, ""},
+		{[]string{"CARREL_EMBEDDINGS_PRICE", "NaN"}, "dollars"},
+		{[]string{"CARREL_EMBEDDINGS_PRICE", "2000"}, "dollars"},
 	} {
 		_, err := config.Load(env(t, tc.kv...))
 		switch {
@@ -248,6 +265,40 @@ func TestDescribeNeverShowsASecret(t *testing.T) {
 	}
 }
 
+func TestTheEndpointForEmbeddingsIsOffUntilItIsSet(t *testing.T) {
+	t.Parallel()
+	if c := load(t, env(t)); c.Embeddings.On() {
+		t.Errorf("on without settings: %+v", c.Embeddings)
+	}
+	file := write(t, "key", "sk-hunter2\n")
+	c := load(t, env(
+		t, "CARREL_EMBEDDINGS_URL", "http://10.0.0.7:8000/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY_FILE", file,
+		"CARREL_EMBEDDINGS_DIMENSIONS", "256", "CARREL_EMBEDDINGS_PRICE", "0.13",
+	))
+	want := config.Embeddings{URL: "http://10.0.0.7:8000/v1", Model: "m", Key: "sk-hunter2", Dimensions: 256, Price: 0.13}
+	if !c.Embeddings.On() || c.Embeddings != want {
+		t.Errorf("got %+v, want %+v", c.Embeddings, want)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "use https") {
+		t.Errorf("a key over plain http: warnings %q", c.Warnings)
+	}
+	if printed := c.String(); strings.Contains(printed, "hunter2") || !strings.Contains(printed, "embeddings-price=0.13") {
+		t.Errorf("printed as %s", printed)
+	}
+	for _, kv := range [][]string{
+		{"CARREL_EMBEDDINGS_URL", "http://localhost:11434/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY", "k"},
+		{"CARREL_EMBEDDINGS_URL", "http://[::1]:11434/v1", "CARREL_EMBEDDINGS_MODEL", "m", "CARREL_EMBEDDINGS_API_KEY", "k"},
+		{"CARREL_EMBEDDINGS_URL", "http://10.0.0.7/v1", "CARREL_EMBEDDINGS_MODEL", "m"},
+	} {
+		if c := load(t, env(t, kv...)); len(c.Warnings) != 0 {
+			t.Errorf("%v: warnings %q", kv, c.Warnings)
+		}
+	}
+	if c := load(t, env(t, "CARREL_EMBEDDINGS_API_KEY", "k")); len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "no effect") {
+		t.Errorf("a key alone: warnings %q", c.Warnings)
+	}
+}
+
 func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -257,7 +308,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 18 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 23 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }

@@ -64,7 +64,7 @@ func Load(opts LoadOptions) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = baseURL(c.Addr, c.TLS())
 	}
-	c.Warnings = unknownVariables(opts.Environ)
+	c.Warnings = append(unknownVariables(opts.Environ), c.Embeddings.warnings()...)
 	return c, nil
 }
 
@@ -187,6 +187,9 @@ func (c Config) checkTogether() Problems {
 	// "crl_" does not start "crlc_…".
 	if c.KeyPrefix == c.CodePrefix {
 		probs.add("key-prefix and code-prefix must differ")
+	}
+	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
+		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}
 	return probs
 }

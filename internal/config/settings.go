@@ -94,6 +94,26 @@ var table = []setting{
 		name: "secret-key", secret: true, help: "Key of the hashes of credentials, and of stored secrets. Empty means one kept in the data folder.",
 		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
 	},
+	{
+		name: "embeddings-url", help: "OpenAI-compatible endpoint for embeddings, such as https://api.openai.com/v1. Empty means off. Texts of documents and searches are sent to it.",
+		bind: func(c *Config) flag.Value { return checked{&c.Embeddings.URL, checkEmbeddingsURL} },
+	},
+	{
+		name: "embeddings-model", help: "Model to ask embeddings-url for, such as text-embedding-3-small.",
+		bind: func(c *Config) flag.Value { return checked{&c.Embeddings.Model, checkModel} },
+	},
+	{
+		name: "embeddings-api-key", secret: true, help: "Key of embeddings-url. Empty means none is sent.",
+		bind: func(c *Config) flag.Value { return checked{&c.Embeddings.Key, checkAPIKey} },
+	},
+	{
+		name: "embeddings-dimensions", def: "0", help: "Length of vectors to ask for, with models that let one choose. 0 means the model's own.",
+		bind: func(c *Config) flag.Value { return (*dimensions)(&c.Embeddings.Dimensions) },
+	},
+	{
+		name: "embeddings-price", def: "0", help: "Dollars that a million tokens cost at embeddings-url, for the log.",
+		bind: func(c *Config) flag.Value { return (*dollars)(&c.Embeddings.Price) },
+	},
 }
 
 // envPrefix starts every variable of ours, and envConfig names the settings file.

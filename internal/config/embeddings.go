@@ -1,0 +1,91 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxDimensions is the longest vector that is stored.
+const maxDimensions = 8192
+
+type dimensions int
+
+func (v *dimensions) String() string { return strconv.Itoa(int(*v)) }
+
+func (v *dimensions) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > maxDimensions {
+		return errors.New("must be a whole number from 1 to 8192, or 0 for the model's own")
+	}
+	*v = dimensions(n)
+	return nil
+}
+
+type dollars float64
+
+func (v *dollars) String() string { return strconv.FormatFloat(float64(*v), 'f', -1, 64) }
+
+// maxPrice is more than any model costs: what is higher was meant for another unit.
+const maxPrice = 1000
+
+func (v *dollars) Set(s string) error {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > maxPrice {
+		return errors.New("must be dollars for a million tokens, such as 0.02")
+	}
+	*v = dollars(n)
+	return nil
+}
+
+func checkEmbeddingsURL(s string) error {
+	if s == "" {
+		return nil // off
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("must be a whole http or https address, such as https://api.openai.com/v1")
+	case u.User != nil:
+		return errors.New("must not hold a user name or password; use embeddings-api-key")
+	case strings.ContainsAny(s, "?#"):
+		return errors.New("must not have a query or a fragment")
+	case strings.HasSuffix(s, "/embeddings"):
+		return errors.New("must not end in /embeddings, which is added to it")
+	case strings.HasSuffix(s, "/"):
+		return errors.New("must not end in a slash")
+	}
+	return nil
+}
+
+func checkModel(s string) error {
+	if len(s) > 200 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }) || strings.TrimSpace(s) != s {
+		return errors.New("must be the name of a model, such as text-embedding-3-small")
+	}
+	return nil
+}
+
+// checkAPIKey refuses what can't be sent in a header: mostly a key that was copied with something around it.
+func checkAPIKey(s string) error {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("must have no spaces and no other characters than ASCII")
+	}
+	return nil
+}
+
+// warnings names what looks like a mistake but may be meant.
+func (e Embeddings) warnings() []string {
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil || e.Key == "":
+		return nil
+	case !e.On():
+		return []string{"embeddings-api-key has no effect without embeddings-url"}
+	case u.Scheme == "http" && !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0"):
+		return []string{"embeddings-url is plain http to another machine: the key and the texts of documents can be read on the way; use https"}
+	}
+	return nil
+}
