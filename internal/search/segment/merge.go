@@ -43,6 +43,7 @@ type merger struct {
 	ctx    context.Context //nolint:containedctx // a merger lives as long as one call
 	inputs []Input
 	out    meta
+	file   *fileWriter // nil while planning
 
 	sources  []Range
 	runs     []run
@@ -68,7 +69,7 @@ func (m *merger) plan() error {
 	if err := m.out.check(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{m.planIDs, m.planKeys, m.planVectors, m.planTerms} {
+	for _, step := range []func() error{m.ctx.Err, m.planIDs, m.planKeys, m.planVectors, m.planTerms} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -78,7 +79,8 @@ func (m *merger) plan() error {
 
 func (m *merger) write(file disk.File) error {
 	sources := encodeSources(m.sources)
-	w, err := newFileWriter(file, &m.out, map[sectionID]uint64{
+	var err error
+	m.file, err = newFileWriter(file, &m.out, map[sectionID]uint64{
 		secSources:     uint64(len(sources)),
 		secTermText:    m.termText,
 		secSurfaceText: m.surfaces,
@@ -87,24 +89,26 @@ func (m *merger) write(file disk.File) error {
 	if err != nil {
 		return err
 	}
+	w := m.file
 	w.section(secMeta).write(m.out.encode())
 	w.section(secSources).write(sources)
 	for _, step := range []func(*fileWriter) error{m.writeDocs, m.writeKeys, m.writeTerms, m.writeVectors, m.writeForward} {
 		if err := step(w); err != nil {
 			return err
 		}
-		if w.err != nil {
-			return w.err
-		}
 	}
 	return w.finish()
 }
 
-// step is called in every loop over documents or terms, and ends it with the context.
+// step is called in every loop over documents or terms. It ends the loop with the
+// context, and when the disk is full.
 func (m *merger) step() error {
 	m.steps++
 	if m.steps%1024 != 0 {
 		return nil
+	}
+	if m.file != nil && m.file.err != nil {
+		return m.file.err
 	}
 	return m.ctx.Err()
 }

@@ -257,6 +257,9 @@ func (s *Segment) verifyVectors() error {
 		}
 		words := int(s.meta.words())
 		code, bytes := v.Codes[unit*words:][:words], v.Bytes[unit*v.Dims:][:v.Dims]
+		if scale == 0 && slices.Max(code) != 0 {
+			return damaged("vector of unit %d", unit)
+		}
 		for i, b := range bytes {
 			// A value may be too small for a byte, never of another sign.
 			positive := code[i/64]>>(i%64)&1 == 1
