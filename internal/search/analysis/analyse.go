@@ -1,34 +1,34 @@
-// Package analysis turns texts into terms.
 package analysis
 
 import (
 	"iter"
-	"strings"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
 )
 
-// StopMark begins the term under which a stop word is indexed where it is: in titles and the names of authors.
+// StopMark begins the term under which a stop word is indexed where it is at all: in titles and the names of authors.
 const StopMark = "\x01"
 
-// Token is a term and where it stands in the text: code point offsets, the end exclusive. A stop word's term is the
-// folded word.
+// Token is a term and where it stands in the text: code point offsets, the end exclusive. The term of a stop word is
+// the folded word.
 type Token struct {
 	Term       string
 	Start, End int
 	Stop       bool
 }
 
-// Analyser turns texts into terms: folded, stemmed by language; bigrams where a script has no spaces. It remembers
-// the stems it has made, so use one for many texts, in one goroutine at a time.
+// Analyser turns texts of one language into terms. It remembers the stems it has made, so use one for many texts, in
+// one goroutine at a time.
 type Analyser struct {
-	language string
+	code     string
+	latin    *language // reads words in Latin letters
 	splitter splitter
 	known    map[string]entry
-	pair     []byte // the last unspaced character, and after it the one it makes a bigram with
+	surfaces map[string]string // terms to the shortest word they were made of
+	pair     []byte            // the last unspaced character, and after it the one it makes a bigram with
 }
 
-// entry is what the analyser knows of a folded word.
+// entry is what the analyser knows of a word.
 type entry struct {
 	term string
 	stop bool
@@ -40,75 +40,137 @@ const (
 	maxKnownWord = 64
 )
 
-// New returns an analyser for texts in the language, an ISO 639-1 code; one that is not known is read as English.
-func New(language string) *Analyser {
-	return &Analyser{language: "en", known: make(map[string]entry)}
+// New returns an analyser for texts in the language, an ISO 639-1 code. One that is not known is read as English.
+func New(code string) *Analyser {
+	if languages[code] == nil {
+		code = DefaultLanguage
+	}
+	a := &Analyser{code: code, latin: languages[code], known: make(map[string]entry), surfaces: make(map[string]string)}
+	a.splitter.dotless = code == "tr"
+	if !usesLatin(code) {
+		a.latin = languages[DefaultLanguage]
+	}
+	return a
 }
 
-// Language returns the language that the analyser reads.
-func (a *Analyser) Language() string { return a.language }
+// Language returns the language that the analyser reads, one of Languages.
+func (a *Analyser) Language() string { return a.code }
 
-// Words yields the folded words of the text in order, whatever the language.
+// Words yields the folded words of the text in order. They are the same in every language.
 func (a *Analyser) Words(text string) iter.Seq[Word] { return a.splitter.words(text) }
 
 // Tokens yields every token of the text, stop words too, ordered by their place.
 func (a *Analyser) Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		emit := func(folded []byte, start, end int) bool {
-			e := a.look(folded)
-			return yield(Token{Term: e.term, Start: start, End: end, Stop: e.stop})
-		}
 		// The last unspaced character is kept in a.pair until its neighbour comes; one without any is a term alone.
-		var start, end int
+		var last Token
 		alone := false
-		for w := range a.splitter.words(text) {
-			if w.follows {
+		more := true
+		a.splitter.split(text, func(w *Word) bool {
+			switch {
+			case w.follows:
 				size := len(a.pair)
 				a.pair = append(a.pair, w.Folded...)
-				if !emit(a.pair, start, w.End) {
-					return
-				}
+				more = yield(a.look(a.pair, nil).token(last.Start, w.End))
 				a.pair = append(a.pair[:0], a.pair[size:]...)
-				start, end, alone = w.Start, w.End, false
-				continue
-			}
-			if alone && !emit(a.pair, start, end) {
-				return
+				last, alone = Token{Start: w.Start, End: w.End}, false
+				return more
+			case alone:
+				more = yield(a.look(a.pair, nil).token(last.Start, last.End))
 			}
 			alone = w.Unspaced
 			if alone {
 				a.pair = append(a.pair[:0], w.Folded...)
-				start, end = w.Start, w.End
-			} else if !emit(w.Folded, w.Start, w.End) {
-				return
+				last = Token{Start: w.Start, End: w.End}
+				return more
 			}
-		}
-		if alone {
-			emit(a.pair, start, end)
+			more = more && yield(a.look(w.Folded, w.accented).token(w.Start, w.End))
+			return more
+		})
+		if alone && more {
+			yield(a.look(a.pair, nil).token(last.Start, last.End))
 		}
 	}
 }
 
-// look returns what is known of a folded word, stemming it when it is new.
-func (a *Analyser) look(folded []byte) entry {
-	if e, ok := a.known[string(folded)]; ok {
+func (e entry) token(start, end int) Token {
+	return Token{Term: e.term, Start: start, End: end, Stop: e.stop}
+}
+
+// look returns what is known of a word, stemming it when it is new. Accented is nil where the folded form is all.
+func (a *Analyser) look(folded, accented []byte) entry {
+	word := folded
+	if accented != nil {
+		word = accented
+	}
+	if e, ok := a.known[string(word)]; ok {
 		return e
 	}
-	e := entry{term: string(folded)}
-	if len(folded) > maxKnownWord {
-		return e
-	}
-	word := e.term
-	if stopWords[word] {
-		e.stop = true
-	} else if isASCII(word) {
-		e.term = english.Stem(word, false)
+	if len(word) > maxKnownWord {
+		return entry{term: string(folded)}
 	}
 	if len(a.known) == maxKnown {
 		clear(a.known)
+		clear(a.surfaces)
 	}
-	a.known[word] = e
+	e := a.read(string(folded), string(word))
+	a.known[string(word)] = e
+	if len(e.term) != len(folded) || e.term != string(folded) {
+		if known := a.surfaces[e.term]; known == "" || len(folded) < len(known) {
+			a.surfaces[e.term] = string(folded)
+		}
+	}
 	return e
+}
+
+// Surface returns a readable word for a term: the shortest that the analyser remembers having made it of, in folded
+// form, or else the term. A stem alone is no word to show ("retriev").
+func (a *Analyser) Surface(term string) string {
+	if word := a.surfaces[term]; word != "" && a.known[term].term != term {
+		return word
+	}
+	return term
+}
+
+// read makes the entry of a word.
+func (a *Analyser) read(folded, word string) entry {
+	l := languageOf(word, a.latin)
+	if l.stops()[folded] {
+		return entry{term: folded, stop: true}
+	}
+	if l.stem == nil {
+		return entry{term: folded}
+	}
+	if l.folds {
+		// What is left beyond ASCII is no letter of the language.
+		if !isASCII(folded) {
+			return entry{term: folded}
+		}
+		return entry{term: stem(l, folded)}
+	}
+	if l.respell != nil {
+		word = l.respell(word)
+	}
+	// Stemmers may leave nothing of a word that is all suffix.
+	if term := fold(stem(l, word)); term != "" {
+		return entry{term: term}
+	}
+	return entry{term: folded}
+}
+
+func stem(l *language, word string) string {
+	env := snowballstem.NewEnv(word)
+	l.stem(env)
+	return env.Current()
+}
+
+// fold returns the folded form of a word.
+func fold(word string) string {
+	var s splitter
+	for w := range s.words(word) {
+		return string(w.Folded)
+	}
+	return ""
 }
 
 func isASCII(s string) bool {
@@ -119,15 +181,3 @@ func isASCII(s string) bool {
 	}
 	return true
 }
-
-// stopWords are the words that questions are made of. They say nothing of what is asked about, and dropping them
-// lets whole sentences be searched for.
-var stopWords = func() map[string]bool {
-	words := make(map[string]bool)
-	for word := range strings.FieldsSeq(`a an and are as at be but by for if in into is it no not of on or such that
-		the their then there these they this to was will with what which how who does do did has have had from can
-		we our its were been i me about between than also where when why would could should may any some`) {
-		words[word] = true
-	}
-	return words
-}()

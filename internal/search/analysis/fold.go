@@ -9,12 +9,13 @@ import (
 )
 
 // Word is a run of letters and digits in folded form, or a single character of a script that is written without
-// spaces. Start and end are code point offsets into the text as it was given, whatever folding did to lengths.
+// spaces. Start and End are code point offsets into the text as it was given, whatever folding did to lengths.
 type Word struct {
 	Folded     []byte // valid until the next word
 	Start, End int
 	Unspaced   bool
-	follows    bool // stands right after another unspaced character: the two make a bigram
+	follows    bool   // stands right after another unspaced character: the two make a bigram
+	accented   []byte // the word in lower case with its accents, where folding dropped any, else nil
 }
 
 // splitter cuts a text into words. It folds while it reads (NFKD, lower case, accents dropped) one code point of
@@ -22,47 +23,96 @@ type Word struct {
 type splitter struct {
 	Word
 	open     bool // a word is being read
-	wide     bool // the word holds more than ASCII and may need composing
+	loose    bool // the word holds marks or parts of syllables and may need composing
+	lost     bool // folding dropped something: buffer holds the word with it
 	stopped  bool // the consumer has had enough
-	composed []byte
-	yield    func(Word) bool
+	dotless  bool // the small form of I is ı, as in Turkish
+	buffer   []byte
+	composed [2][]byte
+	yield    func(*Word) bool
 }
 
 // words yields the words of the text in order. Only one text can be read at a time.
 func (s *splitter) words(text string) iter.Seq[Word] {
 	return func(yield func(Word) bool) {
-		*s = splitter{Word: Word{Folded: s.Folded[:0]}, composed: s.composed, yield: yield}
-		at := 0
-		for i, r := range text {
-			switch {
-			case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
-				s.letter(r, at)
-			case 'A' <= r && r <= 'Z':
-				s.letter(r+'a'-'A', at)
-			case r < utf8.RuneSelf:
-				s.flush()
-			default:
-				s.decompose(text[i:], r, at)
-			}
-			if s.stopped {
-				return
-			}
-			at++
-		}
-		s.flush()
+		s.split(text, func(w *Word) bool { return yield(*w) })
 	}
 }
 
-// decompose reads one code point beyond ASCII, the first of rest, through its compatibility decomposition.
-// A Hangul syllable has none in the tables and stays whole, which is the form that bigrams want.
-func (s *splitter) decompose(rest string, r rune, at int) {
-	if r == utf8.RuneError {
+func (s *splitter) split(text string, yield func(*Word) bool) {
+	s.Word = Word{Folded: s.Folded[:0]}
+	s.open, s.stopped, s.yield = false, false, yield
+	for i, at := 0, 0; i < len(text) && !s.stopped; at++ {
+		c := text[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			s.beyondASCII(text[i:i+size], r, at)
+			i += size
+			continue
+		case lower[c] == 0:
+			if s.open {
+				s.flush()
+			}
+		case s.dotless && c == 'I':
+			s.letter('ı', 'ı', at)
+		case s.open:
+			s.letter(rune(lower[c]), rune(lower[c]), at)
+		default:
+			// Most words of most texts are letters of ASCII alone. Read as many as there are at once.
+			n := s.run(text[i:], at)
+			i, at = i+n, at+n-1
+			continue
+		}
+		i++
+	}
+	s.flush()
+}
+
+// run begins a word with all letters and digits of ASCII at the start of the text, and returns how many there are.
+func (s *splitter) run(text string, at int) int {
+	s.begin(at, false, false)
+	n := 0
+	for n < len(text) && lower[text[n]] != 0 && !(s.dotless && text[n] == 'I') {
+		s.Folded = append(s.Folded, lower[text[n]])
+		n++
+	}
+	s.End = at + n
+	return n
+}
+
+// lower has the small form of the letters and digits of ASCII, and 0 for what is neither.
+var lower = func() (table [256]byte) {
+	for c := byte('a'); c <= 'z'; c++ {
+		table[c], table[c-'a'+'A'] = c, c
+	}
+	for c := byte('0'); c <= '9'; c++ {
+		table[c] = c
+	}
+	return table
+}()
+
+// beyondASCII reads the code point r, encoded as given.
+func (s *splitter) beyondASCII(encoded string, r rune, at int) {
+	switch {
+	// The frequent ones that are not composed need no tables.
+	case 'а' <= r && r <= 'я' && r != 'й', isHanOrHangul(r):
+		s.letter(r, r, at)
+		return
+	case 'А' <= r && r <= 'Я' && r != 'Й':
+		s.letter(r+'а'-'А', r+'а'-'А', at)
+		return
+	case r == utf8.RuneError:
 		s.flush()
 		return
 	}
-	parts := norm.NFKD.PropertiesString(rest).Decomposition()
+	parts := norm.NFKD.PropertiesString(encoded).Decomposition()
 	if parts == nil {
 		s.fold(r, at)
+		return
+	}
+	if base, ok := accentedLetter(parts); ok {
+		s.letter(unicode.ToLower(base), unicode.ToLower(r), at)
 		return
 	}
 	// A symbol or number that only decomposes to letters or digits is a word of its own: "Smith²" holds "smith" and
@@ -81,6 +131,22 @@ func (s *splitter) decompose(rest string, r rune, at int) {
 	}
 }
 
+// accentedLetter returns the letter of a decomposition that is one letter and accents, as most are.
+func accentedLetter(parts []byte) (rune, bool) {
+	base, size := utf8.DecodeRune(parts)
+	if size == len(parts) || lower[parts[0]] == 0 && !unicode.IsLetter(base) {
+		return 0, false
+	}
+	for size < len(parts) {
+		mark, n := utf8.DecodeRune(parts[size:])
+		if !isAccent(mark) {
+			return 0, false
+		}
+		size += n
+	}
+	return base, true
+}
+
 // fold reads one decomposed code point.
 func (s *splitter) fold(r rune, at int) {
 	switch {
@@ -89,18 +155,21 @@ func (s *splitter) fold(r rune, at int) {
 	case isIgnorable(r):
 		// Neither part of a word nor the end of one.
 	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.Han, r):
-		s.letter(unicode.ToLower(r), at)
+		r = unicode.ToLower(r)
+		s.letter(r, r, at)
 	default:
 		s.flush()
 	}
 }
 
-// letter adds a lower-case letter or digit to the word that is being read, or begins one.
-func (s *splitter) letter(r rune, at int) {
-	unspaced := isUnspaced(r)
+// letter adds a lower-case letter or digit to the word that is being read, or begins one. Accented is the letter
+// with its accents, which are dropped here.
+func (s *splitter) letter(r, accented rune, at int) {
+	unspaced := IsUnspaced(r)
 	switch {
 	case unspaced && s.open && s.Unspaced && isTrailingJamo(r):
 		// Completes the syllable that is open.
+		s.loose = true
 	case unspaced:
 		follows := s.open && s.Unspaced
 		s.flush()
@@ -109,13 +178,15 @@ func (s *splitter) letter(r rune, at int) {
 		s.flush()
 		s.begin(at, false, false)
 	}
-	if r < utf8.RuneSelf {
-		s.Folded = append(s.Folded, byte(r))
-	} else if plain := plainLetters[r]; plain != "" {
+	switch plain := plainLetter(r); {
+	case plain != "":
+		s.lose(accented)
 		s.Folded = append(s.Folded, plain...)
-	} else {
+	case r != accented:
+		s.lose(accented)
 		s.Folded = utf8.AppendRune(s.Folded, r)
-		s.wide = true
+	default:
+		s.keep(r)
 	}
 	s.End = at + 1
 }
@@ -126,16 +197,38 @@ func (s *splitter) mark(r rune, at int) {
 	if !s.open {
 		return
 	}
-	if !isAccent(r) {
-		s.Folded = utf8.AppendRune(s.Folded, r)
-		s.wide = true
+	switch {
+	case r == dotAbove && s.Folded[len(s.Folded)-1] == 'i':
+		// What is left of the capital İ: the small letter has its dot.
+	case isAccent(r):
+		s.lose(r)
+	default:
+		s.keep(r)
 	}
+	s.loose = true
 	s.End = at + 1
+}
+
+// keep adds a code point to the word.
+func (s *splitter) keep(r rune) {
+	s.Folded = utf8.AppendRune(s.Folded, r)
+	if s.lost {
+		s.buffer = utf8.AppendRune(s.buffer, r)
+	}
+}
+
+// lose adds a code point to the accented form of the word alone.
+func (s *splitter) lose(r rune) {
+	if !s.lost {
+		s.lost = true
+		s.buffer = append(s.buffer[:0], s.Folded...)
+	}
+	s.buffer = utf8.AppendRune(s.buffer, r)
 }
 
 func (s *splitter) begin(at int, unspaced, follows bool) {
 	s.Word = Word{Folded: s.Folded[:0], Start: at, Unspaced: unspaced, follows: follows}
-	s.open, s.wide = true, false
+	s.open, s.loose, s.lost = true, false, false
 }
 
 // flush hands out the word that is open, if one is, in composed form: the marks that were kept may have been
@@ -145,62 +238,69 @@ func (s *splitter) flush() {
 		return
 	}
 	s.open = false
-	w := s.Word
-	if s.wide && !norm.NFC.IsNormal(w.Folded) {
-		s.composed = norm.NFC.Append(s.composed[:0], w.Folded...)
-		w.Folded = s.composed
+	if s.stopped {
+		return
 	}
-	if !s.stopped && !s.yield(w) {
-		s.stopped = true
+	plain := s.Folded
+	if s.loose {
+		s.Folded = s.compose(0, plain)
 	}
+	if s.lost {
+		s.accented = s.buffer
+		if s.loose {
+			s.accented = s.compose(1, s.buffer)
+		}
+	}
+	s.stopped = !s.yield(&s.Word)
+	s.Folded = plain // the room that the next word is read into
 }
 
-// plainLetters are the letters that readers of English type without their stroke or ligature, though Unicode
-// does not decompose them, and the Greek sigma that changes at the end of a word.
-var plainLetters = map[rune]string{
-	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l", 'ħ': "h", 'ı': "i", 'ς': "σ",
+func (s *splitter) compose(buffer int, word []byte) []byte {
+	if norm.NFC.IsNormal(word) {
+		return word
+	}
+	s.composed[buffer] = norm.NFC.Append(s.composed[buffer][:0], word...)
+	return s.composed[buffer]
+}
+
+// plainLetter returns what readers of English type for a letter with a stroke or a ligature that Unicode does not
+// decompose, and the usual form of the Greek sigma that changes at the end of a word; "" for any other letter.
+func plainLetter(r rune) string {
+	switch r {
+	case 'ß':
+		return "ss"
+	case 'æ':
+		return "ae"
+	case 'œ':
+		return "oe"
+	case 'ø':
+		return "o"
+	case 'đ', 'ð':
+		return "d"
+	case 'þ':
+		return "th"
+	case 'ł':
+		return "l"
+	case 'ħ':
+		return "h"
+	case 'ı':
+		return "i"
+	case 'ς':
+		return "σ"
+	}
+	return ""
 }
 
 // accentScripts are those in which a word is the same word without its nonspacing marks. In others, Devanagari
 // say, such marks are vowels and stay. Inherited holds the accents of Latin, Greek and most of Arabic.
 var accentScripts = []*unicode.RangeTable{unicode.Inherited, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Cyrillic}
 
+const dotAbove = '\u0307'
+
 // isAccent reports whether a mark is dropped. The two voicing marks of kana make other syllables and are kept.
 func isAccent(mark rune) bool {
-	return mark != '\u3099' && mark != '\u309a' && unicode.In(mark, accentScripts...)
-}
-
-var unspacedScripts = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
-
-// isUnspaced reports whether a letter is of a script whose words are not set apart by spaces, and so is read in
-// bigrams. (Korean has spaces, but glues its particles to the words.)
-func isUnspaced(r rune) bool {
-	const firstThai, kanaLengthMark = '\u0e00', 'ー'
-	return r >= firstThai && (r == kanaLengthMark || unicode.In(r, unspacedScripts...))
-}
-
-// isTrailingJamo reports whether r is a vowel or final consonant that completes a decomposed Hangul syllable.
-func isTrailingJamo(r rune) bool { return '\u1160' <= r && r <= '\u11ff' }
-
-func isSubscript(r rune) bool { return '₀' <= r && r <= '₉' }
-
-// isIgnorable reports whether r is invisible inside a word: soft hyphens, joiners, direction marks, and the bar
-// that stretches Arabic words. The zero-width space is none of these; it parts words.
-func isIgnorable(r rune) bool {
-	const zeroWidthSpace, tatweel = '\u200b', '\u0640'
-	return r == tatweel || r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
-}
-
-// IsUnspaced reports whether a letter is of a script whose words are not set apart by spaces.
-func IsUnspaced(r rune) bool { return isUnspaced(r) }
-
-// BetweenCharacters reports whether a text may be cut between two code points: not within what a reader sees as
-// one character.
-func BetweenCharacters(before, after rune) bool {
-	const zeroWidthJoiner = '\u200d'
-	isSkinTone := '\U0001f3fb' <= after && after <= '\U0001f3ff'
-	return before != zeroWidthJoiner && after != zeroWidthJoiner && !isSkinTone && !unicode.IsMark(after) && !isTrailingJamo(after)
+	if '\u0300' <= mark && mark <= '\u036f' {
+		return true
+	}
+	return unicode.IsMark(mark) && mark != '\u3099' && mark != '\u309a' && unicode.In(mark, accentScripts...)
 }

@@ -1,0 +1,198 @@
+package analysis
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// guessed is how many words of a text a guess reads. Stop words are a third of most texts.
+const guessed = 300
+
+// What must be found before a text in Latin letters is said to be of a language: words of its own, clearly more than
+// any other language has, and not just here and there.
+const (
+	leastVotes = 1.5
+	leastLead  = 1.4
+	leastShare = 0.07
+)
+
+// Guess returns the language of a text, one of Languages, by its script and stop words, or "" when it cannot tell.
+func Guess(text string) string {
+	var g guess
+	var s splitter
+	for w := range s.words(text) {
+		g.read(w)
+		if g.words == guessed {
+			break
+		}
+	}
+	return g.language()
+}
+
+// guess counts what speaks for a language: code points by script, and votes of stop words and letters.
+type guess struct {
+	words                          int
+	latin, cyrillic, arabic, tamil int
+	other                          int
+	russian                        int // letters that among the Slavic languages are Russian or Belarusian
+	foreign                        int // letters that no known language of their script has
+	latinWords                     int
+	votes                          [maxLatin]float64
+}
+
+func (g *guess) read(w Word) {
+	g.words++
+	word := w.Folded
+	if w.accented != nil {
+		word = w.accented
+	}
+	latin := false
+	for i := 0; i < len(word); {
+		r, size := utf8.DecodeRune(word[i:])
+		i += size
+		switch {
+		case 'a' <= r && r <= 'z':
+			g.latin++
+			latin = true
+		case r < utf8.RuneSelf:
+		case unicode.Is(unicode.Latin, r):
+			g.latin++
+			latin = true
+			if v, ok := letterVotes()[r]; ok {
+				g.vote(v)
+			} else if !strings.ContainsRune(commonLetters, r) {
+				g.foreign++
+			}
+		case unicode.Is(unicode.Cyrillic, r):
+			g.cyrillic++
+			g.slavic(r)
+		case unicode.Is(unicode.Arabic, r):
+			g.arabic++
+			if r > 'ٯ' { // Persian, Urdu and others write with the rest of the block
+				g.foreign++
+			}
+		case unicode.Is(unicode.Tamil, r):
+			g.tamil++
+		case unicode.IsLetter(r):
+			g.other++
+		}
+	}
+	if latin {
+		g.latinWords++
+		g.vote(wordVotes()[string(word)])
+	}
+}
+
+func (g *guess) slavic(r rune) {
+	switch {
+	case r == 'ы' || r == 'э' || r == 'ё':
+		g.russian++
+	case r < 'а' || r > 'я':
+		g.foreign++
+	}
+}
+
+func (g *guess) vote(v vote) {
+	for _, language := range v.languages {
+		g.votes[language] += v.weight
+	}
+}
+
+// language sums up.
+func (g *guess) language() string {
+	const longEnough = 100 // letters of Russian among which some are only Russian
+	most := max(g.latin, g.cyrillic, g.arabic, g.tamil, g.other)
+	switch {
+	case most == 0 || most == g.other:
+		return ""
+	case most == g.tamil:
+		return "ta"
+	case most == g.arabic && g.foreign*50 <= g.arabic:
+		return "ar"
+	case most == g.cyrillic && g.foreign*50 <= g.cyrillic && (g.russian > 0 || g.cyrillic < longEnough):
+		return "ru"
+	case most == g.latin && g.foreign*20 <= g.latinWords:
+		return g.mostVotes()
+	}
+	return ""
+}
+
+func (g *guess) mostVotes() string {
+	best, second := 0, -1
+	for i := 1; i < len(latinLanguages()); i++ {
+		if g.votes[i] > g.votes[best] {
+			best, second = i, best
+		} else if second < 0 || g.votes[i] > g.votes[second] {
+			second = i
+		}
+	}
+	votes := g.votes[best]
+	if votes < leastVotes || votes < leastLead*g.votes[second] || votes < leastShare*float64(g.latinWords) {
+		return ""
+	}
+	return latinLanguages()[best]
+}
+
+// vote is what a word or letter says: each of the languages gets the weight, which is less the more of them there are.
+type vote struct {
+	languages []int // places in latinLanguages
+	weight    float64
+}
+
+// maxLatin is room for the languages in Latin letters.
+const maxLatin = 16
+
+// latinLanguages are the languages that votes choose between.
+var latinLanguages = sync.OnceValue(func() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(stopLists)), func(code string) bool { return !usesLatin(code) })
+})
+
+// wordVotes holds the stop words of all languages with their accents, which tell more than the folded words do.
+var wordVotes = sync.OnceValue(func() map[string]vote {
+	votes := make(map[string]vote)
+	for i, code := range latinLanguages() {
+		seen := make(map[string]bool)
+		var s splitter
+		for w := range s.words(stopLists[code]) {
+			word := string(w.Folded)
+			if w.accented != nil {
+				word = string(w.accented)
+			}
+			if !seen[word] {
+				seen[word] = true
+				votes[word] = vote{languages: append(votes[word].languages, i)}
+			}
+		}
+	}
+	return weighed(votes, 1)
+})
+
+// letterVotes holds letters that few languages use.
+var letterVotes = sync.OnceValue(func() map[rune]vote {
+	votes := make(map[rune]vote)
+	for code, letters := range map[string]string{
+		"da": "æøå", "no": "æøå", "sv": "åäö", "fi": "äö", "de": "äöüß", "hu": "őűöü", "tr": "ğışöüç", "ro": "șțşţăâî",
+		"es": "ñ", "pt": "ãõç", "fr": "çœêèàù", "it": "èàùò",
+	} {
+		i := slices.Index(latinLanguages(), code)
+		for _, r := range letters {
+			votes[r] = vote{languages: append(votes[r].languages, i)}
+		}
+	}
+	return weighed(votes, 0.5)
+})
+
+// commonLetters are used by too many languages to speak for one.
+const commonLetters = "áéíóúìïëôûýÿºª"
+
+func weighed[K comparable](votes map[K]vote, weight float64) map[K]vote {
+	for key, v := range votes {
+		v.weight = weight / float64(len(v.languages))
+		votes[key] = v
+	}
+	return votes
+}
