@@ -32,6 +32,11 @@ type Document struct {
 	Authors    []string
 	// Year is 0 when the document is undated.
 	Year int
+	// PublishedAt is a full-date or a date-time of RFC 3339 as it came, or empty.
+	PublishedAt string
+	// CitationCount is nil when the record does not say how often it was cited.
+	CitationCount *int
+	OpenAccessURL string
 }
 
 // RecordError is what is wrong with a single record. The records after it can still be read.

@@ -21,6 +21,8 @@ func lines(t *testing.T, content string) *ingest.Library {
 	return open(t, filepath.Join(write(t, map[string]string{"library.jsonl": content}), "library.jsonl"))
 }
 
+func count(n int) *int { return &n }
+
 func TestAJSONLineBecomesADocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,7 +49,19 @@ func TestAJSONLineBecomesADocument(t *testing.T) {
 		{`{"id":"1","text":"x","year":0}`, ingest.Document{ExternalID: "1", Text: "x"}},
 		{`{"id":"1","text":"x","year":" "}`, ingest.Document{ExternalID: "1", Text: "x"}},
 		{`{"id":"1","text":"x","year":9999}`, ingest.Document{ExternalID: "1", Text: "x", Year: 9999}},
-		{`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none"}`, ingest.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none","openAccessUrl":"ftp://x.org/a"}`, ingest.Document{ExternalID: "1", Text: "x"}},
+		{
+			`{"id":"1","text":"x","publishedAt":"1970-06-01","citationCount":12500,"openAccessUrl":"https://x.org/a.pdf"}`,
+			ingest.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01", CitationCount: count(12500), OpenAccessURL: "https://x.org/a.pdf"},
+		},
+		{`{"id":"1","text":"x","publishedAt":"0987-12-31T23:59:59.5+01:00"}`, ingest.Document{ExternalID: "1", Text: "x", Year: 987, PublishedAt: "0987-12-31T23:59:59.5+01:00"}},
+		{`{"id":"1","text":"x","publishedAt":" 1970-06-01 ","year":1969}`, ingest.Document{ExternalID: "1", Text: "x", Year: 1969, PublishedAt: "1970-06-01"}},
+		{`{"id":"1","text":"x","publishedAt":"1970-06-01","year":0}`, ingest.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01"}},
+		{`{"id":"1","text":"x","publishedAt":"","citationCount":" ","openAccessUrl":""}`, ingest.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","publishedAt":null,"citationCount":null,"openAccessUrl":null}`, ingest.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","citationCount":0}`, ingest.Document{ExternalID: "1", Text: "x", CitationCount: count(0)}},
+		{`{"id":"1","text":"x","citationCount":"7"}`, ingest.Document{ExternalID: "1", Text: "x", CitationCount: count(7)}},
+		{`{"id":"1","text":"x","citationCount":1e9}`, ingest.Document{ExternalID: "1", Text: "x", CitationCount: count(1e9)}},
 	} {
 		docs, wrong := read(t, lines(t, c.line))
 		if len(docs) != 1 || !reflect.DeepEqual(docs[0], c.want) {
@@ -58,46 +72,65 @@ func TestAJSONLineBecomesADocument(t *testing.T) {
 
 func TestABadJSONLineIsReportedWithItsReason(t *testing.T) {
 	t.Parallel()
+	const (
+		noDate  = "has a publishedAt that is neither a date (2006-01-02) nor a time (2006-01-02T15:04:05Z) of RFC 3339"
+		noCount = "has a citationCount that is not a whole number from 0 to 1000000000"
+	)
 	long := strings.Repeat("😀", 512)
 	for line, want := range map[string]string{
-		`{"id":"1","text":"x"`:                                     "is not valid JSON (it ends too early)",
-		`{"id":"1",text:"x"}`:                                      "is not valid JSON (at byte 11)",
-		`{"id":"1","text":"x"} {}`:                                 "is not valid JSON (at byte 23)",
-		`{"id":"1","text":"a` + "\x01" + `"}`:                      "is not valid JSON (at byte 20)",
-		strings.Repeat("[", 20_000):                                "is not valid JSON (at byte 10001)",
-		`[{"id":"1"}]`:                                             "is not a JSON object",
-		`"x"`:                                                      "is not a JSON object",
-		`null`:                                                     "is not a JSON object",
-		`{}`:                                                       "has no id",
-		`{"id":"","text":"x"}`:                                     "has no id",
-		`{"id":"  ","text":"x"}`:                                   "has no id",
-		`{"id":null,"text":"x"}`:                                   "has no id",
-		`{"id":true,"text":"x"}`:                                   "has an id that is neither a string nor a number",
-		`{"id":["1"],"text":"x"}`:                                  "has an id that is neither a string nor a number",
-		`{"id":"1"}`:                                               "has neither a title nor a text",
-		`{"id":"1","title":" ","text":"\n"}`:                       "has neither a title nor a text",
-		`{"id":"1","text":5}`:                                      "has a text that is not a string",
-		`{"id":"1","title":{}}`:                                    "has a title that is not a string",
-		`{"id":"1","text":"x","url":false}`:                        "has a url that is not a string",
-		`{"id":"1","text":"x","authors":5}`:                        "has authors that are neither a list of strings nor a string",
-		`{"id":"1","text":"x","authors":[{}]}`:                     "has authors that are neither a list of strings nor a string",
-		`{"id":"1","text":"x","year":10000}`:                       "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":-1}`:                          "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":1.5}`:                         "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":1e999}`:                       "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":"NaN"}`:                       "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":"soon"}`:                      "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","year":[]}`:                          "has a year that is not a whole number from 1 to 9999",
-		`{"id":"1","text":"x","text":"y"}`:                         "has text twice",
-		`{"id":"1","text":"a\u0000b"}`:                             "holds a NUL character",
-		`{"id":"a\u0000","text":"b"}`:                              "holds a NUL character",
-		`{"id":"1","text":"b","authors":["\u0000"]}`:               "holds a NUL character",
-		`{"id":"1","text":"b","authors":"a\u0000"}`:                "holds a NUL character",
-		`{"id":"1","text":"b","type":"\u0000"}`:                    "holds a NUL character",
-		"{\"id\":\"1\",\"text\":\"\xff\"}":                         "is not valid UTF-8",
-		`{"id":"` + long + `x","text":"x"}`:                        "has an id of more than 512 characters",
-		`{"id":"1","title":"` + long + long + long + long + `"}`:   "has a title of more than 2000 characters",
-		`{"id":"1","text":"` + strings.Repeat("x", 5<<20+1) + `"}`: "has a text of more than 5 MiB",
+		`{"id":"1","text":"x"`:                                      "is not valid JSON (it ends too early)",
+		`{"id":"1",text:"x"}`:                                       "is not valid JSON (at byte 11)",
+		`{"id":"1","text":"x"} {}`:                                  "is not valid JSON (at byte 23)",
+		`{"id":"1","text":"a` + "\x01" + `"}`:                       "is not valid JSON (at byte 20)",
+		strings.Repeat("[", 20_000):                                 "is not valid JSON (at byte 10001)",
+		`[{"id":"1"}]`:                                              "is not a JSON object",
+		`"x"`:                                                       "is not a JSON object",
+		`null`:                                                      "is not a JSON object",
+		`{}`:                                                        "has no id",
+		`{"id":"","text":"x"}`:                                      "has no id",
+		`{"id":"  ","text":"x"}`:                                    "has no id",
+		`{"id":null,"text":"x"}`:                                    "has no id",
+		`{"id":true,"text":"x"}`:                                    "has an id that is neither a string nor a number",
+		`{"id":["1"],"text":"x"}`:                                   "has an id that is neither a string nor a number",
+		`{"id":"1"}`:                                                "has neither a title nor a text",
+		`{"id":"1","title":" ","text":"\n"}`:                        "has neither a title nor a text",
+		`{"id":"1","text":5}`:                                       "has a text that is not a string",
+		`{"id":"1","title":{}}`:                                     "has a title that is not a string",
+		`{"id":"1","text":"x","url":false}`:                         "has a url that is not a string",
+		`{"id":"1","text":"x","authors":5}`:                         "has authors that are neither a list of strings nor a string",
+		`{"id":"1","text":"x","authors":[{}]}`:                      "has authors that are neither a list of strings nor a string",
+		`{"id":"1","text":"x","year":10000}`:                        "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":-1}`:                           "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":1.5}`:                          "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":1e999}`:                        "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":"NaN"}`:                        "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":"soon"}`:                       "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","year":[]}`:                           "has a year that is not a whole number from 1 to 9999",
+		`{"id":"1","text":"x","publishedAt":1970}`:                  "has a publishedAt that is not a string",
+		`{"id":"1","text":"x","publishedAt":"1970"}`:                noDate,
+		`{"id":"1","text":"x","publishedAt":"1970-02-30"}`:          noDate,
+		`{"id":"1","text":"x","publishedAt":"0000-01-01"}`:          noDate,
+		`{"id":"1","text":"x","publishedAt":"1970-06-01 10:00"}`:    noDate,
+		`{"id":"1","text":"x","publishedAt":"1970-06-01T1:00:00Z"}`: noDate,
+		`{"id":"1","text":"x","publishedAt":"1970-06-01\u0000"}`:    noDate,
+		`{"id":"1","text":"x","citationCount":-1}`:                  noCount,
+		`{"id":"1","text":"x","citationCount":1.5}`:                 noCount,
+		`{"id":"1","text":"x","citationCount":1000000001}`:          noCount,
+		`{"id":"1","text":"x","citationCount":"many"}`:              noCount,
+		`{"id":"1","text":"x","citationCount":true}`:                noCount,
+		`{"id":"1","text":"x","citationCount":"NaN"}`:               noCount,
+		`{"id":"1","text":"x","openAccessUrl":[]}`:                  "has an openAccessUrl that is not a string",
+		`{"id":"1","text":"x","publishedAt":"","publishedAt":""}`:   "has publishedAt twice",
+		`{"id":"1","text":"x","text":"y"}`:                          "has text twice",
+		`{"id":"1","text":"a\u0000b"}`:                              "holds a NUL character",
+		`{"id":"a\u0000","text":"b"}`:                               "holds a NUL character",
+		`{"id":"1","text":"b","authors":["\u0000"]}`:                "holds a NUL character",
+		`{"id":"1","text":"b","authors":"a\u0000"}`:                 "holds a NUL character",
+		`{"id":"1","text":"b","type":"\u0000"}`:                     "holds a NUL character",
+		"{\"id\":\"1\",\"text\":\"\xff\"}":                          "is not valid UTF-8",
+		`{"id":"` + long + `x","text":"x"}`:                         "has an id of more than 512 characters",
+		`{"id":"1","title":"` + long + long + long + long + `"}`:    "has a title of more than 2000 characters",
+		`{"id":"1","text":"` + strings.Repeat("x", 5<<20+1) + `"}`:  "has a text of more than 5 MiB",
 	} {
 		docs, wrong := read(t, lines(t, line))
 		if len(docs) != 0 || !slices.Equal(wrong, []string{"line 1 " + want}) {

@@ -44,6 +44,9 @@ func parseJSONLine(line []byte) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
+	if d.Year == 0 {
+		d.Year = yearOfDate(d.PublishedAt)
+	}
 	return d, nil
 }
 
@@ -52,6 +55,7 @@ func parseJSONLine(line []byte) (Document, error) {
 var fields = map[string]string{
 	"id": "id", "title": "title", "text": "text", "authors": "authors", "year": "year",
 	"url": "url", "doi": "doi", "venue": "venue", "type": "type",
+	"publishedAt": "publishedAt", "citationCount": "citationCount", "openAccessUrl": "openAccessUrl",
 }
 
 // notJSON says where the line stops being JSON.
@@ -76,6 +80,10 @@ func (d *Document) set(field string, value []byte) error {
 		return d.setAuthors(value)
 	case "year":
 		return d.setYear(value)
+	case "publishedAt":
+		return d.setPublishedAt(value)
+	case "citationCount":
+		return d.setCitationCount(value)
 	}
 	s, err := jsonString(field, value)
 	switch field {
@@ -91,6 +99,8 @@ func (d *Document) set(field string, value []byte) error {
 		d.URL = webAddress(s)
 	case "doi":
 		d.DOI = bareDOI(s)
+	case "openAccessUrl":
+		d.OpenAccessURL = webAddress(s)
 	}
 	return err
 }
@@ -126,31 +136,68 @@ func (d *Document) setAuthors(value []byte) error {
 	return nil
 }
 
-// setYear takes a whole number, also in a string or with ".0", as spreadsheets write it. 0 and "" are no year.
+// setYear takes a whole number. 0 and "" are no year.
 func (d *Document) setYear(value []byte) error {
-	wrong := fault(fmt.Sprintf("has a year that is not a whole number from %d to %d", minYear, maxYear))
-	digits := string(value)
-	if value[0] == '"' {
-		s, err := jsonString("year", value)
-		if err != nil {
-			return err
-		}
-		if digits = strings.TrimSpace(s); digits == "" {
-			return nil
-		}
-	}
-	year, err := strconv.ParseFloat(digits, 64)
-	if err != nil || year != math.Trunc(year) || year != 0 && (year < minYear || year > maxYear) {
-		return wrong
+	year, given, err := wholeNumber("year", value)
+	if err != nil || given && year != 0 && (year < minYear || year > maxYear) {
+		return fault(fmt.Sprintf("has a year that is not a whole number from %d to %d", minYear, maxYear))
 	}
 	d.Year = int(year)
+	return nil
+}
+
+// maxCitations is more than any work ever had.
+const maxCitations = 1e9
+
+// setCitationCount takes a whole number; "" is none.
+func (d *Document) setCitationCount(value []byte) error {
+	count, given, err := wholeNumber("citationCount", value)
+	if err != nil || count < 0 || count > maxCitations {
+		return fault(fmt.Sprintf("has a citationCount that is not a whole number from 0 to %d", int(maxCitations)))
+	}
+	if given {
+		n := int(count)
+		d.CitationCount = &n
+	}
+	return nil
+}
+
+// wholeNumber reads a whole number, also in a string or with ".0", as spreadsheets write it. A blank string is none.
+func wholeNumber(name string, value []byte) (n float64, given bool, err error) {
+	digits := string(value)
+	if value[0] == '"' {
+		s, err := jsonString(name, value)
+		if err != nil {
+			return 0, false, err
+		}
+		if digits = strings.TrimSpace(s); digits == "" {
+			return 0, false, nil
+		}
+	}
+	n, err = strconv.ParseFloat(digits, 64)
+	if err == nil && n != math.Trunc(n) {
+		err = strconv.ErrSyntax
+	}
+	return n, true, err
+}
+
+// setPublishedAt takes a date, with a time or without; "" is none.
+func (d *Document) setPublishedAt(value []byte) error {
+	s, err := jsonString("publishedAt", value)
+	if err != nil {
+		return err
+	}
+	if s = strings.TrimSpace(s); s != "" && !isDate(s) {
+		return fault("has a publishedAt that is neither a date (2006-01-02) nor a time (2006-01-02T15:04:05Z) of RFC 3339")
+	}
+	d.PublishedAt = s
 	return nil
 }
 
 // jsonString returns the string that a valid JSON value stands for.
 func jsonString(name string, value []byte) (string, error) {
 	if value[0] != '"' {
-		return "", fault("has a " + name + " that is not a string")
+		return "", fault("has " + article(name) + " that is not a string")
 	}
 	inner := value[1 : len(value)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -161,6 +208,14 @@ func jsonString(name string, value []byte) (string, error) {
 		return "", fault("is not valid JSON")
 	}
 	return s, nil
+}
+
+// article puts the right one before a field's name.
+func article(name string) string {
+	if name == "openAccessUrl" {
+		return "an " + name
+	}
+	return "a " + name
 }
 
 // eachMember gives the members of an object to visit. The object must be valid JSON, without white space around.

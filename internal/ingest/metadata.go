@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -79,6 +80,22 @@ func yearOfDate(s string) int {
 		return 0
 	}
 	return year
+}
+
+// dateForm is a full-date or a date-time of RFC 3339, section 5.6. time.Parse alone takes some that are neither.
+var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$`)
+
+// isDate reports whether s is such a date, of a day that there was and in a year that a document can have.
+func isDate(s string) bool {
+	if !dateForm.MatchString(s) {
+		return false
+	}
+	layout := time.RFC3339
+	if len(s) == len(time.DateOnly) {
+		layout = time.DateOnly
+	}
+	at, err := time.Parse(layout, s)
+	return err == nil && at.Year() >= minYear
 }
 
 // oneLine makes a title of text found in a document: white space folded, cut where a title must end.
