@@ -31,6 +31,8 @@ type Source struct {
 	Default   bool
 	Documents int
 	Status    string
+	// Language is that of its documents (ISO 639-1), empty while it is not known.
+	Language string
 }
 
 // DefaultSource returns the id of the source that is searched when none is named. An agent always has one.

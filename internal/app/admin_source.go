@@ -22,9 +22,10 @@ type sourceAdd struct {
 	Agent       string `required:"" placeholder:"ID" help:"The agent's id."`
 	Name        string `required:"" help:"The source's name. Documents go into the agent's source of that name if it has one."`
 	Default     bool   `help:"Make it the source that is searched when none is named."`
+	Language    string `placeholder:"CODE" help:"The language of its documents, as ISO 639-1 has it (en, de, zh …). When omitted it is guessed at the first import."`
 	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
-	Path        string `arg:"" name:"file-or-folder" help:"A .jsonl file (id, title, authors, text, year, url, doi, venue), or a folder of .md, .txt and .html."`
+	Path        string `arg:"" name:"file-or-folder" help:"A .jsonl file (id, title, authors, text, year, url, doi, venue, type, publishedAt, citationCount, openAccessUrl), or a folder of .md, .txt and .html."`
 }
 
 // Run adds a source.
@@ -46,7 +47,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		actor := core.Operator(owner)
-		src, err := a.sources.AddOrFind(ctx, actor, c.Agent, c.Name, c.Default)
+		src, err := a.sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
 		if err != nil {
 			return err
 		}
@@ -102,6 +103,7 @@ func documents(read iter.Seq2[ingest.Document, error]) iter.Seq2[source.Document
 			if !yield(source.Document{
 				ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year,
 				URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
+				PublishedAt: d.PublishedAt, CitationCount: d.CitationCount, OpenAccessURL: d.OpenAccessURL,
 			}, err) || err != nil {
 				return
 			}

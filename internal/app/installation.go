@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"os"
+	"unicode/utf8"
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
@@ -81,7 +83,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	in.agents = agent.NewService(db, clock)
-	in.sources = source.NewService(db, in.agents, scanner{}, clock)
+	in.sources = source.NewService(db, in.agents, scanner{db}, clock, source.Options{})
 	in.memories = memory.NewService(db, in.agents, clock)
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
@@ -101,20 +103,18 @@ func (e *Env) answerer() thread.Answerer {
 
 func (in *installation) close() error { return in.store.Close() }
 
-// scanner ranks by reading every document of a source.
-type scanner struct{}
+// flush writes down what services gather in memory.
+func (in *installation) flush(ctx context.Context) error {
+	return errors.Join(in.credentials.FlushUses(ctx), in.sources.FlushSearches(ctx))
+}
+
+// scanner ranks by reading every document of the sources.
+type scanner struct{ store *store.DB }
 
 // Rank answers a query from all documents.
-func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
-	found, err := search.Scan(func(yield func(search.Document, error) bool) {
-		for d, err := range docs {
-			if !yield(search.Document{
-				ID: d.ID, SourceID: d.SourceID, Title: d.Title, Text: d.Text, DOI: d.DOI, Authors: d.Authors, Year: d.Year,
-			}, err) {
-				return
-			}
-		}
-	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+func (s scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
+	found, err := search.Scan(s.documents(ctx, q.Sources),
+		search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
 	if err != nil {
 		return source.Ranking{}, err
 	}
@@ -128,15 +128,32 @@ func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q
 	return out, nil
 }
 
-// Snippets shows where documents match.
-func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
-	h := search.NewHighlighter(query, search.SnippetWidth)
-	return func(d source.Document) (string, []source.Span) {
-		text, spans := h.Snippet(d.Title, d.Text)
-		out := make([]source.Span, len(spans))
-		for i, s := range spans {
-			out[i] = source.Span(s)
+func (s scanner) documents(ctx context.Context, sources []string) iter.Seq2[search.Document, error] {
+	return func(yield func(search.Document, error) bool) {
+		for _, id := range sources {
+			for d, err := range s.store.ScanDocuments(ctx, id) {
+				if !yield(search.Document{
+					ID: d.ID, SourceID: d.SourceID, Title: d.Title, Text: d.Text, DOI: d.DOI, Authors: d.Authors, Year: d.Year,
+				}, err) {
+					return
+				}
+			}
 		}
-		return text, out
 	}
 }
+
+// Snippets shows where documents match. A document is one passage.
+func (s scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
+	h := search.NewHighlighter(q.Text, search.SnippetWidth)
+	return func(d source.Document, _ int) source.Snippet {
+		text, spans := h.Snippet(d.Title, d.Text)
+		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans)), End: utf8.RuneCountInString(d.Text)}
+		for i, span := range spans {
+			out.Highlights[i] = source.Span(span)
+		}
+		return out
+	}
+}
+
+// Indexed is not known: whatever is stored is found.
+func (scanner) Indexed(string) (int, bool) { return 0, false }

@@ -125,7 +125,11 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		defer cancel()
 		return in.tasks.Stop(stopping)
 	})
-	return g.Wait()
+	err = g.Wait()
+	// After the last request, so that all of them are written down.
+	last, cancel := context.WithTimeout(base, 5*time.Second)
+	defer cancel()
+	return errors.Join(err, in.flush(last))
 }
 
 // How often small things are written down and old ones thrown away.
@@ -136,7 +140,7 @@ const (
 	deliveryLife    = 7 * 24 * time.Hour
 )
 
-// tend does the housekeeping of a running server until the context ends, and writes down what is left then.
+// tend does the housekeeping of a running server until the context ends.
 func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
@@ -145,11 +149,9 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			return in.credentials.FlushUses(ctx)
+			return nil
 		case <-flush.C:
-			err = in.credentials.FlushUses(ctx)
+			err = in.flush(ctx)
 		case <-prune.C:
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)), in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)))

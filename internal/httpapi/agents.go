@@ -17,7 +17,7 @@ func (h handlers) ListAgents(ctx context.Context, p oas.ListAgentsParams) (*oas.
 	}
 	out := &oas.AgentList{Agents: make([]oas.Agent, len(agents)), NextCursor: optional(next)}
 	for i, a := range agents {
-		out.Agents[i] = agentOf(who, a)
+		out.Agents[i] = h.agentOf(who, a)
 	}
 	return out, nil
 }
@@ -28,13 +28,13 @@ func (h handlers) CreateAgent(ctx context.Context, req *oas.AgentCreate) (*oas.A
 		Name: &req.Name, Description: pointer(req.Description),
 		Instructions: pointer(req.Instructions), Model: pointer(req.Model),
 	})
-	return agentReply(ctx, a, err)
+	return h.agentReply(ctx, a, err)
 }
 
 // GetAgent answers GET /api/agents/{agentId}.
 func (h handlers) GetAgent(ctx context.Context, p oas.GetAgentParams) (*oas.AgentReply, error) {
 	a, err := h.Agents.Get(ctx, actor(ctx), p.AgentId)
-	return agentReply(ctx, a, err)
+	return h.agentReply(ctx, a, err)
 }
 
 // ChangeAgent answers PATCH /api/agents/{agentId}.
@@ -43,7 +43,7 @@ func (h handlers) ChangeAgent(ctx context.Context, req *oas.AgentChange, p oas.C
 		Name: pointer(req.Name), Description: pointer(req.Description),
 		Instructions: pointer(req.Instructions), Model: pointer(req.Model),
 	})
-	return agentReply(ctx, a, err)
+	return h.agentReply(ctx, a, err)
 }
 
 // DeleteAgent answers DELETE /api/agents/{agentId}.
@@ -51,23 +51,24 @@ func (h handlers) DeleteAgent(ctx context.Context, p oas.DeleteAgentParams) (*oa
 	return deleted(h.Agents.Delete(ctx, actor(ctx), p.AgentId))
 }
 
-func agentReply(ctx context.Context, a agent.Agent, err error) (*oas.AgentReply, error) {
+func (h handlers) agentReply(ctx context.Context, a agent.Agent, err error) (*oas.AgentReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &oas.AgentReply{Agent: agentOf(actor(ctx), a)}, nil
+	return &oas.AgentReply{Agent: h.agentOf(actor(ctx), a)}, nil
 }
 
-func agentOf(who core.Actor, a agent.Agent) oas.Agent {
+func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 	out := oas.Agent{
 		ID: a.ID, Name: a.Name, Description: a.Description, Instructions: a.Instructions, Model: a.Model,
 		Sources: make([]oas.AgentSource, len(a.Sources)), DefaultSourceId: a.DefaultSource(),
 		CreatedAt: timestamp(a.CreatedAt), UpdatedAt: timestamp(a.UpdatedAt),
 	}
 	for i, s := range a.Sources {
+		indexed, status := h.Sources.Progress(s.ID, s.Documents)
 		out.Sources[i] = oas.AgentSource{
 			ID: s.ID, Name: s.Name, Kind: oas.AgentSourceKind(s.Kind), Default: s.Default,
-			Documents: s.Documents, Status: oas.AgentSourceStatus(s.Status),
+			Documents: s.Documents, Indexed: indexed, Status: oas.AgentSourceStatus(status), Language: s.Language,
 		}
 	}
 	capabilities := who.Capabilities()

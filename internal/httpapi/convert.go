@@ -9,6 +9,9 @@ import (
 
 func optional(s string) oas.OptString { return oas.OptString{Value: s, Set: s != ""} }
 
+// positive is a number of which 0 means that there is none.
+func positive(n int) oas.OptInt { return oas.OptInt{Value: n, Set: n > 0} }
+
 func pointer(o oas.OptString) *string {
 	if !o.Set {
 		return nil

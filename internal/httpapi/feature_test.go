@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,8 @@ func TestFeatures(t *testing.T) {
 		{"SavingACardAgainUpdatesIt", favourites},
 		{"ExportsAreFiles", exports},
 		{"SearchFindsReadsAndCounts", searches},
+		{"ACardTellsAllThatIsKnown", wholeCards},
+		{"APartialIndexIsSaid", partialIndex},
 		{"ATitleComesFromTheFirstMessage", titles},
 		{"TimesHaveMilliseconds", times},
 	})
@@ -292,7 +295,7 @@ func searches(t *testing.T, w *world) {
 		t.Errorf("nothing is %s", a.body)
 	}
 	// Another source is searched when it is named, and is the default once it says so.
-	other, err := w.sources.Add(t.Context(), core.Operator(p.id), p.agent, "Other", false)
+	other, err := w.sources.Add(t.Context(), core.Operator(p.id), p.agent, source.New{Name: "Other"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,6 +308,69 @@ func searches(t *testing.T, w *world) {
 	}
 	if got := p.post(p.at("/search"), object{"query": "relational"}).ok(t).str("sourceId"); got != other.ID {
 		t.Errorf("the default is %s", got)
+	}
+}
+
+func wholeCards(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	cited := 0
+	p.load(p.agent, source.Document{
+		ExternalID: "whole-" + p.id, Title: "Relational", Text: "x", PublishedAt: "1970-06-01", CitationCount: &cited, OpenAccessURL: "https://example.org/free.pdf",
+	}, source.Document{ExternalID: "bare-" + p.id, Title: "Relational relational"})
+	w.ranker.shown.Store("whole-"+p.id, source.Snippet{
+		Text: "a relational", Highlights: []source.Span{{Start: 2, End: 12}}, Page: 3, Start: 100, End: 200, Heading: "1.2 Models",
+	})
+	w.ranker.scripts.Store("relatoinal "+p.id, func(r *source.Ranking) {
+		r.Corrected = "relational"
+		r.Warnings = []source.Warning{{Code: source.WarnEmbeddingsUnavailable, Detail: "Words alone were compared."}}
+	})
+	a := p.post(p.at("/search"), object{"query": "relational"}).ok(t)
+	cards := map[any]object{}
+	for _, c := range a.value("results").([]any) {
+		cards[c.(object)["externalId"]] = c.(object)
+	}
+	whole, bare := cards["whole-"+p.id], cards["bare-"+p.id]
+	for field, want := range map[string]any{
+		"publishedAt": "1970-06-01", "citationCount": 0.0, "openAccessUrl": "https://example.org/free.pdf", "page": 3.0,
+		"passage": object{"start": 100.0, "end": 200.0, "heading": "1.2 Models"}, "snippet": "a relational",
+		"highlights": []any{object{"start": 2.0, "end": 12.0}},
+	} {
+		if !reflect.DeepEqual(whole[field], want) {
+			t.Errorf("%s is %v, want %v", field, whole[field], want)
+		}
+	}
+	for _, field := range []string{"publishedAt", "citationCount", "openAccessUrl", "page", "passage", "year"} {
+		if _, there := bare[field]; there || bare == nil {
+			t.Errorf("a card without has %s: %v", field, bare[field])
+		}
+	}
+	if a.value("query", "corrected") != nil || len(a.value("warnings").([]any)) != 0 {
+		t.Errorf("nothing is corrected or missing: %s", a.body)
+	}
+	a = p.post(p.at("/search"), object{"query": "relatoinal " + p.id}).ok(t)
+	warnings := []any{object{"code": "embeddings_unavailable", "detail": "Words alone were compared."}}
+	if a.value("query", "corrected") != "relational" || !reflect.DeepEqual(a.value("warnings"), any(warnings)) {
+		t.Errorf("corrected: %s", a.body)
+	}
+}
+
+func partialIndex(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	src := p.load(p.agent, source.Document{ExternalID: "1", Title: "One"}, source.Document{ExternalID: "2", Title: "Two"})
+	state := func() string {
+		s := p.get(p.at("")).ok(t).value("agent", "sources").([]any)[0].(object)
+		return fmt.Sprint(s["status"], " ", s["indexed"], " of ", s["documents"])
+	}
+	w.ranker.indexed.Store(src, 1)
+	a := p.post(p.at("/search"), object{"query": "one"}).ok(t)
+	want := []any{object{"sourceId": src, "code": "index_incomplete", "detail": "1 of 2 documents are indexed so far; results are partial."}}
+	if got := state(); got != "indexing 1 of 2" || !reflect.DeepEqual(a.value("warnings"), any(want)) {
+		t.Errorf("half way the source is %s, and a search answers %s", got, a.body)
+	}
+	w.ranker.indexed.Store(src, 2)
+	a = p.post(p.at("/search"), object{"query": "one"}).ok(t)
+	if got := state(); got != "ready 2 of 2" || len(a.value("warnings").([]any)) != 0 {
+		t.Errorf("at the end the source is %s, and a search answers %s", got, a.body)
 	}
 }
 

@@ -19,7 +19,11 @@ func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.Sear
 	out := &oas.SearchReply{
 		Results: make([]oas.Card, len(found.Results)), SourceId: found.SourceID,
 		TookMs:          float64(found.Took.Microseconds()) / 1000,
-		UndatedExcluded: found.UndatedExcluded, Warnings: []oas.SearchWarning{},
+		UndatedExcluded: found.UndatedExcluded, Query: oas.QueryInfo{Corrected: optional(found.Corrected)},
+		Warnings: make([]oas.SearchWarning, len(found.Warnings)),
+	}
+	for i, w := range found.Warnings {
+		out.Warnings[i] = oas.SearchWarning{SourceId: optional(w.SourceID), Code: w.Code, Detail: w.Detail}
 	}
 	if found.Counted {
 		out.Total = oas.NewOptInt(found.Total)
@@ -37,14 +41,21 @@ func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.Sear
 func cardOf(c source.Card) oas.Card {
 	out := oas.Card{
 		CardId: c.CardID(), Title: c.Title, URL: optional(c.URL), Doi: optional(c.DOI), Authors: c.Authors,
-		Year: oas.OptInt{Value: c.Year, Set: c.Year != 0}, Venue: optional(c.Venue), Type: optional(c.Type),
-		Snippet: c.Snippet, Highlights: make([]oas.Span, len(c.Highlights)), Score: c.Score,
-		SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
+		Year: positive(c.Year), PublishedAt: optional(c.PublishedAt), Venue: optional(c.Venue), Type: optional(c.Type),
+		OpenAccessUrl: optional(c.OpenAccessURL),
+		Snippet:       c.Snippet.Text, Highlights: make([]oas.Span, len(c.Snippet.Highlights)), Page: positive(c.Snippet.Page),
+		Score: c.Score, SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
 	}
 	if out.Authors == nil {
 		out.Authors = []string{}
 	}
-	for i, s := range c.Highlights {
+	if c.CitationCount != nil {
+		out.CitationCount = oas.NewOptInt(*c.CitationCount)
+	}
+	if s := c.Snippet; s.End > s.Start {
+		out.Passage = oas.NewOptPassage(oas.Passage{Start: s.Start, End: s.End, Heading: optional(s.Heading)})
+	}
+	for i, s := range c.Snippet.Highlights {
 		out.Highlights[i] = oas.Span{Start: s.Start, End: s.End}
 	}
 	return out

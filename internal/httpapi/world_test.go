@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -120,6 +119,7 @@ type world struct {
 	credentials *credential.Service
 	agents      *agent.Service
 	sources     *source.Service
+	ranker      *scanner
 	threads     *thread.Service
 	memories    *memory.Service
 	handler     http.Handler
@@ -150,7 +150,8 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	w.agents = agent.NewService(db, w.clock)
-	w.sources = source.NewService(db, w.agents, scanner{}, w.clock)
+	w.ranker = &scanner{db: db}
+	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
 	tasks.Register(w.threads.Kind())
@@ -271,14 +272,24 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// scanner ranks by reading every document, as the program does.
-type scanner struct{}
+// scanner ranks by reading every document. A test can let it say more than that finds.
+type scanner struct {
+	db *store.DB
+	// indexed says how much of a source an index would hold; a source that is not there is held whole.
+	indexed sync.Map // of a source's id to a number of documents
+	// scripts is what to answer to a query.
+	scripts sync.Map // of a query's text to a func(*source.Ranking)
+	// shown is the snippet of a document, by its external id.
+	shown sync.Map // of an external id to a source.Snippet
+}
 
-func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
+func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
 	found, err := search.Scan(func(yield func(search.Document, error) bool) {
-		for d, err := range docs {
-			if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Authors: d.Authors, Year: d.Year}, err) {
-				return
+		for _, id := range q.Sources {
+			for d, err := range s.db.ScanDocuments(ctx, id) {
+				if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Authors: d.Authors, Year: d.Year}, err) {
+					return
+				}
 			}
 		}
 	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
@@ -289,19 +300,33 @@ func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q
 	for _, y := range found.Years {
 		out.Years = append(out.Years, source.YearCount(y))
 	}
+	if script, ok := s.scripts.Load(q.Text); ok {
+		script.(func(*source.Ranking))(&out)
+	}
 	return out, err
 }
 
-func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
-	h := search.NewHighlighter(query, search.SnippetWidth)
-	return func(d source.Document) (string, []source.Span) {
-		text, spans := h.Snippet(d.Title, d.Text)
-		out := make([]source.Span, len(spans))
-		for i, s := range spans {
-			out[i] = source.Span(s)
+func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
+	h := search.NewHighlighter(q.Text, search.SnippetWidth)
+	return func(d source.Document, _ int) source.Snippet {
+		if shown, ok := s.shown.Load(d.ExternalID); ok {
+			return shown.(source.Snippet)
 		}
-		return text, out
+		text, spans := h.Snippet(d.Title, d.Text)
+		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans))}
+		for i, span := range spans {
+			out.Highlights[i] = source.Span(span)
+		}
+		return out
 	}
+}
+
+func (s *scanner) Indexed(sourceID string) (int, bool) {
+	n, known := s.indexed.Load(sourceID)
+	if !known {
+		return 0, false
+	}
+	return n.(int), true
 }
 
 // person is a user with a key and an agent, through whose eyes a test sees the API.

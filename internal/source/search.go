@@ -21,10 +21,14 @@ type SearchRequest struct {
 
 // Query is what a Ranker is asked.
 type Query struct {
-	Text             string
+	Text string
+	// Language is that of the sources, empty when it is not known.
+	Language         string
+	Sources          []string
 	Limit            int
 	FromYear, ToYear int
-	Counts           bool
+	// Counts asks for the total and the counts by year and by source.
+	Counts bool
 }
 
 // Ranking is what a Ranker answers.
@@ -32,12 +36,17 @@ type Ranking struct {
 	Hits            []Hit
 	Total           int
 	Years           []YearCount
+	Sources         []SourceCount
 	UndatedExcluded int
+	// Corrected is the text that was searched for instead of the query's, empty when that is the query's own.
+	Corrected string
+	Warnings  []Warning
 }
 
-// Hit is a document that matches, with its score.
+// Hit is a document that matches, with the number of its passage that matches best, and its score.
 type Hit struct {
 	DocumentID string
+	Passage    int
 	Score      float64
 }
 
@@ -51,12 +60,44 @@ type YearCount struct {
 	Year, Count int
 }
 
+// SourceCount is how many hits a source has.
+type SourceCount struct { //nolint:revive // beside YearCount, Count would say less
+	SourceID string
+	Count    int
+}
+
+// Warning is what keeps a reply from being all that it could be.
+type Warning struct {
+	// SourceID is empty where it concerns no single source.
+	SourceID string
+	Code     string
+	Detail   string
+}
+
+// The codes of warnings.
+const (
+	WarnIndexIncomplete       = "index_incomplete"
+	WarnEmbeddingsUnavailable = "embeddings_unavailable"
+)
+
+// Snippet is the part of a document that shows best why it matches.
+type Snippet struct {
+	Text string
+	// Highlights are the matched words in Text.
+	Highlights []Span
+	// Page is that of the passage, from 1; 0 where the document has no pages.
+	Page int
+	// Start and End are where the passage lies in the document's text, in code points.
+	Start, End int
+	// Heading is the one that the passage stands under, if any.
+	Heading string
+}
+
 // Card is one search result.
 type Card struct {
 	Document
-	Snippet    string
-	Highlights []Span
-	Score      float64
+	Snippet Snippet
+	Score   float64
 }
 
 // SearchReply is the outcome of a search.
@@ -67,6 +108,8 @@ type SearchReply struct {
 	Years           []YearCount
 	UndatedExcluded int
 	Counted         bool
+	Corrected       string
+	Warnings        []Warning
 	Took            time.Duration
 }
 
@@ -127,19 +170,27 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	if err != nil {
 		return SearchReply{}, err
 	}
-	ranking, err := s.ranker.Rank(ctx, s.store.ScanDocuments(ctx, src.ID), Query{
-		Text: r.Query, Limit: r.NumResults, FromYear: r.FromYear, ToYear: r.ToYear, Counts: !r.SkipCounts,
-	})
+	q := Query{
+		Text: r.Query, Language: src.Language, Sources: []string{src.ID}, Limit: r.NumResults,
+		FromYear: r.FromYear, ToYear: r.ToYear, Counts: !r.SkipCounts,
+	}
+	partial := s.partial(src) // before the search, which then finds at least as much as this says
+	ranking, err := s.ranker.Rank(ctx, q)
 	if err != nil {
 		return SearchReply{}, err
 	}
-	cards, err := s.cards(ctx, src.ID, r.Query, ranking.Hits)
+	if ranking.Corrected != "" {
+		q.Text = ranking.Corrected
+	}
+	cards, err := s.cards(ctx, src.ID, q, ranking.Hits)
 	if err != nil {
 		return SearchReply{}, err
 	}
+	s.count(actor.UserID, s.clock.Now())
 	return SearchReply{
 		Results: cards, SourceID: src.ID, Counted: !r.SkipCounts, Total: ranking.Total, Years: ranking.Years,
-		UndatedExcluded: ranking.UndatedExcluded, Took: time.Since(start),
+		UndatedExcluded: ranking.UndatedExcluded, Corrected: ranking.Corrected,
+		Warnings: append(partial, ranking.Warnings...), Took: time.Since(start),
 	}, nil
 }
 
@@ -158,7 +209,7 @@ func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID 
 
 // cards loads the documents of the hits and puts them in the hits' order. A document that went away meanwhile is
 // left out.
-func (s *Service) cards(ctx context.Context, sourceID, query string, hits []Hit) ([]Card, error) {
+func (s *Service) cards(ctx context.Context, sourceID string, q Query, hits []Hit) ([]Card, error) {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = h.DocumentID
@@ -171,15 +222,14 @@ func (s *Service) cards(ctx context.Context, sourceID, query string, hits []Hit)
 	for _, d := range docs {
 		byID[d.ID] = d
 	}
-	snippet := s.ranker.Snippets(query)
+	snippet := s.ranker.Snippets(q)
 	cards := make([]Card, 0, len(hits))
 	for _, h := range hits {
 		d, ok := byID[h.DocumentID]
 		if !ok {
 			continue
 		}
-		text, spans := snippet(d)
-		cards = append(cards, Card{Document: d, Snippet: text, Highlights: spans, Score: h.Score})
+		cards = append(cards, Card{Document: d, Snippet: snippet(d, h.Passage), Score: h.Score})
 	}
 	return cards, nil
 }

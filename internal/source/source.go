@@ -3,10 +3,6 @@ package source
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -22,6 +18,9 @@ type Source struct {
 	Default   bool
 	Documents int
 	Status    string
+	// Language is that of its documents (ISO 639-1): what the owner said, or a guess at the first import. Empty means
+	// that it is not known.
+	Language  string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -35,14 +34,19 @@ type Document struct {
 	Authors    []string
 	Text       string
 	// Year is 0 when the document has none.
-	Year      int
-	URL       string
-	DOI       string
-	Venue     string
-	Type      string
-	Hash      []byte
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Year  int
+	URL   string
+	DOI   string
+	Venue string
+	Type  string
+	// PublishedAt is a full-date or a date-time of RFC 3339 as it came, or empty.
+	PublishedAt string
+	// CitationCount is nil when nobody said how often it was cited.
+	CitationCount *int
+	OpenAccessURL string
+	Hash          []byte
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 // CardID names the result card of a document. It depends on the document alone, so that the same document is the
@@ -59,10 +63,13 @@ type Store interface {
 	// PutDocuments stores a batch in one transaction: a document whose external id the source knows is updated and
 	// keeps its id, unless its hash is the same. It returns how many were added and how many updated.
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
-	// ScanDocuments walks over all documents of a source, in the order of their ids.
-	ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[Document, error]
 	// DocumentsByID returns those of the documents that the source has, in no set order.
 	DocumentsByID(ctx context.Context, sourceID string, ids []string) ([]Document, error)
+	// SetSourceLanguage sets a language and returns the one that holds then: a guess gives way to a language that is
+	// known already. Where it changes, the documents are indexed again.
+	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)
+	// AddSearches adds to the numbers of searches of users and days.
+	AddSearches(ctx context.Context, counts []Searches) error
 }
 
 // Agents says whether an actor reaches an agent.
@@ -70,44 +77,77 @@ type Agents interface {
 	Reach(ctx context.Context, actor core.Actor, agentID string) error
 }
 
-// Ranker finds the documents of a source that match a query.
+// Ranker finds the documents of sources that answer a query.
 type Ranker interface {
-	Rank(ctx context.Context, docs iter.Seq2[Document, error], q Query) (Ranking, error)
-	// Snippets returns a function that gives the part of a document that shows best why it matches the query.
-	Snippets(query string) func(Document) (string, []Span)
+	Rank(ctx context.Context, q Query) (Ranking, error)
+	// Snippets returns a function that shows why a passage of a document answers the query. It is for one goroutine.
+	Snippets(q Query) func(d Document, passage int) Snippet
+	// Indexed returns how many documents of a source can be found. It is not known to a ranker that always finds all.
+	Indexed(sourceID string) (documents int, known bool)
+}
+
+// Options are what a service knows of languages.
+type Options struct {
+	// Guess returns the language of a text, or nothing. Nil leaves languages to the owner.
+	Guess func(text string) string
+	// Languages are those that a source can have; nil allows any code.
+	Languages []string
 }
 
 // Service is the door to sources.
 type Service struct {
-	store  Store
-	agents Agents
-	ranker Ranker
-	clock  core.Clock
+	store   Store
+	agents  Agents
+	ranker  Ranker
+	clock   core.Clock
+	options Options
+	meter   meter
 }
 
 // NewService returns a service on this store that searches with this ranker.
-func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock) *Service {
-	return &Service{store: store, agents: agents, ranker: ranker, clock: clock}
+func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o Options) *Service {
+	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
+}
+
+// New is a source to be made.
+type New struct {
+	Name string
+	// Language is an ISO 639-1 code; empty leaves it to a guess at the first import.
+	Language string
+	// Default makes it the source that is searched when none is named.
+	Default bool
 }
 
 var nameRule = core.TextRule{Min: 1, Max: 100}
 
+// check trims the fields and returns what is wrong with them.
+func (s *Service) check(n *New) error {
+	n.Name, n.Language = strings.TrimSpace(n.Name), strings.TrimSpace(n.Language)
+	var bad []core.FieldError
+	if detail := nameRule.Check(n.Name); detail != "" {
+		bad = append(bad, core.FieldError{Pointer: "/name", Detail: detail})
+	}
+	if detail := s.checkLanguage(n.Language); n.Language != "" && detail != "" {
+		bad = append(bad, core.FieldError{Pointer: "/language", Detail: detail})
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
 // Add gives an agent a source for documents that are handed to it.
-func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, name string, makeDefault bool) (Source, error) {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
+func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
+	if err := s.mayManage(ctx, actor, agentID); err != nil {
 		return Source{}, err
 	}
-	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+	if err := s.check(&n); err != nil {
 		return Source{}, err
-	}
-	name = strings.TrimSpace(name)
-	if detail := nameRule.Check(name); detail != "" {
-		return Source{}, core.InvalidField("/name", detail)
 	}
 	now := s.clock.Now()
 	src := Source{
-		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: name, Kind: "upload",
-		Default: makeDefault, Status: "ready", CreatedAt: now, UpdatedAt: now,
+		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: "upload",
+		Default: n.Default, Status: StatusReady, Language: n.Language, CreatedAt: now, UpdatedAt: now,
 	}
 	if err := s.store.InsertSource(ctx, actor.UserID, src); err != nil {
 		return Source{}, err
@@ -115,13 +155,13 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, name strin
 	return src, nil
 }
 
-// AddOrFind returns the agent's source of this name, made where there is none. With makeDefault it is the agent's
-// default from then on.
-func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID, name string, makeDefault bool) (Source, error) {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
+// AddOrFind returns the agent's source of this name, made where there is none. One that is there becomes the default
+// and gets the language where that is asked for, and else stays as it is.
+func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
+	if err := s.mayManage(ctx, actor, agentID); err != nil {
 		return Source{}, err
 	}
-	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+	if err := s.check(&n); err != nil {
 		return Source{}, err
 	}
 	sources, err := s.store.Sources(ctx, actor.UserID, agentID)
@@ -129,16 +169,35 @@ func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID, name
 		return Source{}, err
 	}
 	for _, src := range sources {
-		if src.Name != strings.TrimSpace(name) {
-			continue
+		if src.Name == n.Name {
+			return s.adjust(ctx, src, n)
 		}
-		if makeDefault && !src.Default {
-			src.Default = true
-			return src, s.store.SetDefaultSource(ctx, agentID, src.ID)
-		}
-		return src, nil
 	}
-	return s.Add(ctx, actor, agentID, name, makeDefault)
+	return s.Add(ctx, actor, agentID, n)
+}
+
+// adjust gives a source what is asked for.
+func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err error) {
+	if n.Default && !src.Default {
+		if err := s.store.SetDefaultSource(ctx, src.AgentID, src.ID); err != nil {
+			return Source{}, err
+		}
+		src.Default = true
+	}
+	if n.Language != "" {
+		if src.Language, err = s.store.SetSourceLanguage(ctx, src.ID, n.Language, false, s.clock.Now()); err != nil {
+			return Source{}, err
+		}
+	}
+	return src, nil
+}
+
+// mayManage returns nil when the actor may change the sources of an agent.
+func (s *Service) mayManage(ctx context.Context, actor core.Actor, agentID string) error {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return err
+	}
+	return s.agents.Reach(ctx, actor, agentID)
 }
 
 // Default returns the source of an agent that is searched when none is named.
@@ -150,72 +209,4 @@ func (s *Service) Default(ctx context.Context, actor core.Actor, agentID string)
 		return Source{}, err
 	}
 	return s.pick(ctx, actor, agentID, "")
-}
-
-// Imported counts what became of documents handed to a source.
-type Imported struct {
-	Added, Updated, Unchanged int
-}
-
-// Total is how many documents were looked at.
-func (i Imported) Total() int { return i.Added + i.Updated + i.Unchanged }
-
-// importBatch is how many documents share a transaction: enough to make the sync to disk cheap, few enough to
-// leave the writer to others in between.
-const importBatch = 500
-
-// Import stores documents in a source. Those that are there unchanged are left alone; progress is told after each
-// batch. A failure leaves the batches before it in place, and the same import run again goes on from there.
-func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported)) (Imported, error) {
-	var done Imported
-	if err := actor.Allow(core.OpManageAgents); err != nil {
-		return done, err
-	}
-	if err := s.agents.Reach(ctx, actor, src.AgentID); err != nil {
-		return done, err
-	}
-	batch := make([]Document, 0, importBatch)
-	flush := func() error {
-		added, updated, err := s.store.PutDocuments(ctx, src.ID, batch)
-		if err != nil {
-			return fmt.Errorf("store documents: %w", err)
-		}
-		done.Added += added
-		done.Updated += updated
-		done.Unchanged += len(batch) - added - updated
-		batch = batch[:0]
-		if progress != nil {
-			progress(done)
-		}
-		return nil
-	}
-	for d, err := range docs {
-		if err != nil {
-			return done, err
-		}
-		now := s.clock.Now()
-		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
-		if d.Hash, err = d.hash(); err != nil {
-			return done, err
-		}
-		if batch = append(batch, d); len(batch) == importBatch {
-			if err := flush(); err != nil {
-				return done, err
-			}
-		}
-	}
-	if len(batch) == 0 {
-		return done, nil
-	}
-	return done, flush()
-}
-
-// hash tells whether a document that comes again has changed.
-func (d Document) hash() ([]byte, error) {
-	b, err := json.Marshal([]any{d.Title, d.Authors, d.Text, d.Year, d.URL, d.DOI, d.Venue, d.Type})
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(b)
-	return sum[:16], nil
 }

@@ -23,7 +23,12 @@ import (
 // world is the service on a database with two users who have an agent each.
 type world struct {
 	*source.Service
-	db            *store.DB
+	db     *store.DB
+	clock  *testkit.Clock
+	ranker *scanner
+	// guess is what any text is taken for, and sampled what was asked about.
+	guess         string
+	sampled       []string
 	ada, bob      core.Actor
 	agent, theirs string
 }
@@ -37,7 +42,11 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	w := &world{Service: source.NewService(db, agents, scanner{}, clock), db: db}
+	w := &world{db: db, clock: clock, ranker: &scanner{db: db, indexed: -1}}
+	w.Service = source.NewService(db, agents, w.ranker, clock, source.Options{Guess: func(text string) string {
+		w.sampled = append(w.sampled, text)
+		return w.guess
+	}})
 	user := func() (core.Actor, string) {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
@@ -56,31 +65,43 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// scanner ranks by reading every document, as the program does.
-type scanner struct{}
+// scanner ranks by reading every document.
+type scanner struct {
+	db *store.DB
+	// indexed is how many documents an index would hold; negative means that there is none.
+	indexed int
+	asked   source.Query
+	shown   []source.Query
+	add     source.Ranking
+}
 
-func (scanner) Rank(_ context.Context, docs iter.Seq2[source.Document, error], q source.Query) (source.Ranking, error) {
+func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
+	s.asked = q
 	found, err := search.Scan(func(yield func(search.Document, error) bool) {
-		for d, err := range docs {
-			if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Year: d.Year}, err) {
-				return
+		for _, id := range q.Sources {
+			for d, err := range s.db.ScanDocuments(ctx, id) {
+				if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Year: d.Year}, err) {
+					return
+				}
 			}
 		}
 	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
-	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
+	out := s.add
+	out.Total, out.UndatedExcluded = found.Total, found.UndatedExcluded
 	for _, h := range found.Hits {
-		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
+		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score, Passage: 7})
 	}
 	return out, err
 }
 
-func (scanner) Snippets(query string) func(source.Document) (string, []source.Span) {
-	h := search.NewHighlighter(query, search.SnippetWidth)
-	return func(d source.Document) (string, []source.Span) {
-		text, _ := h.Snippet(d.Title, d.Text)
-		return text, nil
+func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
+	s.shown = append(s.shown, q)
+	return func(d source.Document, passage int) source.Snippet {
+		return source.Snippet{Text: fmt.Sprint(d.ExternalID, " passage ", passage)}
 	}
 }
+
+func (s *scanner) Indexed(string) (int, bool) { return s.indexed, s.indexed >= 0 }
 
 // documents are n documents about relations, and then an error unless it is nil.
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
@@ -168,28 +189,28 @@ func TestASourceIsAddedOnceByItsName(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()
 	library := w.library(t)
-	first, err := w.AddOrFind(ctx, w.ada, w.agent, " Papers ", false)
+	first, err := w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: " Papers "})
 	if err != nil || first.Name != "Papers" || first.Default {
 		t.Fatalf("added %+v, %v", first, err)
 	}
-	again, err := w.AddOrFind(ctx, w.ada, w.agent, "Papers", false)
+	again, err := w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: "Papers"})
 	if err != nil || again.ID != first.ID {
 		t.Errorf("found %+v, %v", again, err)
 	}
 	if w.library(t).ID != library.ID {
 		t.Error("a new source took the place of the default")
 	}
-	again, err = w.AddOrFind(ctx, w.ada, w.agent, "Papers", true)
+	again, err = w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: "Papers", Default: true})
 	if err != nil || again.ID != first.ID || !again.Default || w.library(t).ID != first.ID {
 		t.Errorf("made the default: %+v, %v", again, err)
 	}
-	third, err := w.Add(ctx, w.ada, w.agent, "Third", true)
+	third, err := w.Add(ctx, w.ada, w.agent, source.New{Name: "Third", Default: true})
 	if err != nil || w.library(t).ID != third.ID {
 		t.Errorf("added as the default: %+v, %v", third, err)
 	}
 	for _, name := range []string{"", " ", strings.Repeat("é", 101), "a\x00", "\xff"} {
-		_, errAdd := w.Add(ctx, w.ada, w.agent, name, false)
-		_, errFind := w.AddOrFind(ctx, w.ada, w.agent, name, false)
+		_, errAdd := w.Add(ctx, w.ada, w.agent, source.New{Name: name})
+		_, errFind := w.AddOrFind(ctx, w.ada, w.agent, source.New{Name: name})
 		for _, err := range []error{errAdd, errFind} {
 			if e := core.AsError(err); e.Kind != core.KindInvalid || e.Fields[0].Pointer != "/name" {
 				t.Errorf("the name %q: %v", name, err)
@@ -255,21 +276,25 @@ func TestSourcesAreTheirUsersAlone(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	mine := w.library(t)
 	_, errSearch := w.Search(ctx, w.bob, w.agent, source.SearchRequest{Query: "q"})
-	_, errAdd := w.Add(ctx, w.bob, w.agent, "n", false)
-	_, errFind := w.AddOrFind(ctx, w.bob, w.agent, "Library", true)
+	_, errAdd := w.Add(ctx, w.bob, w.agent, source.New{Name: "n"})
+	_, errFind := w.AddOrFind(ctx, w.bob, w.agent, source.New{Name: "Library", Default: true})
 	_, errDefault := w.Default(ctx, w.bob, w.agent)
 	_, errImport := w.Import(ctx, w.bob, mine, documents(1, "x", nil), nil)
-	for name, err := range map[string]error{"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport} {
+	_, errLanguage := w.SetLanguage(ctx, w.bob, mine, "de")
+	for name, err := range map[string]error{
+		"search": errSearch, "add": errAdd, "find": errFind, "default": errDefault, "import": errImport, "language": errLanguage,
+	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("somebody else: %s: %v", name, err)
 		}
 	}
 	reader := w.ada
 	reader.Scopes = []core.Scope{core.ScopeAgents}
-	_, errAdd = w.Add(ctx, reader, w.agent, "n", false)
-	_, errFind = w.AddOrFind(ctx, reader, w.agent, "Library", true)
+	_, errAdd = w.Add(ctx, reader, w.agent, source.New{Name: "n"})
+	_, errFind = w.AddOrFind(ctx, reader, w.agent, source.New{Name: "Library", Default: true})
 	_, errImport = w.Import(ctx, reader, mine, documents(1, "x", nil), nil)
-	for name, err := range map[string]error{"add": errAdd, "find": errFind, "import": errImport} {
+	_, errLanguage = w.SetLanguage(ctx, reader, mine, "de")
+	for name, err := range map[string]error{"add": errAdd, "find": errFind, "import": errImport, "language": errLanguage} {
 		if core.AsError(err).Code != "insufficient_scope" {
 			t.Errorf("without the scope: %s: %v", name, err)
 		}

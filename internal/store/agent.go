@@ -52,7 +52,7 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 		}
 		for _, s := range a.Sources {
 			if _, err := tx.exec(ctx, insertSource, s.ID, a.ID, s.Name, s.Kind, flag(s.Default), s.Documents, s.Status,
-				millis(a.CreatedAt), millis(a.UpdatedAt)); err != nil {
+				s.Language, millis(a.CreatedAt), millis(a.UpdatedAt)); err != nil {
 				return err
 			}
 		}
@@ -118,11 +118,11 @@ func withSources(ctx context.Context, q querier, userID string, agents []agent.A
 	var s agent.Source
 	next := 0
 	err := q.each(ctx, `
-		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status
+		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status, s.language
 		FROM agent a JOIN source s ON s.agent_id = a.id
 		WHERE a.user_id = $1 AND a.id BETWEEN $2 AND $3
 		ORDER BY a.id DESC, s.id`, args{userID, agents[len(agents)-1].ID, agents[0].ID},
-		[]any{&agentID, &s.ID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status}, func() error {
+		[]any{&agentID, &s.ID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &s.Language}, func() error {
 			for next < len(agents) && agents[next].ID > agentID {
 				next++
 			}
@@ -170,8 +170,20 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 		if err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID)
-		return changed("delete agent", "agent", n, err)
+		// The lock keeps new sources out, so that none goes without the log hearing of it.
+		var one int
+		err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID}, &one)
+		if err != nil {
+			return err
+		}
+		sources, err := db.lockSources(ctx, tx, agentID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID); err != nil {
+			return err
+		}
+		return db.logDrops(ctx, tx, sources)
 	})
 	return fail("delete agent", "agent", err)
 }

@@ -82,6 +82,7 @@ func BenchmarkReads(b *testing.B) {
 				}
 				return nil
 			}},
+			{"Changes1000", func() error { _, err := db.Changes(b.Context(), 0, 1000, 1000); return err }},
 		} {
 			b.Run(e.name+"/"+op.name+"/serial", func(b *testing.B) {
 				b.ReportAllocs()

@@ -17,6 +17,8 @@ type dialect struct {
 	goose goose.Dialect
 	// listHead and listTail enclose a parameter with a JSON array of strings and make it the right side of IN.
 	listHead, listTail string
+	// rowsHead and rowsTail enclose the same and make it rows of a value and its number, n, from 0.
+	rowsHead, rowsTail string
 	// lock ends a SELECT whose rows the transaction is about to change. SQLite has one writer and needs none.
 	lock string
 	// hasTable asks whether the database has the table.
@@ -27,12 +29,15 @@ var (
 	sqliteDialect = dialect{
 		name: "sqlite", goose: goose.DialectSQLite3,
 		listHead: "(SELECT value FROM json_each(", listTail: "))",
+		rowsHead: "(SELECT value, key AS n FROM json_each(", rowsTail: "))",
 		hasTable: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1",
 	}
 	// NO KEY: rows that refer to the locked one can still be inserted meanwhile.
 	postgresDialect = dialect{
 		name: "postgres", goose: goose.DialectPostgres,
 		listHead: "(SELECT jsonb_array_elements_text(", listTail: "::jsonb))",
+		rowsHead: "(SELECT value, place - 1 AS n FROM jsonb_array_elements_text(",
+		rowsTail: "::jsonb) WITH ORDINALITY AS listed (value, place))",
 		lock:     " FOR NO KEY UPDATE",
 		hasTable: "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
 	}
@@ -40,6 +45,9 @@ var (
 
 // in returns the right side of IN for a parameter that holds a JSON array of strings.
 func (d dialect) in(param string) string { return d.listHead + param + d.listTail }
+
+// rows returns a table of the values of a parameter that holds a JSON array of strings, each with its number n.
+func (d dialect) rows(param string) string { return d.rowsHead + param + d.rowsTail }
 
 // migrations returns the engine's folder.
 func (d dialect) migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations/"+d.name) }

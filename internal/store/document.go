@@ -2,12 +2,16 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"iter"
+	"time"
 
 	"carrel/internal/source"
 )
 
-const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type, hash, created_at, updated_at`
+const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
+	published_at, citation_count, open_access_url, hash, created_at, updated_at`
 
 // scanPage is how many documents ScanDocuments reads at a time.
 const scanPage = 64
@@ -16,6 +20,7 @@ const scanPage = 64
 type documentRow struct {
 	document         source.Document
 	authors          string
+	citations        sql.NullInt64
 	created, updated int64
 }
 
@@ -23,40 +28,51 @@ func (r *documentRow) dest() []any {
 	d := &r.document
 	return []any{
 		&d.ID, &d.SourceID, &d.ExternalID, &d.Title, &r.authors, &d.Text, &d.Year, &d.URL, &d.DOI, &d.Venue, &d.Type,
-		&d.Hash, &r.created, &r.updated,
+		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.Hash, &r.created, &r.updated,
 	}
 }
 
 func (r *documentRow) value() (d source.Document, err error) {
 	d = r.document
 	d.Authors, err = wordsOf[string](r.authors)
+	if r.citations.Valid {
+		n := int(r.citations.Int64)
+		d.CitationCount = &n
+	}
 	d.CreatedAt, d.UpdatedAt = at(r.created), at(r.updated)
 	return d, err
 }
 
-// PutDocuments stores a batch in one transaction and keeps the source's count of documents right.
+// PutDocuments stores a batch in one transaction, keeps the source's count of documents right and enters what it changed
+// in the change log.
 func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.Document) (added, updated int, err error) {
 	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
 		added, updated = 0, 0
-		// The lock lets two imports into one source happen after each other.
-		var one int
-		if err := get(ctx, tx, `SELECT 1 FROM source WHERE id = $1`+db.dialect.lock, args{sourceID}, &one); err != nil {
+		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
+		ids := make([]string, 0, len(docs))
 		for _, d := range docs {
-			a, u, err := putDocument(ctx, tx, sourceID, d)
-			if err != nil {
+			id, isNew, err := putDocument(ctx, tx, sourceID, d)
+			switch {
+			case errors.Is(err, sql.ErrNoRows): // there as it is
+				continue
+			case err != nil:
 				return err
+			case isNew:
+				added++
+			default:
+				updated++
 			}
-			added += int(a)
-			updated += int(u)
+			ids = append(ids, id)
 		}
-		if added+updated == 0 {
+		if len(ids) == 0 {
 			return nil
 		}
-		_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`,
-			added, millis(docs[len(docs)-1].UpdatedAt), sourceID)
-		return err
+		if err := countDocuments(ctx, tx, sourceID, added, docs[len(docs)-1].UpdatedAt); err != nil {
+			return err
+		}
+		return db.logChanges(ctx, tx, sourceID, opPut, ids)
 	})
 	if err != nil {
 		return 0, 0, fail("put documents", "source", err)
@@ -64,25 +80,72 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 	return added, updated, nil
 }
 
-// putDocument returns the number of documents added and updated: one or none.
-func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (added, updated int64, err error) {
-	authors, year := listOf(d.Authors), optNumber(d.Year)
-	added, err = tx.exec(ctx, `
-		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type, hash, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-		ON CONFLICT (source_id, external_id) DO NOTHING`,
-		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.Hash,
-		millis(d.CreatedAt), millis(d.UpdatedAt))
-	if err != nil || added == 1 {
-		return added, 0, err
+// DeleteDocuments removes those of the documents that the source has, in one transaction, and returns how many these
+// were.
+func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs []string, now time.Time) (deleted int, err error) {
+	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		if err := db.lockSource(ctx, tx, sourceID); err != nil {
+			return err
+		}
+		var ids []string
+		var id string
+		err := tx.each(ctx, `
+			DELETE FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2")+` RETURNING id`,
+			args{sourceID, listOf(externalIDs)}, []any{&id}, func() error {
+				ids = append(ids, id)
+				return nil
+			})
+		deleted = len(ids)
+		if err != nil || deleted == 0 {
+			return err
+		}
+		if err := countDocuments(ctx, tx, sourceID, -deleted, now); err != nil {
+			return err
+		}
+		return db.logChanges(ctx, tx, sourceID, opDelete, ids)
+	})
+	if err != nil {
+		return 0, fail("delete documents", "source", err)
 	}
-	updated, err = tx.exec(ctx, `
+	return deleted, nil
+}
+
+// lockSource lets changes of one source's documents happen after each other.
+func (db *DB) lockSource(ctx context.Context, tx querier, sourceID string) error {
+	var one int
+	return get(ctx, tx, `SELECT 1 FROM source WHERE id = $1`+db.dialect.lock, args{sourceID}, &one)
+}
+
+// countDocuments adds to the number of a source's documents.
+func countDocuments(ctx context.Context, tx querier, sourceID string, more int, now time.Time) error {
+	_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`, more, millis(now), sourceID)
+	return err
+}
+
+// putDocument stores a document and returns the id under which it is kept, and whether it is new. One that is there and
+// has not changed is sql.ErrNoRows.
+func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (id string, isNew bool, err error) {
+	authors, year := listOf(d.Authors), optNumber(d.Year)
+	added, err := tx.exec(ctx, `
+		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
+			published_at, citation_count, open_access_url, hash, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+		ON CONFLICT (source_id, external_id) DO NOTHING`,
+		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
+		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt))
+	if err != nil || added == 1 {
+		return d.ID, true, err
+	}
+	err = get(ctx, tx, `
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
-			hash = $9, updated_at = $10
-		WHERE source_id = $11 AND external_id = $12 AND hash <> $13`,
-		d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.Hash, millis(d.UpdatedAt),
-		sourceID, d.ExternalID, d.Hash)
-	return 0, updated, err
+			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13
+		WHERE source_id = $14 AND external_id = $15 AND hash <> $12
+		RETURNING id`,
+		args{
+			d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
+			d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), sourceID, d.ExternalID,
+		}, &id)
+	return id, false, err
 }
 
 // ScanDocuments walks over all documents of a source, in the order of their ids. It reads some at a time and holds no

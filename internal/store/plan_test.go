@@ -86,6 +86,7 @@ func callEverything(t *testing.T, db *DB) {
 	callAgents(t, db)
 	callThreads(t, db)
 	callWebhooks(t, db)
+	callSearch(t, db)
 }
 
 func callAgents(t *testing.T, db *DB) {
@@ -208,7 +209,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 		rows, err := conn.Query("EXPLAIN QUERY PLAN " + query)
 		if err != nil {
 			// The driver wants a value for each parameter; what they are makes no difference to the plan.
-			rows, err = conn.Query("EXPLAIN QUERY PLAN "+query, make([]any, 15)...)
+			rows, err = conn.Query("EXPLAIN QUERY PLAN "+query, make([]any, 20)...)
 		}
 		if err != nil {
 			t.Fatalf("%v in %s", err, query)
@@ -276,7 +277,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		"source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
-		"credential_key", "connect_code", "budget", "idempotency", "webhook", // go with a user
+		"credential_key", "connect_code", "budget", "idempotency", "webhook", "usage_day", // go with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

@@ -2,13 +2,14 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"carrel/internal/source"
 )
 
 const insertSource = `
-	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, created_at, updated_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING`
+	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, language, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`
 
 // InsertSource adds a source to an agent of the user. One with the same id is left as it is, unless it is another
 // agent's. A new default takes the place of the old one in the same transaction.
@@ -20,7 +21,7 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 		if err != nil {
 			return fail("find agent", "agent", err)
 		}
-		n, err := tx.exec(ctx, insertSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status,
+		n, err := tx.exec(ctx, insertSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status, s.Language,
 			millis(s.CreatedAt), millis(s.UpdatedAt))
 		if err != nil {
 			return err
@@ -47,10 +48,11 @@ func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Sou
 	var created, updated int64
 	sources := []source.Source{}
 	err := db.read.each(ctx, `
-		SELECT s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.created_at, s.updated_at
+		SELECT s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.language, s.created_at, s.updated_at
 		FROM agent a JOIN source s ON s.agent_id = a.id
 		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID},
-		[]any{&s.ID, &s.AgentID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &created, &updated}, func() error {
+		[]any{&s.ID, &s.AgentID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &s.Language, &created, &updated},
+		func() error {
 			s.Default, s.CreatedAt, s.UpdatedAt = isDefault == 1, at(created), at(updated)
 			sources = append(sources, s)
 			return nil
@@ -78,4 +80,37 @@ func (db *DB) SetDefaultSource(ctx context.Context, agentID, sourceID string) er
 		return get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`, args{agentID, sourceID}, &one)
 	})
 	return fail("set the default source", "source", err)
+}
+
+// SetSourceLanguage sets the language of a source and returns the one that holds then: a guess gives way to a language
+// that is known already. Where it changes, the documents are entered in the change log again, because an index reads
+// them by it.
+func (db *DB) SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (holds string, err error) {
+	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		err := get(ctx, tx, `SELECT language FROM source WHERE id = $1`+db.dialect.lock, args{sourceID}, &holds)
+		if err != nil || holds == language || guessed && holds != "" {
+			return err
+		}
+		holds = language
+		_, err = tx.exec(ctx, `UPDATE source SET language = $1, updated_at = $2 WHERE id = $3`, language, millis(now), sourceID)
+		if err != nil {
+			return err
+		}
+		return db.logAgain(ctx, tx, sourceID)
+	})
+	if err != nil {
+		return "", fail("set a source's language", "source", err)
+	}
+	return holds, nil
+}
+
+// lockSources returns the ids of an agent's sources, which nobody changes then until the transaction ends.
+func (db *DB) lockSources(ctx context.Context, tx querier, agentID string) ([]string, error) {
+	var ids []string
+	var id string
+	err := tx.each(ctx, `SELECT id FROM source WHERE agent_id = $1 ORDER BY id`+db.dialect.lock, args{agentID}, []any{&id}, func() error {
+		ids = append(ids, id)
+		return nil
+	})
+	return ids, err
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -74,9 +75,30 @@ func wordsOf[T ~string](list string) ([]T, error) {
 	if list == "[]" {
 		return nil, nil
 	}
+	if words, ok := plainWords[T](list); ok {
+		return words, nil
+	}
 	var words []T
 	err := json.Unmarshal([]byte(list), &words)
 	return words, err
+}
+
+// plainWords reads a list without escapes and white space, which most are, many times faster than a parser of JSON.
+func plainWords[T ~string](list string) ([]T, bool) {
+	inner, ok := strings.CutPrefix(list, `["`)
+	if !ok || strings.IndexByte(list, '\\') >= 0 {
+		return nil, false
+	}
+	if inner, ok = strings.CutSuffix(inner, `"]`); !ok {
+		return nil, false
+	}
+	const between = `","`
+	words := make([]T, 0, strings.Count(inner, between)+1)
+	for word := range strings.SplitSeq(inner, between) {
+		words = append(words, T(word))
+	}
+	// Each word has its two quotes and no others.
+	return words, strings.Count(list, `"`) == 2*len(words)
 }
 
 // firstPage is the id that a list starts before: the cursor's, or one after all of them.
@@ -91,9 +113,9 @@ func firstPage(before string) string {
 func room(n int) int { return max(0, min(n, 256)) }
 
 // optInt stores a number that may be absent.
-func optInt(n *int64) any {
+func optInt[T int | int64](n *T) any {
 	if n == nil {
 		return nil
 	}
-	return *n
+	return int64(*n)
 }

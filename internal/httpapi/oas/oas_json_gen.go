@@ -837,18 +837,28 @@ func (s *AgentSource) encodeFields(e *jx.Encoder) {
 		e.Int(s.Documents)
 	}
 	{
+		e.FieldStart("indexed")
+		e.Int(s.Indexed)
+	}
+	{
 		e.FieldStart("status")
 		s.Status.Encode(e)
 	}
+	{
+		e.FieldStart("language")
+		e.Str(s.Language)
+	}
 }
 
-var jsonFieldsNameOfAgentSource = [6]string{
+var jsonFieldsNameOfAgentSource = [8]string{
 	0: "id",
 	1: "name",
 	2: "kind",
 	3: "default",
 	4: "documents",
-	5: "status",
+	5: "indexed",
+	6: "status",
+	7: "language",
 }
 
 // Decode decodes AgentSource from json.
@@ -918,8 +928,20 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"documents\"")
 			}
-		case "status":
+		case "indexed":
 			requiredBitSet[0] |= 1 << 5
+			if err := func() error {
+				v, err := d.Int()
+				s.Indexed = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"indexed\"")
+			}
+		case "status":
+			requiredBitSet[0] |= 1 << 6
 			if err := func() error {
 				if err := s.Status.Decode(d); err != nil {
 					return err
@@ -927,6 +949,18 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"status\"")
+			}
+		case "language":
+			requiredBitSet[0] |= 1 << 7
+			if err := func() error {
+				v, err := d.Str()
+				s.Language = string(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"language\"")
 			}
 		default:
 			return d.Skip()
@@ -938,7 +972,7 @@ func (s *AgentSource) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00111111,
+		0b11111111,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -1040,6 +1074,8 @@ func (s *AgentSourceStatus) Decode(d *jx.Decoder) error {
 	switch AgentSourceStatus(v) {
 	case AgentSourceStatusReady:
 		*s = AgentSourceStatusReady
+	case AgentSourceStatusIndexing:
+		*s = AgentSourceStatusIndexing
 	default:
 		*s = AgentSourceStatus(v)
 	}
@@ -1242,6 +1278,12 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		if s.PublishedAt.Set {
+			e.FieldStart("publishedAt")
+			s.PublishedAt.Encode(e)
+		}
+	}
+	{
 		if s.Venue.Set {
 			e.FieldStart("venue")
 			s.Venue.Encode(e)
@@ -1251,6 +1293,18 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 		if s.Type.Set {
 			e.FieldStart("type")
 			s.Type.Encode(e)
+		}
+	}
+	{
+		if s.CitationCount.Set {
+			e.FieldStart("citationCount")
+			s.CitationCount.Encode(e)
+		}
+	}
+	{
+		if s.OpenAccessUrl.Set {
+			e.FieldStart("openAccessUrl")
+			s.OpenAccessUrl.Encode(e)
 		}
 	}
 	{
@@ -1264,6 +1318,18 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 			elem.Encode(e)
 		}
 		e.ArrEnd()
+	}
+	{
+		if s.Page.Set {
+			e.FieldStart("page")
+			s.Page.Encode(e)
+		}
+	}
+	{
+		if s.Passage.Set {
+			e.FieldStart("passage")
+			s.Passage.Encode(e)
+		}
 	}
 	{
 		e.FieldStart("score")
@@ -1283,21 +1349,26 @@ func (s *Card) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfCard = [14]string{
+var jsonFieldsNameOfCard = [19]string{
 	0:  "cardId",
 	1:  "title",
 	2:  "url",
 	3:  "doi",
 	4:  "authors",
 	5:  "year",
-	6:  "venue",
-	7:  "type",
-	8:  "snippet",
-	9:  "highlights",
-	10: "score",
-	11: "sourceId",
-	12: "documentId",
-	13: "externalId",
+	6:  "publishedAt",
+	7:  "venue",
+	8:  "type",
+	9:  "citationCount",
+	10: "openAccessUrl",
+	11: "snippet",
+	12: "highlights",
+	13: "page",
+	14: "passage",
+	15: "score",
+	16: "sourceId",
+	17: "documentId",
+	18: "externalId",
 }
 
 // Decode decodes Card from json.
@@ -1305,7 +1376,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 	if s == nil {
 		return errors.New("invalid: unable to decode Card to nil")
 	}
-	var requiredBitSet [2]uint8
+	var requiredBitSet [3]uint8
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
@@ -1383,6 +1454,16 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"year\"")
 			}
+		case "publishedAt":
+			if err := func() error {
+				s.PublishedAt.Reset()
+				if err := s.PublishedAt.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"publishedAt\"")
+			}
 		case "venue":
 			if err := func() error {
 				s.Venue.Reset()
@@ -1403,8 +1484,28 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"type\"")
 			}
+		case "citationCount":
+			if err := func() error {
+				s.CitationCount.Reset()
+				if err := s.CitationCount.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"citationCount\"")
+			}
+		case "openAccessUrl":
+			if err := func() error {
+				s.OpenAccessUrl.Reset()
+				if err := s.OpenAccessUrl.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"openAccessUrl\"")
+			}
 		case "snippet":
-			requiredBitSet[1] |= 1 << 0
+			requiredBitSet[1] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.Snippet = string(v)
@@ -1416,7 +1517,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"snippet\"")
 			}
 		case "highlights":
-			requiredBitSet[1] |= 1 << 1
+			requiredBitSet[1] |= 1 << 4
 			if err := func() error {
 				s.Highlights = make([]Span, 0)
 				if err := d.Arr(func(d *jx.Decoder) error {
@@ -1433,8 +1534,28 @@ func (s *Card) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"highlights\"")
 			}
+		case "page":
+			if err := func() error {
+				s.Page.Reset()
+				if err := s.Page.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"page\"")
+			}
+		case "passage":
+			if err := func() error {
+				s.Passage.Reset()
+				if err := s.Passage.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"passage\"")
+			}
 		case "score":
-			requiredBitSet[1] |= 1 << 2
+			requiredBitSet[1] |= 1 << 7
 			if err := func() error {
 				v, err := d.Float64()
 				s.Score = float64(v)
@@ -1446,7 +1567,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"score\"")
 			}
 		case "sourceId":
-			requiredBitSet[1] |= 1 << 3
+			requiredBitSet[2] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.SourceId = string(v)
@@ -1458,7 +1579,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"sourceId\"")
 			}
 		case "documentId":
-			requiredBitSet[1] |= 1 << 4
+			requiredBitSet[2] |= 1 << 1
 			if err := func() error {
 				v, err := d.Str()
 				s.DocumentId = string(v)
@@ -1470,7 +1591,7 @@ func (s *Card) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"documentId\"")
 			}
 		case "externalId":
-			requiredBitSet[1] |= 1 << 5
+			requiredBitSet[2] |= 1 << 2
 			if err := func() error {
 				v, err := d.Str()
 				s.ExternalId = string(v)
@@ -1490,9 +1611,10 @@ func (s *Card) Decode(d *jx.Decoder) error {
 	}
 	// Validate required fields.
 	var failures []validate.FieldError
-	for i, mask := range [2]uint8{
+	for i, mask := range [3]uint8{
 		0b00010011,
-		0b00111111,
+		0b10011000,
+		0b00000111,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -3877,6 +3999,39 @@ func (s *OptInt) UnmarshalJSON(data []byte) error {
 	return s.Decode(d)
 }
 
+// Encode encodes Passage as json.
+func (o OptPassage) Encode(e *jx.Encoder) {
+	if !o.Set {
+		return
+	}
+	o.Value.Encode(e)
+}
+
+// Decode decodes Passage from json.
+func (o *OptPassage) Decode(d *jx.Decoder) error {
+	if o == nil {
+		return errors.New("invalid: unable to decode OptPassage to nil")
+	}
+	o.Set = true
+	if err := o.Value.Decode(d); err != nil {
+		return err
+	}
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s OptPassage) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *OptPassage) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
 // Encode encodes string as json.
 func (o OptString) Encode(e *jx.Encoder) {
 	if !o.Set {
@@ -4040,6 +4195,136 @@ func (s OptWebhookDelivery) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements stdjson.Unmarshaler.
 func (s *OptWebhookDelivery) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode implements json.Marshaler.
+func (s *Passage) Encode(e *jx.Encoder) {
+	e.ObjStart()
+	s.encodeFields(e)
+	e.ObjEnd()
+}
+
+// encodeFields encodes fields.
+func (s *Passage) encodeFields(e *jx.Encoder) {
+	{
+		e.FieldStart("start")
+		e.Int(s.Start)
+	}
+	{
+		e.FieldStart("end")
+		e.Int(s.End)
+	}
+	{
+		if s.Heading.Set {
+			e.FieldStart("heading")
+			s.Heading.Encode(e)
+		}
+	}
+}
+
+var jsonFieldsNameOfPassage = [3]string{
+	0: "start",
+	1: "end",
+	2: "heading",
+}
+
+// Decode decodes Passage from json.
+func (s *Passage) Decode(d *jx.Decoder) error {
+	if s == nil {
+		return errors.New("invalid: unable to decode Passage to nil")
+	}
+	var requiredBitSet [1]uint8
+
+	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
+		switch string(k) {
+		case "start":
+			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Int()
+				s.Start = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"start\"")
+			}
+		case "end":
+			requiredBitSet[0] |= 1 << 1
+			if err := func() error {
+				v, err := d.Int()
+				s.End = int(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"end\"")
+			}
+		case "heading":
+			if err := func() error {
+				s.Heading.Reset()
+				if err := s.Heading.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"heading\"")
+			}
+		default:
+			return d.Skip()
+		}
+		return nil
+	}); err != nil {
+		return errors.Wrap(err, "decode Passage")
+	}
+	// Validate required fields.
+	var failures []validate.FieldError
+	for i, mask := range [1]uint8{
+		0b00000011,
+	} {
+		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
+			// Mask only required fields and check equality to mask using XOR.
+			//
+			// If XOR result is not zero, result is not equal to expected, so some fields are missed.
+			// Bits of fields which would be set are actually bits of missed fields.
+			missed := bits.OnesCount8(result)
+			for bitN := 0; bitN < missed; bitN++ {
+				bitIdx := bits.TrailingZeros8(result)
+				fieldIdx := i*8 + bitIdx
+				var name string
+				if fieldIdx < len(jsonFieldsNameOfPassage) {
+					name = jsonFieldsNameOfPassage[fieldIdx]
+				} else {
+					name = strconv.Itoa(fieldIdx)
+				}
+				failures = append(failures, validate.FieldError{
+					Name:  name,
+					Error: validate.ErrFieldRequired,
+				})
+				// Reset bit.
+				result &^= 1 << bitIdx
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s *Passage) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *Passage) UnmarshalJSON(data []byte) error {
 	d := jx.DecodeBytes(data)
 	return s.Decode(d)
 }
@@ -4346,9 +4631,17 @@ func (s *QueryInfo) Encode(e *jx.Encoder) {
 
 // encodeFields encodes fields.
 func (s *QueryInfo) encodeFields(e *jx.Encoder) {
+	{
+		if s.Corrected.Set {
+			e.FieldStart("corrected")
+			s.Corrected.Encode(e)
+		}
+	}
 }
 
-var jsonFieldsNameOfQueryInfo = [0]string{}
+var jsonFieldsNameOfQueryInfo = [1]string{
+	0: "corrected",
+}
 
 // Decode decodes QueryInfo from json.
 func (s *QueryInfo) Decode(d *jx.Decoder) error {
@@ -4358,9 +4651,20 @@ func (s *QueryInfo) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
+		case "corrected":
+			if err := func() error {
+				s.Corrected.Reset()
+				if err := s.Corrected.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"corrected\"")
+			}
 		default:
 			return d.Skip()
 		}
+		return nil
 	}); err != nil {
 		return errors.Wrap(err, "decode QueryInfo")
 	}

@@ -346,9 +346,15 @@ type AgentSource struct {
 	Name string          `json:"name"`
 	Kind AgentSourceKind `json:"kind"`
 	// Searched when a search names no source.
-	Default   bool              `json:"default"`
-	Documents int               `json:"documents"`
-	Status    AgentSourceStatus `json:"status"`
+	Default   bool `json:"default"`
+	Documents int  `json:"documents"`
+	// How many of the documents can be found, on the server that answers.
+	Indexed int `json:"indexed"`
+	// Whether all documents can be found (ready), or the index is still reading some (indexing).
+	Status AgentSourceStatus `json:"status"`
+	// The language of the documents, as ISO 639-1 has it: what was said when the source was made, or a
+	// guess at the first import. Empty while it is not known.
+	Language string `json:"language"`
 }
 
 // GetID returns the value of ID.
@@ -376,9 +382,19 @@ func (s *AgentSource) GetDocuments() int {
 	return s.Documents
 }
 
+// GetIndexed returns the value of Indexed.
+func (s *AgentSource) GetIndexed() int {
+	return s.Indexed
+}
+
 // GetStatus returns the value of Status.
 func (s *AgentSource) GetStatus() AgentSourceStatus {
 	return s.Status
+}
+
+// GetLanguage returns the value of Language.
+func (s *AgentSource) GetLanguage() string {
+	return s.Language
 }
 
 // SetID sets the value of ID.
@@ -406,9 +422,19 @@ func (s *AgentSource) SetDocuments(val int) {
 	s.Documents = val
 }
 
+// SetIndexed sets the value of Indexed.
+func (s *AgentSource) SetIndexed(val int) {
+	s.Indexed = val
+}
+
 // SetStatus sets the value of Status.
 func (s *AgentSource) SetStatus(val AgentSourceStatus) {
 	s.Status = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *AgentSource) SetLanguage(val string) {
+	s.Language = val
 }
 
 type AgentSourceKind string
@@ -445,16 +471,19 @@ func (s *AgentSourceKind) UnmarshalText(data []byte) error {
 	}
 }
 
+// Whether all documents can be found (ready), or the index is still reading some (indexing).
 type AgentSourceStatus string
 
 const (
-	AgentSourceStatusReady AgentSourceStatus = "ready"
+	AgentSourceStatusReady    AgentSourceStatus = "ready"
+	AgentSourceStatusIndexing AgentSourceStatus = "indexing"
 )
 
 // AllValues returns all AgentSourceStatus values.
 func (AgentSourceStatus) AllValues() []AgentSourceStatus {
 	return []AgentSourceStatus{
 		AgentSourceStatusReady,
+		AgentSourceStatusIndexing,
 	}
 }
 
@@ -462,6 +491,8 @@ func (AgentSourceStatus) AllValues() []AgentSourceStatus {
 func (s AgentSourceStatus) MarshalText() ([]byte, error) {
 	switch s {
 	case AgentSourceStatusReady:
+		return []byte(s), nil
+	case AgentSourceStatusIndexing:
 		return []byte(s), nil
 	default:
 		return nil, errors.Errorf("invalid value: %q", s)
@@ -473,6 +504,9 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 	switch AgentSourceStatus(data) {
 	case AgentSourceStatusReady:
 		*s = AgentSourceStatusReady
+		return nil
+	case AgentSourceStatusIndexing:
+		*s = AgentSourceStatusIndexing
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -506,15 +540,24 @@ type Card struct {
 	Doi     OptString `json:"doi"`
 	Authors []string  `json:"authors"`
 	Year    OptInt    `json:"year"`
-	Venue   OptString `json:"venue"`
-	Type    OptString `json:"type"`
+	// When it was published, as it came: a date, or a date with a time (RFC 3339).
+	PublishedAt OptString `json:"publishedAt"`
+	Venue       OptString `json:"venue"`
+	Type        OptString `json:"type"`
+	// How often it was cited, when it was imported.
+	CitationCount OptInt `json:"citationCount"`
+	// Where it can be read freely.
+	OpenAccessUrl OptString `json:"openAccessUrl"`
 	// The part of the text that shows best why it matches.
 	Snippet string `json:"snippet"`
 	// The matched words in the snippet.
-	Highlights []Span  `json:"highlights"`
-	Score      float64 `json:"score"`
-	SourceId   string  `json:"sourceId"`
-	DocumentId string  `json:"documentId"`
+	Highlights []Span `json:"highlights"`
+	// The page that the snippet is from, where the document has pages.
+	Page       OptInt     `json:"page"`
+	Passage    OptPassage `json:"passage"`
+	Score      float64    `json:"score"`
+	SourceId   string     `json:"sourceId"`
+	DocumentId string     `json:"documentId"`
 	// The id that the document came with.
 	ExternalId string `json:"externalId"`
 }
@@ -549,6 +592,11 @@ func (s *Card) GetYear() OptInt {
 	return s.Year
 }
 
+// GetPublishedAt returns the value of PublishedAt.
+func (s *Card) GetPublishedAt() OptString {
+	return s.PublishedAt
+}
+
 // GetVenue returns the value of Venue.
 func (s *Card) GetVenue() OptString {
 	return s.Venue
@@ -559,6 +607,16 @@ func (s *Card) GetType() OptString {
 	return s.Type
 }
 
+// GetCitationCount returns the value of CitationCount.
+func (s *Card) GetCitationCount() OptInt {
+	return s.CitationCount
+}
+
+// GetOpenAccessUrl returns the value of OpenAccessUrl.
+func (s *Card) GetOpenAccessUrl() OptString {
+	return s.OpenAccessUrl
+}
+
 // GetSnippet returns the value of Snippet.
 func (s *Card) GetSnippet() string {
 	return s.Snippet
@@ -567,6 +625,16 @@ func (s *Card) GetSnippet() string {
 // GetHighlights returns the value of Highlights.
 func (s *Card) GetHighlights() []Span {
 	return s.Highlights
+}
+
+// GetPage returns the value of Page.
+func (s *Card) GetPage() OptInt {
+	return s.Page
+}
+
+// GetPassage returns the value of Passage.
+func (s *Card) GetPassage() OptPassage {
+	return s.Passage
 }
 
 // GetScore returns the value of Score.
@@ -619,6 +687,11 @@ func (s *Card) SetYear(val OptInt) {
 	s.Year = val
 }
 
+// SetPublishedAt sets the value of PublishedAt.
+func (s *Card) SetPublishedAt(val OptString) {
+	s.PublishedAt = val
+}
+
 // SetVenue sets the value of Venue.
 func (s *Card) SetVenue(val OptString) {
 	s.Venue = val
@@ -629,6 +702,16 @@ func (s *Card) SetType(val OptString) {
 	s.Type = val
 }
 
+// SetCitationCount sets the value of CitationCount.
+func (s *Card) SetCitationCount(val OptInt) {
+	s.CitationCount = val
+}
+
+// SetOpenAccessUrl sets the value of OpenAccessUrl.
+func (s *Card) SetOpenAccessUrl(val OptString) {
+	s.OpenAccessUrl = val
+}
+
 // SetSnippet sets the value of Snippet.
 func (s *Card) SetSnippet(val string) {
 	s.Snippet = val
@@ -637,6 +720,16 @@ func (s *Card) SetSnippet(val string) {
 // SetHighlights sets the value of Highlights.
 func (s *Card) SetHighlights(val []Span) {
 	s.Highlights = val
+}
+
+// SetPage sets the value of Page.
+func (s *Card) SetPage(val OptInt) {
+	s.Page = val
+}
+
+// SetPassage sets the value of Passage.
+func (s *Card) SetPassage(val OptPassage) {
+	s.Passage = val
 }
 
 // SetScore sets the value of Score.
@@ -1570,6 +1663,52 @@ func (o OptInt) Or(d int) int {
 	return d
 }
 
+// NewOptPassage returns new OptPassage with value set to v.
+func NewOptPassage(v Passage) OptPassage {
+	return OptPassage{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptPassage is optional Passage.
+type OptPassage struct {
+	Value Passage
+	Set   bool
+}
+
+// IsSet returns true if OptPassage was set.
+func (o OptPassage) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptPassage) Reset() {
+	var v Passage
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptPassage) SetTo(v Passage) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptPassage) Get() (v Passage, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptPassage) Or(d Passage) Passage {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptString returns new OptString with value set to v.
 func NewOptString(v string) OptString {
 	return OptString{
@@ -1798,6 +1937,46 @@ func (o OptWebhookDelivery) Or(d WebhookDelivery) WebhookDelivery {
 		return v
 	}
 	return d
+}
+
+// The passage of the document's text that matches best and holds the snippet, in Unicode code points
+// of the text; the end is not part of it. Absent for a document without a text.
+// Ref: #/components/schemas/Passage
+type Passage struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// The heading that it stands under, if any.
+	Heading OptString `json:"heading"`
+}
+
+// GetStart returns the value of Start.
+func (s *Passage) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *Passage) GetEnd() int {
+	return s.End
+}
+
+// GetHeading returns the value of Heading.
+func (s *Passage) GetHeading() OptString {
+	return s.Heading
+}
+
+// SetStart sets the value of Start.
+func (s *Passage) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *Passage) SetEnd(val int) {
+	s.End = val
+}
+
+// SetHeading sets the value of Heading.
+func (s *Passage) SetHeading(val OptString) {
+	s.Heading = val
 }
 
 // A problem detail (RFC 9457). Codes and their cures:
@@ -2149,7 +2328,20 @@ func (s *ProblemStatusCode) SetResponse(val Problem) {
 
 // How the query was understood.
 // Ref: #/components/schemas/QueryInfo
-type QueryInfo struct{}
+type QueryInfo struct {
+	// What was searched for instead, because the query as it stands finds little or nothing.
+	Corrected OptString `json:"corrected"`
+}
+
+// GetCorrected returns the value of Corrected.
+func (s *QueryInfo) GetCorrected() OptString {
+	return s.Corrected
+}
+
+// SetCorrected sets the value of Corrected.
+func (s *QueryInfo) SetCorrected(val OptString) {
+	s.Corrected = val
+}
 
 // Ref: #/components/schemas/SearchReply
 type SearchReply struct {
@@ -2166,7 +2358,7 @@ type SearchReply struct {
 	// How many matches a year bound left out because they have no year.
 	UndatedExcluded int       `json:"undatedExcluded"`
 	Query           QueryInfo `json:"query"`
-	// Sources that could not be searched.
+	// What keeps the reply from being all that it could be; most often empty.
 	Warnings []SearchWarning `json:"warnings"`
 }
 
@@ -2326,11 +2518,22 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 	s.Facets = val
 }
 
+// The results are right, but more could have been found.
+//
+//	`code`                   | meaning
+//	-------------------------+---------------------------------------------------------------------------------------------------------------------------
+//	`index_incomplete`       | The index is still reading this source's documents. Search again in a while; the source's `status` tells when it is ready.
+//	`embeddings_unavailable` | The service that compares meanings did not answer; words alone were compared.
+//
+// Further codes may come.
 // Ref: #/components/schemas/SearchWarning
 type SearchWarning struct {
+	// The source that it concerns; absent where it concerns the search as a whole.
 	SourceId OptString `json:"sourceId"`
-	Code     string    `json:"code"`
-	Detail   string    `json:"detail"`
+	// A stable word to switch on.
+	Code string `json:"code"`
+	// A sentence for people.
+	Detail string `json:"detail"`
 }
 
 // GetSourceId returns the value of SourceId.

@@ -160,7 +160,27 @@ type Handler interface {
 	SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (*FavouriteReply, error)
 	// Search implements search operation.
 	//
-	// Search an agent's sources.
+	// Finds the documents of one source that answer the query, best first. One document is one result,
+	// however many of its passages match; its snippet is from the passage that matches best.
+	//
+	// A query is plain words: `who proposed the relational model`. A document need not have all of them,
+	// though the more it has and the closer they stand, the better. Accents, case and the endings of words
+	// do not matter. These narrow it down:
+	//
+	// 	write                                          | finds
+	// 	-----------------------------------------------+---------------------------------------------
+	// 	`"relational model"`                           | only documents with these words side by side
+	// 	`author:codd`, `author:"Grace Hopper"`         | only documents by this author
+	// 	`title:relational`, `title:"data banks"`       | only documents with this in the title
+	// 	`-network`, `-"network model"`, `-author:codd` | only documents without this
+	// 	`10.1145/362384.362685`                        | the document with this DOI first
+	//
+	// They combine: `author:codd "data banks" -network`. A query that is the whole title of a document
+	// finds that document first. What can't be read as one of these is taken as plain words; a query is
+	// never an error for how it is written.
+	//
+	// When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
+	// instead, and `query.corrected` says so.
 	//
 	// POST /api/agents/{agentId}/search
 	Search(ctx context.Context, req *SearchRequest, params SearchParams) (*SearchReply, error)

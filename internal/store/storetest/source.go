@@ -32,6 +32,7 @@ func (w *world) defaults(p person) (ids []string) {
 var sourceTests = []test{
 	{"SourcesAreListedOldestFirst", func(w *world) {
 		more := w.newSource(w.ada.agent, "More", false)
+		more.Language = "de"
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, more))
 		got, err := w.db.Sources(w.ctx, w.ada.id, w.ada.agent)
 		w.must(err)
@@ -130,6 +131,7 @@ var documentTests = []test{
 	{"ADocumentComesBackAsItWas", func(w *world) {
 		full := w.doc("full", "text")
 		full.Authors, full.Year, full.URL, full.DOI, full.Venue, full.Type = []string{"Ada", "Grace \"H\""}, 1936, "https://a", "10.1/a", "J", "article"
+		full.PublishedAt, full.CitationCount, full.OpenAccessURL = "1936-05-28", new(int), "https://a/free"
 		bare := w.doc("bare", "")
 		bare.Hash = []byte{0, 1}
 		w.put(w.ada.source, 2, 0, full, bare)
@@ -147,7 +149,9 @@ var documentTests = []test{
 		w.put(w.ada.source, 0, 0, again)
 		w.same("count", w.documents(w.ada), 1)
 		second := w.doc("x", "two")
+		cited := 3
 		second.Year, second.UpdatedAt = 1999, w.after(7)
+		second.PublishedAt, second.CitationCount, second.OpenAccessURL = "1999-12-31", &cited, "https://b/free"
 		w.put(w.ada.source, 1, 1, second, w.doc("y", "one"))
 		w.same("count", w.documents(w.ada), 2)
 		got := w.scan(w.ada.source)[0]

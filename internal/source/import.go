@@ -1,0 +1,87 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"carrel/internal/core"
+)
+
+// Imported counts what became of documents handed to a source.
+type Imported struct {
+	Added, Updated, Unchanged int
+}
+
+// Total is how many documents were looked at.
+func (i Imported) Total() int { return i.Added + i.Updated + i.Unchanged }
+
+// importBatch is how many documents share a transaction: enough to make the sync to disk cheap, few enough to
+// leave the writer to others in between.
+const importBatch = 500
+
+// Import stores documents in a source. Those that are there unchanged are left alone; progress is told after each
+// batch. A failure leaves the batches before it in place, and the same import run again goes on from there. A source
+// whose language is not known gets the one that its first documents seem to be in.
+func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported)) (Imported, error) {
+	var done Imported
+	if err := s.mayManage(ctx, actor, src.AgentID); err != nil {
+		return done, err
+	}
+	batch := make([]Document, 0, importBatch)
+	flush := func() (err error) {
+		if src.Language == "" { // before the documents, so that they are indexed once
+			if src.Language, err = s.guess(ctx, src, batch); err != nil {
+				return err
+			}
+		}
+		added, updated, err := s.store.PutDocuments(ctx, src.ID, batch)
+		if err != nil {
+			return fmt.Errorf("store documents: %w", err)
+		}
+		done.Added += added
+		done.Updated += updated
+		done.Unchanged += len(batch) - added - updated
+		batch = batch[:0]
+		if progress != nil {
+			progress(done)
+		}
+		return nil
+	}
+	for d, err := range docs {
+		if err != nil {
+			return done, err
+		}
+		now := s.clock.Now()
+		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
+		if d.Hash, err = d.hash(); err != nil {
+			return done, err
+		}
+		if batch = append(batch, d); len(batch) == importBatch {
+			if err := flush(); err != nil {
+				return done, err
+			}
+		}
+	}
+	if len(batch) == 0 {
+		return done, nil
+	}
+	return done, flush()
+}
+
+// hash tells whether a document that comes again has changed. Fields that came later count only where they are set:
+// what was stored before there were any is still the same.
+func (d Document) hash() ([]byte, error) {
+	fields := []any{d.Title, d.Authors, d.Text, d.Year, d.URL, d.DOI, d.Venue, d.Type}
+	if d.PublishedAt != "" || d.CitationCount != nil || d.OpenAccessURL != "" {
+		fields = append(fields, d.PublishedAt, d.CitationCount, d.OpenAccessURL)
+	}
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b)
+	return sum[:16], nil
+}

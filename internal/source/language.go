@@ -1,0 +1,66 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"carrel/internal/core"
+)
+
+// checkLanguage returns what is wrong with the code of a language, or the empty string.
+func (s *Service) checkLanguage(code string) string {
+	known := len(code) == 2 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") == ""
+	switch {
+	case s.options.Languages == nil && !known:
+		return "Must be an ISO 639-1 code: two letters in lower case."
+	case s.options.Languages != nil && !slices.Contains(s.options.Languages, code):
+		return "Must be one of " + strings.Join(s.options.Languages, ", ") + "."
+	}
+	return ""
+}
+
+// SetLanguage says in which language the documents of a source are. Those that are there are indexed again.
+func (s *Service) SetLanguage(ctx context.Context, actor core.Actor, src Source, code string) (Source, error) {
+	if err := s.mayManage(ctx, actor, src.AgentID); err != nil {
+		return Source{}, err
+	}
+	if detail := s.checkLanguage(code); detail != "" {
+		return Source{}, core.InvalidField("/language", detail)
+	}
+	return s.adjust(ctx, src, New{Language: code})
+}
+
+// How much is looked at to guess a language: enough of every document to be past its name, and enough of them that a
+// few in another language do not decide.
+const (
+	samplePart = 1000
+	sampleSize = 50_000
+)
+
+// guess sets the language of a source from some of its documents, and returns the one that holds then.
+func (s *Service) guess(ctx context.Context, src Source, docs []Document) (string, error) {
+	if s.options.Guess == nil {
+		return "", nil
+	}
+	language := s.options.Guess(sample(docs))
+	if language == "" {
+		return "", nil
+	}
+	return s.store.SetSourceLanguage(ctx, src.ID, language, true, s.clock.Now())
+}
+
+// sample puts the starts of documents together.
+func sample(docs []Document) string {
+	var b strings.Builder
+	for _, d := range docs {
+		if b.Len() >= sampleSize {
+			break
+		}
+		for _, part := range []string{d.Title, d.Text} {
+			b.WriteString(strings.ToValidUTF8(part[:min(len(part), samplePart)], ""))
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

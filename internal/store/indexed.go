@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NodeIndex is how far the index of a node has followed the change log.
+type NodeIndex struct {
+	Node    string
+	Through uint64
+}
+
+// indexLife is how long a node that says nothing more of its index is remembered.
+const indexLife = time.Hour
+
+// SetNodeIndex records that a node's index holds every change up to this one. A node says so again and again while it
+// lives, also when there is nothing new.
+func (db *DB) SetNodeIndex(ctx context.Context, node string, through uint64) error {
+	clock, a := db.leaseClock(args{node, int64(through)})
+	old, oldArgs := db.leaseClock(args{indexLife.Milliseconds()})
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if _, err := tx.exec(ctx, `DELETE FROM search_index WHERE updated_at < `+old+` - $1`, oldArgs...); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, `
+			INSERT INTO search_index (node, seq, updated_at) VALUES ($1, $2, `+clock+`)
+			ON CONFLICT (node) DO UPDATE SET seq = excluded.seq, updated_at = excluded.updated_at`, a...)
+		return err
+	})
+	return fail("record how far the index is", "node", err)
+}
+
+// NodeIndexes returns the indexes of the nodes that were heard of within this time, by the names of the nodes.
+func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]NodeIndex, error) {
+	clock, a := db.leaseClock(args{within.Milliseconds()})
+	indexes := []NodeIndex{}
+	var n NodeIndex
+	var seq int64
+	err := db.read.each(ctx, `SELECT node, seq FROM search_index WHERE updated_at >= `+clock+` - $1`, a,
+		[]any{&n.Node, &seq}, func() error {
+			n.Through = uint64(seq)
+			indexes = append(indexes, n)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list the nodes' indexes", "node", err)
+	}
+	slices.SortFunc(indexes, func(a, b NodeIndex) int { return strings.Compare(a.Node, b.Node) })
+	return indexes, nil
+}
+
+// DeleteNodeIndex forgets a node's index: nobody needs to wait for it any more.
+func (db *DB) DeleteNodeIndex(ctx context.Context, node string) error {
+	_, err := db.one(ctx, `DELETE FROM search_index WHERE node = $1`, node)
+	return fail("forget a node's index", "node", err)
+}

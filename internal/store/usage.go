@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"carrel/internal/source"
+)
+
+const kindSearch = "search"
+
+// AddSearches adds to the numbers of searches of users and days. Users who have gone are passed over.
+func (db *DB) AddSearches(ctx context.Context, counts []source.Searches) error {
+	// In one order, so that two nodes can't lock each other out.
+	sorted := slices.SortedFunc(slices.Values(counts), func(a, b source.Searches) int {
+		return strings.Compare(a.UserID+a.Day, b.UserID+b.Day)
+	})
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		for _, c := range sorted {
+			_, err := tx.exec(ctx, `
+				INSERT INTO usage_day (user_id, day, kind, count, micros)
+				SELECT id, $1, $2, $3, 0 FROM app_user WHERE id = $4
+				ON CONFLICT (user_id, day, kind) DO UPDATE SET count = usage_day.count + excluded.count`,
+				c.Day, kindSearch, c.Count, c.UserID)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("count searches", "user", err)
+}
+
+// SearchesOf returns how often a user searched on a day.
+func (db *DB) SearchesOf(ctx context.Context, userID, day string) (int, error) {
+	var n int
+	err := get(ctx, db.read, `
+		SELECT coalesce((SELECT count FROM usage_day WHERE user_id = $1 AND day = $2 AND kind = $3), 0)`, args{userID, day, kindSearch}, &n)
+	return n, fail("read how often a user searched", "user", err)
+}
