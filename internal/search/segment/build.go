@@ -22,7 +22,7 @@ func (b *Builder) Write(fs disk.FS, path string) error {
 	return writeFile(fs, path, func(file disk.File) error {
 		w, err := newFileWriter(file, &p.meta, map[sectionID]uint64{
 			secSources:     uint64(len(p.sourceTable)),
-			secTermText:    uint64(b.textBytes),
+			secTermText:    uint64(len(b.dictionary.text)),
 			secSurfaceText: p.surfaceBytes,
 			secIDText:      uint64(len(b.docIDs)),
 		})
@@ -48,8 +48,8 @@ type plan struct {
 	order        []uint32 // documents as added
 	sources      []Range
 	sourceTable  []byte
-	dictionary   []uint32 // term ids less one, by ord
-	ords         []uint32 // ord plus one, by term id; [0] is 0
+	sorted       []uint32 // terms' numbers, by ord
+	ords         []uint32 // ord plus one, by number plus one; [0] is 0
 	starts       []uint64 // places of postings, by ord, one more at the end
 	lengths      []uint32 // by unit
 	surfaces     []string // by ord, nil without Options.Surface
@@ -63,7 +63,7 @@ func (b *Builder) plan() *plan {
 	p.orderTerms()
 	p.meta = meta{
 		docs: uint64(len(b.docs)), units: uint64(len(b.units)),
-		terms: uint64(len(b.terms)), postings: p.starts[len(b.terms)],
+		terms: uint64(len(b.dictionary.terms)), postings: p.starts[len(b.dictionary.terms)],
 		titles: uint64(len(p.titles)), dois: uint64(len(p.dois)),
 	}
 	// A model nobody has a vector of is not worth a word: a segment says the same however it came about.
@@ -116,23 +116,19 @@ func (p *plan) orderDocs() {
 
 // orderTerms sorts the dictionary and gives every term the places of its postings.
 func (p *plan) orderTerms() {
-	p.dictionary = make([]uint32, len(p.terms))
-	for i := range p.dictionary {
-		p.dictionary[i] = uint32(i)
-	}
-	slices.SortFunc(p.dictionary, func(x, y uint32) int { return cmp.Compare(p.terms[x].text, p.terms[y].text) })
-	p.ords = make([]uint32, len(p.terms)+1)
-	p.starts = make([]uint64, len(p.terms)+1)
-	for ord, n := range p.dictionary {
+	p.sorted = p.dictionary.sorted()
+	p.ords = make([]uint32, len(p.dictionary.terms)+1)
+	p.starts = make([]uint64, len(p.dictionary.terms)+1)
+	for ord, n := range p.sorted {
 		p.ords[n+1] = uint32(ord + 1)
-		p.starts[ord+1] = p.starts[ord] + uint64(p.terms[n].units)
+		p.starts[ord+1] = p.starts[ord] + uint64(p.dictionary.terms[n].units)
 	}
 	if p.options.Surface == nil {
 		return
 	}
-	p.surfaces = make([]string, len(p.terms))
-	for ord, n := range p.dictionary {
-		p.surfaces[ord] = p.options.Surface(p.terms[n].text)
+	p.surfaces = make([]string, len(p.dictionary.terms))
+	for ord, n := range p.sorted {
+		p.surfaces[ord] = p.options.Surface(string(p.dictionary.bytes(&p.dictionary.terms[n])))
 		p.surfaceBytes += uint64(len(p.surfaces[ord]))
 	}
 }
@@ -171,8 +167,8 @@ func (p *plan) writeKeys(w *fileWriter) {
 func (p *plan) writeTerms(w *fileWriter) {
 	terms := newTextWriter(w, secTermOffsets, secTermText)
 	surfaces := newTextWriter(w, secSurfaceOffsets, secSurfaceText)
-	for ord, n := range p.dictionary {
-		terms.add([]byte(p.terms[n].text))
+	for ord, n := range p.sorted {
+		terms.add(p.dictionary.bytes(&p.dictionary.terms[n]))
 		if p.surfaces != nil {
 			surfaces.add([]byte(p.surfaces[ord]))
 		} else {
@@ -188,20 +184,20 @@ func (p *plan) writePostings(w *fileWriter) {
 	freqs := make([]uint8, p.meta.postings)
 	next := slices.Clone(p.starts)
 	var count counter
-	count.init(len(p.terms))
+	count.init(len(p.dictionary.terms))
 	unit := uint32(0)
 	for _, n := range p.order {
 		for _, u := range p.units[p.docs[n].unit:p.docs[n].unitsEnd] {
 			words := p.words[u.words:][:u.title+u.authors+u.text]
-			for i, id := range words {
-				if id == 0 {
+			for i, n := range words {
+				if n == 0 {
 					continue
 				}
 				weight := uint32(1)
 				if uint32(i) < u.title {
 					weight = TitleWeight
 				}
-				count.add(p.ords[id]-1, weight)
+				count.add(p.ords[n]-1, weight)
 			}
 			for ord, freq := range count.all() {
 				place := next[ord]
@@ -212,7 +208,7 @@ func (p *plan) writePostings(w *fileWriter) {
 		}
 	}
 	out := newPostingWriter(w, norms(p.sources, p.lengths))
-	for ord := range p.dictionary {
+	for ord := range p.sorted {
 		for place := p.starts[ord]; place < p.starts[ord+1]; place++ {
 			out.add(units[place], freqs[place])
 		}
@@ -245,8 +241,8 @@ func (p *plan) writeForward(w *fileWriter) {
 	for _, n := range p.order {
 		for _, u := range p.units[p.docs[n].unit:p.docs[n].unitsEnd] {
 			ords = ords[:0]
-			for _, id := range p.words[u.words:][:u.title+u.authors+u.text] {
-				ords = append(ords, p.ords[id])
+			for _, n := range p.words[u.words:][:u.title+u.authors+u.text] {
+				ords = append(ords, p.ords[n])
 			}
 			out.add(ords[:u.title], ords[u.title:][:u.authors], ords[u.title+u.authors:])
 		}

@@ -23,20 +23,18 @@ type Builder struct {
 	options Options
 	docs    []builtDoc
 	units   []builtUnit
-	words   []uint32 // term ids, 0 for a place without a term
+	words   []uint32 // terms' numbers plus one, 0 for a place without a term
 
-	ids     map[string]uint32 // term → id, from 1
-	terms   []builtTerm       // by id-1
-	sources map[string]uint32 // source → place in names
-	names   []string
-	docIDs  []byte
+	dictionary dictionary
+	sources    map[string]uint32 // source → place in names
+	names      []string
+	docIDs     []byte
 
 	codes  []uint64
 	bytes  []int8
 	scales []float32
 
-	textBytes int // of terms
-	err       error
+	err error
 }
 
 type builtDoc struct {
@@ -55,15 +53,9 @@ type builtUnit struct {
 	vector               uint32 // its number plus one, 0 for none
 }
 
-type builtTerm struct {
-	text  string
-	units uint32 // how many hold it
-	last  uint32 // the last of these, plus one
-}
-
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
-	return &Builder{options: o, ids: map[string]uint32{}, sources: map[string]uint32{}}
+	return &Builder{options: o, dictionary: newDictionary(), sources: map[string]uint32{}}
 }
 
 // Add takes a document in, in any order. Nothing of d is kept: the caller may
@@ -137,20 +129,12 @@ func (b *Builder) addWords(field []string) uint64 {
 		if term[0] != StopMark {
 			length++
 		}
-		id, ok := b.ids[term]
-		if !ok {
-			// The term may be a part of a long text, which must not be kept for it.
-			term = strings.Clone(term)
-			b.terms = append(b.terms, builtTerm{text: term})
-			b.textBytes += len(term)
-			id = uint32(len(b.terms))
-			b.ids[term] = id
-		}
-		if t := &b.terms[id-1]; t.last != stamp {
+		number := b.dictionary.number(term)
+		if t := &b.dictionary.terms[number-1]; t.last != stamp {
 			t.last = stamp
 			t.units++
 		}
-		b.words = append(b.words, id)
+		b.words = append(b.words, number)
 	}
 	return length
 }
@@ -175,9 +159,9 @@ func (b *Builder) Size() int {
 		doc  = 72 + 20 // and its id's hash
 		unit = 32 + 4
 		word = 4 + 5 // and its posting
-		term = 24 + 32 + 24
+		term = 48    // and what sorting takes
 	)
 	return len(b.docs)*doc + len(b.units)*unit + len(b.words)*word +
-		len(b.terms)*term + b.textBytes + len(b.docIDs) +
+		len(b.dictionary.terms)*term + b.dictionary.size() + len(b.docIDs) +
 		8*len(b.codes) + len(b.bytes) + 4*len(b.scales)
 }
