@@ -10,105 +10,102 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// piece is a stretch of a query's text: plain words, or what stands after an operator.
+// piece is a stretch of a query's text: plain words, or what an operator is about.
 type piece struct {
-	text    string
-	start   int // code points before it
-	field   Field
-	clause  bool
-	exclude bool
-	tokens  []analysis.Token
+	text     string
+	start    int // code points of the query before it
+	field    Field
+	operator bool
+	exclude  bool
+	tokens   []analysis.Token
 }
-
-var fields = map[string]Field{"author": Author, "title": Title, "text": Text}
 
 // pieces cuts a query at its operators.
 func pieces(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		plain := piece{}
-		from := 0 // byte at which the plain stretch begins
+		var plain piece
+		from := 0 // where the plain stretch begins, in bytes
 		before := ' '
 		for i, at := 0, 0; i < len(text); {
 			p, size := operator(text[i:], before)
 			if size == 0 {
 				r, width := utf8.DecodeRuneInString(text[i:])
-				before = r
-				i, at = i+width, at+1
+				before, i, at = r, i+width, at+1
 				continue
 			}
 			plain.text = text[from:i]
-			if !yield(plain) {
-				return
-			}
 			p.start += at
-			if !yield(p) {
+			if !yield(plain) || !yield(p) {
 				return
 			}
 			at += utf8.RuneCountInString(text[i : i+size])
 			i += size
-			from, before = i, rune(text[i-1])
-			plain = piece{start: at}
+			from, plain = i, piece{start: at}
+			before, _ = utf8.DecodeLastRuneInString(text[:i])
 		}
 		plain.text = text[from:]
 		yield(plain)
 	}
 }
 
-// operator reads the operator at the start of the text, given the code point before it, and returns its piece and
-// its size in bytes, 0 when there is none.
+// operator reads the operator that the text begins with, given the code point before it. It returns what the
+// operator is about, placed from the start of the text, and the size of it all in bytes: 0 when there is no operator.
 func operator(text string, before rune) (piece, int) {
-	p := piece{clause: true}
+	p := piece{operator: true}
 	size := 0
 	if unicode.IsSpace(before) {
-		if strings.HasPrefix(text, "-") && excludes(text[1:]) {
+		if text[0] == '-' && beginsValue(text[1:]) {
 			p.exclude = true
 			size = 1
 		}
-		if field, length := fieldName(text[size:]); length > 0 {
-			p.field = field
-			size += length
-		}
+		field, length := fieldName(text[size:])
+		p.field = field
+		size += length
 	}
-	p.start = size // all ASCII so far
+	p.start = size // a minus and the names of fields are ASCII
 	if value, length := quoted(text[size:]); length > 0 {
 		p.text = value
 		p.start++
 		return p, size + length
 	}
 	if size == 0 {
-		return p, 0
+		return piece{}, 0
 	}
-	end := strings.IndexFunc(text[size:], func(r rune) bool { return unicode.IsSpace(r) || quoteFamily(r) != 0 })
-	if end < 0 {
-		end = len(text) - size
+	p.text = text[size:]
+	if end := strings.IndexFunc(p.text, isValueEnd); end >= 0 {
+		p.text = p.text[:end]
 	}
-	p.text = text[size : size+end]
-	return p, size + end
+	return p, size + len(p.text)
 }
 
-func excludes(rest string) bool {
-	r, _ := utf8.DecodeRuneInString(rest)
+// fieldNames are compared without case.
+var fieldNames = map[Field]string{Author: "author:", Title: "title:", Text: "text:"}
+
+// fieldName returns the field that the text begins with and the bytes of its name and colon. A name that nothing
+// follows at once is a word like others.
+func fieldName(text string) (Field, int) {
+	for field, name := range fieldNames {
+		n := len(name)
+		if len(text) > n && strings.EqualFold(text[:n], name) && beginsValue(text[n:]) {
+			return field, n
+		}
+	}
+	return Any, 0
+}
+
+// beginsValue reports whether what an operator can be about stands at the start of the text.
+func beginsValue(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || quoteFamily(r) != 0
 }
 
-// fieldName returns the field named at the start of the text and the bytes of its name and colon, when a word or a
-// quotation mark follows at once.
-func fieldName(text string) (Field, int) {
-	name, rest, found := strings.Cut(text, ":")
-	if !found || len(name) > len("author") || !excludes(rest) {
-		return Any, 0
-	}
-	field, known := fields[strings.ToLower(name)]
-	if !known {
-		return Any, 0
-	}
-	return field, len(name) + 1
-}
+func isValueEnd(r rune) bool { return unicode.IsSpace(r) || quoteFamily(r) != 0 }
 
-// quoted returns what stands in quotation marks at the start of the text, and the bytes of it with its marks.
+// quoted returns what stands in quotation marks at the start of the text, and the bytes of it with its marks: 0 when
+// there are none, or the first has no partner.
 func quoted(text string) (string, int) {
-	open, size := utf8.DecodeRuneInString(text)
-	family := quoteFamily(open)
+	mark, size := utf8.DecodeRuneInString(text)
+	family := quoteFamily(mark)
 	if family == 0 {
 		return "", 0
 	}
@@ -120,8 +117,8 @@ func quoted(text string) (string, int) {
 	return "", 0
 }
 
-// quoteFamily tells quotation marks that can be partners from others: which of them opens and which closes differs
-// by language.
+// quoteFamily tells which quotation marks can be partners; 0 is none. Which one opens and which one closes differs
+// by language. Single ones are left out: they may be apostrophes.
 func quoteFamily(r rune) int {
 	switch r {
 	case '"', '“', '”', '„', '‟', '＂':
@@ -132,21 +129,23 @@ func quoteFamily(r rune) int {
 	return 0
 }
 
-func (p *piece) allStops() bool {
+// onlyStops reports whether the piece has no word but stop words.
+func (p *piece) onlyStops() bool {
 	return !slices.ContainsFunc(p.tokens, func(t analysis.Token) bool { return !t.Stop })
 }
 
-// phrase returns the clause that the piece asks for; without terms when it asks for nothing that is indexed.
-func (p *piece) phrase() Clause {
+// clause returns what an operator asks for, without terms when that is nothing that an index holds.
+func (p *piece) clause() Clause {
 	c := Clause{Field: p.field}
-	if p.field == Text && p.allStops() {
+	stops := p.onlyStops()
+	if stops && p.field == Text {
 		return c
 	}
-	// Texts hold no stop words, so that a place is all that is known of one there.
-	exact := p.field == Title || p.field == Author || p.allStops()
+	// Texts hold no stop words, so that in them one is no more than a place between others.
+	exact := stops || p.field == Title || p.field == Author
 	for _, token := range p.tokens {
 		switch {
-		case !token.Stop || exact:
+		case exact || !token.Stop:
 			c.Terms = append(c.Terms, termOf(token))
 		case len(c.Terms) > 0:
 			c.Terms = append(c.Terms, "")

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -23,7 +24,8 @@ type Query struct {
 	Require, Exclude []Clause
 	// TitleKey and DOIKey are set when the query may be the whole title or the DOI of a document, else 0.
 	TitleKey, DOIKey uint64
-	// Words are the words that the terms were made of, for spelling. Scripts without spaces have none.
+	// Words are the words that the terms were made of, in order and apart from each other, for spelling. Scripts
+	// without spaces have none.
 	Words []Word
 }
 
@@ -60,58 +62,77 @@ type Clause struct {
 
 // Parse reads the text of a query. The package comment describes the language.
 func Parse(a *analysis.Analyser, text string) Query {
-	parts := slices.Collect(pieces(text))
-	// Stop words count only where the query asks for nothing else.
 	q := Query{Stops: true, DOIKey: DOIKey(text)}
+	parts := slices.Collect(pieces(text))
 	for i := range parts {
 		p := &parts[i]
 		p.tokens = slices.Collect(a.Tokens(p.text))
-		q.Stops = q.Stops && (p.exclude || p.allStops())
+		// Stop words count only where the query asks for nothing else.
+		q.Stops = q.Stops && (p.exclude || p.onlyStops())
 	}
+	plain := true
 	places := make(map[string]int)
-	for _, p := range parts {
-		clause := p.phrase()
-		switch {
-		case p.exclude && len(clause.Terms) > 0:
-			q.Exclude = append(q.Exclude, clause)
-		case p.clause && len(clause.Terms) > 0:
-			q.Require = append(q.Require, clause)
+	for i := range parts {
+		p := &parts[i]
+		if p.operator && len(p.tokens) > 0 {
+			plain = false
+			q.demand(p)
 		}
 		if !p.exclude {
 			q.score(p, places)
 		}
 	}
 	q.Stops = q.Stops && len(q.Terms) > 0
-	if len(q.Require) == 0 && len(q.Exclude) == 0 {
+	if plain {
 		q.TitleKey = TitleKey(a, text)
 	}
 	return q
 }
 
+// demand adds what an operator asks for.
+func (q *Query) demand(p *piece) {
+	clause := p.clause()
+	switch {
+	case len(clause.Terms) == 0:
+	case p.exclude:
+		q.Exclude = append(q.Exclude, clause)
+	default:
+		q.Require = append(q.Require, clause)
+	}
+}
+
 // score adds the words of a piece to those that score.
-func (q *Query) score(p piece, places map[string]int) {
-	// A phrase of stop words was asked for in so many words; it scores beside others too.
-	stops := q.Stops || p.clause && p.allStops()
+func (q *Query) score(p *piece, places map[string]int) {
+	// Stop words that an operator asks for by themselves are meant, whatever else the query holds. Texts have none.
+	stops := q.Stops || p.operator && p.field != Text && p.onlyStops()
 	runes := []rune(p.text)
 	for _, token := range p.tokens {
 		if token.Stop && !stops {
 			continue
 		}
 		term := termOf(token)
-		place, ok := places[term]
-		if !ok {
+		place, known := places[term]
+		if !known {
 			place = len(q.Terms)
 			places[term] = place
 			q.Terms = append(q.Terms, Term{Text: term})
 		}
 		q.Terms[place].Count++
 		q.Sequence = append(q.Sequence, place)
-		if !analysis.IsUnspaced(runes[token.Start]) {
-			q.Words = append(q.Words, Word{
-				Text: string(runes[token.Start:token.End]), Start: p.start + token.Start, End: p.start + token.End, Term: term,
-			})
-		}
+		q.spell(Word{
+			Text: string(runes[token.Start:token.End]), Start: p.start + token.Start, End: p.start + token.End, Term: term,
+		})
 	}
+}
+
+// spell adds a word that can be spelled wrong. Bigrams are none, nor is what one character stands for beside others
+// ("½" is 1 and 2).
+func (q *Query) spell(w Word) {
+	first, _ := utf8.DecodeRuneInString(w.Text)
+	if n := len(q.Words); analysis.IsUnspaced(first) || n > 0 && w.Start < q.Words[n-1].End {
+		return
+	}
+	q.Words = append(q.Words, w)
 }
 
 // TitleKey returns a number that titles with the same words have in common, whatever their case, accents and

@@ -17,30 +17,37 @@ type Span struct {
 	Start, End int
 }
 
-// Highlighter shows where documents answer a query. Use one for all hits of a search, in one goroutine at a time.
+// Highlighter shows where texts answer a query. Use one for all hits of a search, in one goroutine at a time.
 type Highlighter struct {
 	analyser *analysis.Analyser
-	terms    map[string]int
+	terms    map[string]int // places in the query's terms
 	stops    bool
+	counts   []int
 	width    int
 }
 
-// NewHighlighter returns a highlighter for the query whose snippets are at most width code points long, or
-// SnippetWidth when width is not positive.
+// NewHighlighter returns a highlighter for the query, with an analyser for the texts to show. Its snippets are at
+// most width code points long, ellipses not counted, or SnippetWidth when width is not positive.
 func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
 	if width <= 0 {
 		width = SnippetWidth
 	}
-	h := &Highlighter{analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, width: width}
+	h := &Highlighter{
+		analyser: a, terms: make(map[string]int, len(q.Terms)), stops: q.Stops, counts: make([]int, len(q.Terms)), width: width,
+	}
 	for i, term := range q.Terms {
-		h.terms[term.Text] = i
+		// Beside other words, stop words would be lit in every line.
+		word, stop := strings.CutPrefix(term.Text, analysis.StopMark)
+		if stop == q.Stops {
+			h.terms[word] = i
+		}
 	}
 	return h
 }
 
-// Snippet returns the part of the text's passage that holds the most of the query, on one line, with an ellipsis where it
-// was cut, and the places in it that match: apart from each other and in order. A text without a match is shown
-// from its start; a document without a text shows its title.
+// Snippet returns the part of the text's passage that holds the most of the query, on one line, with an ellipsis
+// where it was cut, and the places in it that match: apart from each other and in order. A passage without a match is
+// shown from its start; one without a text shows the title.
 func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (string, []Span) {
 	line := flatten(p.Of(text))
 	if line == "" {
@@ -71,14 +78,11 @@ type occurrence struct {
 func (h *Highlighter) find(text string) []occurrence {
 	var out []occurrence
 	for token := range h.analyser.Tokens(text) {
-		text := token.Term
+		// A stop word answers only a query of stop words: "can" is no answer to "cans", though the stems are equal.
 		if token.Stop != h.stops {
 			continue
 		}
-		if token.Stop {
-			text = analysis.StopMark + text
-		}
-		if term, ok := h.terms[text]; ok {
+		if term, ok := h.terms[token.Term]; ok {
 			out = append(out, occurrence{Span{token.Start, token.End}, term})
 		}
 	}
@@ -90,7 +94,8 @@ func (h *Highlighter) find(text string) []occurrence {
 func (h *Highlighter) densest(occurrences []occurrence) Span {
 	var best Span
 	bestTerms, bestCount := 0, 0
-	counts := make([]int, len(h.terms))
+	counts := h.counts
+	clear(counts)
 	terms, first := 0, 0
 	for last, o := range occurrences {
 		if counts[o.term]++; counts[o.term] == 1 {
@@ -124,6 +129,7 @@ func (h *Highlighter) window(text []rune, core Span) Span {
 	if end < len(text) {
 		end = cutBackward(text, end, max(core.End, end-h.width/4))
 	}
+	start, end = wholeCharacters(text, start, end, core)
 	for start < end && text[start] == ' ' {
 		start++
 	}
@@ -131,6 +137,27 @@ func (h *Highlighter) window(text []rune, core Span) Span {
 		end--
 	}
 	return Span{start, end}
+}
+
+// wholeCharacters moves the ends of a window inwards to where no character is cut, unless one is wider than the room
+// there is around the beginning of the core.
+func wholeCharacters(text []rune, start, end int, core Span) (int, int) {
+	whole := func(i int) bool {
+		return i == 0 || i == len(text) || analysis.BetweenCharacters(text[i-1], text[i])
+	}
+	for i := start; i <= core.Start; i++ {
+		if whole(i) {
+			start = i
+			break
+		}
+	}
+	for i := end; i > max(start, core.Start); i-- {
+		if whole(i) {
+			end = i
+			break
+		}
+	}
+	return start, end
 }
 
 // cutForward returns the first good place to cut the text from here up to the limit.
