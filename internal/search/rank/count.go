@@ -1,0 +1,146 @@
+package rank
+
+import (
+	"slices"
+)
+
+// strong reports whether a document that holds this much of the query's mass is worth counting: half of it. A
+// document with any one common word of the query is no hit worth counting.
+func (p *plan) strong(held uint32) bool { return p.mass > 0 && 2*uint64(held) >= uint64(p.mass) }
+
+// count fills in how many documents are worth counting. It reads all lists of the query, which ranking alone need
+// not, and so is done only when asked for, or when undated documents have to be counted that a bound on years left
+// out. Found is what is going to be listed and more, best first.
+func (p *plan) count(answer *Answer, found []candidate) error {
+	listed := found[:min(len(found), p.request.Limit)]
+	undated := p.bounded() && p.anyUndated()
+	if !p.request.Facets && !undated {
+		return nil
+	}
+	tally := newTally(p)
+	var held []uint32
+	for i := range p.parts {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		at := &p.parts[i]
+		held = append(held[:0], make([]uint32, at.r.EndDoc-at.r.FirstDoc)...)
+		p.hold(at, held)
+		// Those in the list count whatever they hold.
+		for _, c := range listed {
+			if c.part == i {
+				held[c.doc-at.r.FirstDoc] = p.mass
+			}
+		}
+		years := at.s.Years()[at.r.FirstDoc:at.r.EndDoc]
+		for place, mass := range held {
+			if !p.strong(mass) || !p.holds(at, at.r.FirstDoc+uint32(place)) {
+				continue
+			}
+			if year := years[place]; p.within(int(year)) {
+				tally.add(i, year)
+			} else if year == 0 {
+				answer.UndatedExcluded++
+			}
+		}
+	}
+	if p.request.Facets {
+		tally.write(answer)
+	}
+	return nil
+}
+
+// hold sums up how much of the query's mass each document of a part holds, in any of its units.
+func (p *plan) hold(at *part, held []uint32) {
+	docOf := at.s.DocOf()
+	for t := range at.lists {
+		mass := p.terms[t].mass
+		last := ^uint32(0)
+		for _, unit := range at.lists[t].units {
+			doc := docOf[unit]
+			if doc != last {
+				held[doc-at.r.FirstDoc] += mass
+				last = doc
+			}
+		}
+	}
+}
+
+// anyUndated reports whether the parts have documents without a year.
+func (p *plan) anyUndated() bool {
+	for i := range p.parts {
+		if slices.Contains(p.parts[i].s.Years()[p.parts[i].r.FirstDoc:p.parts[i].r.EndDoc], 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWeak reports whether words that nobody holds are so much of the query that the best of what was found holds less
+// than half of it.
+func (p *plan) isWeak(found []candidate) bool {
+	unknown := p.unknown()
+	if len(unknown) == 0 {
+		return false
+	}
+	if len(found) == 0 {
+		return true
+	}
+	all := uint64(p.mass)
+	for _, i := range unknown {
+		all += uint64(mass(p.request.Query.Terms[i].Count, idf(p.units, 0)))
+	}
+	const look = 10
+	for _, c := range found[:min(look, len(found))] {
+		at := &p.parts[c.part]
+		held := uint64(0)
+		for t := range at.lists {
+			if _, ok := slices.BinarySearch(at.lists[t].units, c.unit); ok {
+				held += uint64(p.terms[t].mass)
+			}
+		}
+		if 2*held >= all {
+			return false
+		}
+	}
+	return true
+}
+
+// tally counts documents by year and by part.
+type tally struct {
+	plan  *plan
+	years []int
+	parts []int
+}
+
+const lastYear = 9999
+
+func newTally(p *plan) *tally {
+	return &tally{plan: p, years: make([]int, lastYear+1), parts: make([]int, len(p.parts))}
+}
+
+func (t *tally) add(part int, year uint16) {
+	t.parts[part]++
+	t.years[year]++
+}
+
+func (t *tally) write(answer *Answer) {
+	for i, count := range t.parts {
+		if count == 0 {
+			continue
+		}
+		answer.Total += count
+		// Parts of one source follow each other.
+		source := t.plan.parts[i].r.Source
+		if n := len(answer.Sources); n > 0 && answer.Sources[n-1].Source == source {
+			answer.Sources[n-1].Count += count
+		} else {
+			answer.Sources = append(answer.Sources, SourceCount{Source: source, Count: count})
+		}
+	}
+	for year, count := range t.years {
+		if year != 0 && count > 0 {
+			answer.Years = append(answer.Years, YearCount{Year: year, Count: count})
+		}
+	}
+}

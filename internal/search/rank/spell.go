@@ -1,0 +1,182 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"carrel/internal/search/segment"
+)
+
+// suggestion is a term that may have been meant.
+type suggestion struct {
+	term     string
+	surface  string
+	distance int
+	holders  int
+}
+
+// Suggest returns a readable form of the term that was most likely meant by one that no document of the sources
+// holds: the nearest in spelling, and among those the one in most documents. Slips at the first letter are rare, so
+// that only terms with the same one are looked at. The second result is false when there is none.
+func Suggest(ctx context.Context, views []View, sources []string, term string) (string, bool, error) {
+	reach := slips(utf8.RuneCountInString(term))
+	if reach == 0 {
+		return "", false, nil
+	}
+	found := make(map[string]*suggestion)
+	m := newMeasure(term)
+	for _, v := range views {
+		if err := ctx.Err(); err != nil {
+			return "", false, err
+		}
+		if err := suggestFrom(v, sources, m, reach, found); err != nil {
+			return "", false, err
+		}
+	}
+	var best *suggestion
+	for _, s := range found {
+		if s.holders > 0 && (best == nil || compareSuggestions(s, best) < 0) {
+			best = s
+		}
+	}
+	if best == nil {
+		return "", false, nil
+	}
+	return best.surface, true, nil
+}
+
+// slips is how many slips of the keyboard a word of this many letters may have. Short words have too many
+// neighbours for any guess.
+func slips(letters int) int {
+	switch {
+	case letters < 4:
+		return 0
+	case letters < 8:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func compareSuggestions(x, y *suggestion) int {
+	return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(y.holders, x.holders), cmp.Compare(x.term, y.term))
+}
+
+// suggestFrom adds the terms of one segment that are within reach.
+func suggestFrom(v View, sources []string, m *measure, reach int, found map[string]*suggestion) error {
+	s := v.Segment
+	initial := string(m.word[:1])
+	var failed error
+	first := sort.Search(s.Terms(), func(ord int) bool {
+		text, _, err := s.Term(uint32(ord))
+		if err != nil {
+			failed = err
+		}
+		return text >= initial
+	})
+	for ord := first; failed == nil && ord < s.Terms(); ord++ {
+		text, t, err := s.Term(uint32(ord))
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(text, initial) {
+			break
+		}
+		distance := m.to(text, reach)
+		if distance == 0 || distance > reach {
+			continue
+		}
+		if err := note(v, sources, t, suggestion{term: strings.Clone(text), distance: distance}, found); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// note counts a term's holders in the sources and keeps its shortest readable form, as merging segments does.
+func note(v View, sources []string, t segment.Term, s suggestion, found map[string]*suggestion) error {
+	postings, err := v.Segment.Postings(t)
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if r, ok := v.Segment.Source(source); ok {
+			first, _ := slices.BinarySearch(postings.Units, r.FirstUnit)
+			end, _ := slices.BinarySearch(postings.Units, r.EndUnit)
+			s.holders += end - first - v.Lost.holders(source, t.Ord)
+		}
+	}
+	if s.holders == 0 {
+		return nil
+	}
+	if s.surface, err = v.Segment.Surface(t.Ord); err != nil {
+		return err
+	}
+	if s.surface == "" {
+		s.surface = s.term
+	}
+	s.surface = strings.Clone(s.surface)
+	known := found[s.term]
+	if known == nil {
+		found[s.term] = &s
+		return nil
+	}
+	known.holders += s.holders
+	if cmp.Or(cmp.Compare(len(s.surface), len(known.surface)), cmp.Compare(s.surface, known.surface)) < 0 {
+		known.surface = s.surface
+	}
+	return nil
+}
+
+// measure tells how many slips there are between a word and others: a letter too many, one missing, another in its
+// place, or two neighbours in each other's (the restricted Damerau-Levenshtein distance).
+type measure struct {
+	word  []rune
+	other []rune
+	rows  [3][]int
+}
+
+func newMeasure(word string) *measure { return &measure{word: []rune(word)} }
+
+// to returns the distance to another word, or more than reach when it is more than that.
+func (m *measure) to(text string, reach int) int {
+	m.other = m.other[:0]
+	for _, r := range text {
+		m.other = append(m.other, r)
+	}
+	n := len(m.other)
+	if n-len(m.word) > reach || len(m.word)-n > reach {
+		return reach + 1
+	}
+	for i := range m.rows {
+		m.rows[i] = slices.Grow(m.rows[i][:0], n+1)[:n+1]
+	}
+	before, last, row := m.rows[0], m.rows[1], m.rows[2]
+	for j := range last {
+		last[j] = j
+	}
+	for i, x := range m.word {
+		row[0] = i + 1
+		least := row[0]
+		for j, y := range m.other {
+			d := last[j]
+			if x != y {
+				d = 1 + min(last[j], last[j+1], row[j])
+			}
+			if i > 0 && j > 0 && x == m.other[j-1] && m.word[i-1] == y {
+				d = min(d, before[j-1]+1)
+			}
+			row[j+1] = d
+			least = min(least, d)
+		}
+		if least > reach {
+			return reach + 1
+		}
+		before, last, row = last, row, before
+	}
+	return last[n]
+}

@@ -1,0 +1,206 @@
+package rank
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"carrel/internal/search/segment"
+)
+
+// How embeddings take part. The scan by sign bits is rough: so many of the nearest are looked at in full.
+const (
+	denseWeight = 0.3
+	denseRescan = 2000
+)
+
+// fuse joins what was found by words with what is near the query in meaning, scored together: each score is spread
+// over 0 to 1 among all candidates, and words weigh more. Without any embedding the words decide alone.
+func (p *plan) fuse(found []candidate) ([]candidate, error) {
+	vectors, any, err := p.vectors()
+	if err != nil || !any {
+		return found, err
+	}
+	q := quantise(p.request.Vector)
+	near := p.nearest(vectors, q, rerankDepth)
+	all := slices.Clone(found)
+	for _, c := range near {
+		if !slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
+			unit := c.unit
+			c = p.bestUnit(c.part, c.doc, make([]int, len(p.parts[c.part].lists)))
+			if c.score <= 0 {
+				c.unit, c.score = unit, 0 // no word of the query: what is near is the passage to show
+			}
+			all = append(all, c)
+		}
+	}
+	dense := make([]float64, len(all))
+	for i, c := range all {
+		dense[i] = p.bestDot(vectors[c.part], c, q)
+	}
+	words := make([]float64, len(all))
+	for i, c := range all {
+		words[i] = c.score.float()
+	}
+	spread(words)
+	spread(dense)
+	for i := range all {
+		all[i].score = points(((1-denseWeight)*words[i] + denseWeight*dense[i]) * float64(one))
+	}
+	slices.SortFunc(all, compare)
+	return all, nil
+}
+
+// spread maps numbers onto 0 to 1, the least to 0 and the greatest to 1. NaN stands for an unknown one: 0.
+func spread(x []float64) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range x {
+		if !math.IsNaN(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	for i, v := range x {
+		switch {
+		case math.IsNaN(v):
+			x[i] = 0
+		case high > low:
+			x[i] = (v - low) / (high - low)
+		default:
+			x[i] = 1
+		}
+	}
+}
+
+// vectors returns the embeddings of each part that are of the query's model, and whether there are any.
+func (p *plan) vectors() ([]segment.Vectors, bool, error) {
+	out := make([]segment.Vectors, len(p.parts))
+	any := false
+	for i := range p.parts {
+		s := p.parts[i].s
+		if name, dims := s.Model(); name != p.request.Model || dims != len(p.request.Vector) || dims == 0 {
+			continue
+		}
+		var err error
+		if out[i], err = s.Vectors(); err != nil {
+			return nil, false, err
+		}
+		any = any || out[i].Dims > 0
+	}
+	return out, any, nil
+}
+
+// quantised is the query's embedding in the forms that units have theirs in.
+type quantised struct {
+	code  []uint64
+	bytes []int8
+	scale float32
+}
+
+func quantise(v []float32) quantised {
+	q := quantised{code: make([]uint64, (len(v)+63)/64), bytes: make([]int8, len(v))}
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, max(x, -x))
+	}
+	if most == 0 {
+		return q
+	}
+	q.scale = most / 127
+	for i, x := range v {
+		q.bytes[i] = int8(math.RoundToEven(float64(x / q.scale)))
+		if x > 0 {
+			q.code[i/64] |= 1 << (i % 64)
+		}
+	}
+	return q
+}
+
+// nearest returns the documents nearest to the query, nearest first: a scan of the sign bits of all units that may
+// be listed, then the full product for the best of them. Filters are applied before anything is chosen.
+func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) []candidate {
+	far := make([][]uint16, len(p.parts))
+	counts := make([]int, len(q.bytes)+1)
+	for i := range p.parts {
+		far[i] = p.distances(&p.parts[i], vectors[i], q, counts)
+	}
+	reach, sum := 0, 0
+	for reach < len(counts) && sum < denseRescan {
+		sum += counts[reach]
+		reach++
+	}
+	best := top{k: k}
+	for i := range p.parts {
+		at := &p.parts[i]
+		docOf := at.s.DocOf()
+		for place, d := range far[i] {
+			if int(d) >= reach {
+				continue
+			}
+			unit := at.r.FirstUnit + uint32(place)
+			// Shifted to be positive, for the heap starts from nothing.
+			near := points((dot(vectors[i], unit, q) + 2) * float64(one))
+			best.add(candidate{score: near, part: i, unit: unit, doc: docOf[unit]}, several(at.s, docOf[unit]))
+		}
+	}
+	return best.sorted()
+}
+
+// notNear is the distance of a unit that has no embedding or may not be listed.
+const notNear = math.MaxUint16
+
+// distances returns how far each unit of a part is from the query by sign bits, and counts the distances.
+func (p *plan) distances(at *part, v segment.Vectors, q quantised, counts []int) []uint16 {
+	if v.Dims == 0 {
+		return nil
+	}
+	docOf := at.s.DocOf()
+	far := make([]uint16, at.r.EndUnit-at.r.FirstUnit)
+	for place := range far {
+		unit := at.r.FirstUnit + uint32(place)
+		if v.Scales[unit] == 0 || !p.allowed(at, docOf[unit]) {
+			far[place] = notNear
+			continue
+		}
+		d := distance(v.Codes[int(unit)*len(q.code):][:len(q.code)], q.code)
+		far[place] = uint16(d)
+		counts[d]++
+	}
+	return far
+}
+
+func distance(x, y []uint64) int {
+	n := 0
+	for i := range x {
+		n += bits.OnesCount64(x[i] ^ y[i])
+	}
+	return n
+}
+
+// dot is the cosine of a unit's embedding and the query's, nearly: both are of length one but for rounding.
+func dot(v segment.Vectors, unit uint32, q quantised) float64 {
+	x := v.Bytes[int(unit)*v.Dims:][:v.Dims]
+	y := q.bytes[:len(x)]
+	var sum int32 // at most 127² times the dimensions
+	for i := range x {
+		sum += int32(x[i]) * int32(y[i])
+	}
+	return float64(sum) * float64(v.Scales[unit]) * float64(q.scale)
+}
+
+// bestDot is the nearness of a document's nearest unit, NaN when it has no embedding.
+func (p *plan) bestDot(v segment.Vectors, c candidate, q quantised) float64 {
+	if v.Dims == 0 {
+		return math.NaN()
+	}
+	firsts := p.parts[c.part].s.FirstUnits()
+	best := math.NaN()
+	for unit := firsts[c.doc]; unit < firsts[c.doc+1]; unit++ {
+		if v.Scales[unit] == 0 {
+			continue
+		}
+		if near := dot(v, unit, q); math.IsNaN(best) || near > best {
+			best = near
+		}
+	}
+	return best
+}
