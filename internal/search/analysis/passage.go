@@ -138,7 +138,9 @@ func (c *cutter) visible(rest string, r rune) {
 	if !c.begun {
 		c.current.Page, c.current.Heading = c.page, c.heading
 	}
-	c.consider(c.boundary(r), forced)
+	if forced || c.at-c.current.Start >= minLength {
+		c.consider(c.boundary(r), forced)
+	}
 	c.begun = c.begun || !c.inside
 
 	if isSentenceEnd(r) {

@@ -3,6 +3,7 @@ package query
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"carrel/internal/search/analysis"
 )
@@ -216,21 +217,22 @@ func highlights(occurrences []occurrence, part Span, shift int) []Span {
 // flatten puts a text on one line: white space and control characters become single spaces. Characters that set
 // the direction of what follows are left out, for a cut would part them from the ones that end their reach.
 func flatten(text string) string {
-	var line strings.Builder
-	line.Grow(len(text))
+	line := make([]byte, 0, len(text))
 	space := false
 	for _, r := range text {
 		switch {
+		case ' ' < r && r <= '~':
 		case unicode.IsSpace(r), unicode.IsControl(r):
-			space = line.Len() > 0
+			space = len(line) > 0
+			continue
 		case '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
-		default:
-			if space {
-				line.WriteByte(' ')
-				space = false
-			}
-			line.WriteRune(r)
+			continue
 		}
+		if space {
+			line = append(line, ' ')
+			space = false
+		}
+		line = utf8.AppendRune(line, r)
 	}
-	return line.String()
+	return string(line)
 }
