@@ -198,6 +198,36 @@ var changeTests = []test{
 		w.wantMissing(err, "source")
 	}},
 	{"WhoFollowsTheLogMissesNothing", followed},
+	{"AnAgentThatGoesDuringImportsLeavesNothing", func(w *world) {
+		for range 10 {
+			a := w.newAgent(w.ada.id, "Short-lived")
+			src := a.Sources[0].ID
+			f := follower{w: w, at: w.head(), texts: map[string]string{}, sources: map[string]string{}}
+			var stored atomic.Int32
+			together(4, func(i int) {
+				if i == 0 {
+					for stored.Load() < 3 { // while the others are at it
+						f.step()
+					}
+					if err := w.db.DeleteAgent(w.ctx, w.ada.id, a.ID); err != nil {
+						w.t.Error(err)
+					}
+					return
+				}
+				for round := 0; ; round++ {
+					_, _, err := w.db.PutDocuments(w.ctx, src, []source.Document{w.doc(strconv.Itoa(i), strconv.Itoa(round)), w.doc("shared", fmt.Sprint(i, round))})
+					if err != nil {
+						w.wantMissing(err, "source")
+						return
+					}
+					stored.Add(1)
+				}
+			})
+			f.step()
+			w.same("left", f.texts, map[string]string{})
+			w.same("the last that is told", w.told(w.head()-1), []string{"drop " + src})
+		}
+	}},
 }
 
 // followed lets several import, update, delete and drop at once, and follows the log meanwhile as an index does: from
