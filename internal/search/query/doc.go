@@ -3,7 +3,7 @@
 //	word word            documents with any of the words; the more of them, and the rarer, the better
 //	"exact phrase"       the words must stand together in this order; “…”, „…“ and «…» do as well
 //	author:knuth         the word must be in the name of an author
-//	author:"ada byron"   the phrase must be in the name of an author
+//	author:"ada byron"   the words must be in the name of one author, in any order
 //	title:word           the word or phrase must be in the title
 //	text:word            the word or phrase must be in the text
 //	-word -"a phrase"    documents that hold it are left out

@@ -115,12 +115,29 @@ func (m *matcher) match() bool {
 	case query.Title:
 		return m.in(m.forward.Title)
 	case query.Author:
-		return m.in(m.forward.Authors)
+		return m.named()
 	case query.Text:
 		return m.in(m.forward.Text)
 	default:
 		return m.in(m.forward.Title) || m.in(m.forward.Text) || m.in(m.forward.Authors)
 	}
+}
+
+// named reports whether all words stand in the name of one author, in any order: "Donald E. Knuth" and "Knuth, Donald"
+// are both found by "donald knuth". Names are parted by places without a term.
+func (m *matcher) named() bool {
+	for rest := m.forward.Authors; len(rest) > 0; {
+		name := rest
+		if end := slices.Index(rest, 0); end >= 0 {
+			name, rest = rest[:end], rest[end+1:]
+		} else {
+			rest = nil
+		}
+		if !slices.ContainsFunc(m.places, func(want uint32) bool { return want != 0 && !slices.Contains(name, want) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *matcher) in(field []uint32) bool {

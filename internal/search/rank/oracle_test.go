@@ -172,6 +172,15 @@ func unitHolds(u *segment.Unit, c query.Clause) bool {
 	fields := map[query.Field][][]string{
 		query.Any: {u.Title, u.Text, u.Authors}, query.Title: {u.Title}, query.Author: {u.Authors}, query.Text: {u.Text},
 	}[c.Field]
+	if c.Field == query.Author {
+		for name := range strings.SplitSeq(" "+strings.Join(u.Authors, " ")+" ", "  ") {
+			words := strings.Fields(name)
+			if len(words) > 0 && !slices.ContainsFunc(c.Terms, func(want string) bool { return want != "" && !slices.Contains(words, want) }) {
+				return true
+			}
+		}
+		return false
+	}
 	for _, field := range fields {
 		for i := 0; i+len(c.Terms) <= len(field); i++ {
 			same := true

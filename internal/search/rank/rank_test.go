@@ -68,7 +68,7 @@ func (l *library) document(seq uint64) segment.Document {
 	if l.IntN(8) == 0 {
 		d.DOIKey = 1 + uint64(l.IntN(20))
 	}
-	title, authors := l.field(6, true), l.field(4, true)
+	title, authors := l.field(6, true), l.field(8, false)
 	d.TitleKey = titleKey(title)
 	for range 1 + max(0, l.IntN(2*l.units)-l.units) {
 		d.Units = append(d.Units, segment.Unit{Title: title, Authors: authors, Text: l.field(l.text, false)})
