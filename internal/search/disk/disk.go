@@ -16,7 +16,7 @@ type FS interface {
 	// Create makes a file, or empties the one that is there.
 	Create(path string) (File, error)
 	// Rename moves a file over another in one step.
-	Rename(old, new string) error
+	Rename(from, to string) error
 	// Remove deletes a file or an empty folder.
 	Remove(path string) error
 	// SyncDir makes the names in a folder durable: what was created, renamed or
@@ -49,7 +49,7 @@ func (osFS) Create(path string) (File, error) {
 	return f, nil
 }
 
-func (osFS) Rename(old, new string) error { return os.Rename(old, new) }
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (osFS) Remove(path string) error { return os.Remove(path) }
 

@@ -65,7 +65,7 @@ func (b *Builder) Add(d *Document) {
 	if b.err != nil {
 		return
 	}
-	if len(b.docs) >= maxNumber || len(b.units)+len(d.Units) > maxNumber {
+	if uint64(len(b.docs)) >= maxNumber || uint64(len(b.units)+len(d.Units)) > maxNumber {
 		b.err = fmt.Errorf("%w: %d documents, %d units", errTooBig, len(b.docs), len(b.units))
 		return
 	}

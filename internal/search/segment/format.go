@@ -241,14 +241,15 @@ type number interface {
 	~uint8 | ~int8 | ~uint16 | ~uint32 | ~uint64 | ~float32
 }
 
-// view returns bytes as the numbers they are in memory. They must start at a multiple of the number's size.
+// view returns bytes as the numbers they are in memory. They must start at a
+// multiple of the number's size: sections do, and mappings start at a page.
 func view[T number](b []byte) []T {
 	var zero T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it
 }
 
 // bytesOf is the way back.
 func bytesOf[T number](v []T) []byte {
 	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(zero))) //nolint:gosec // the same memory, no longer than it
 }

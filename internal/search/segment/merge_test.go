@@ -3,7 +3,6 @@ package segment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -127,7 +126,7 @@ func TestMergeKeepsVectorsOfTheNewestModel(t *testing.T) {
 	t.Parallel()
 	one := func(id int, model string, vector ...float32) Input {
 		o := Options{Model: model, Dims: len(vector)}
-		docs := []Document{{ID: fmt.Sprint(id), Seq: uint64(id), Units: []Unit{{Text: []string{"x"}, Vector: vector}}}}
+		docs := []Document{{ID: strconv.Itoa(id), Seq: uint64(id), Units: []Unit{{Text: []string{"x"}, Vector: vector}}}}
 		return Input{Segment: mustOpen(t, build(t, o, docs))}
 	}
 	deleted := one(9, "gone", 1, 2)

@@ -103,10 +103,9 @@ func (s *Segment) Forward(unit uint32, into *Forward) error {
 	if total > uint64(len(b)) { // a term takes a byte or more
 		return damaged("forward record %d", unit)
 	}
-	ok := true
 	for i, field := range []*[]uint32{&into.Title, &into.Authors, &into.Text} {
-		*field, b, ok = appendTerms((*field)[:0], b, sizes[i], s.meta.terms)
-		if !ok {
+		var ok bool
+		if *field, b, ok = appendTerms((*field)[:0], b, sizes[i], s.meta.terms); !ok {
 			return damaged("forward record %d", unit)
 		}
 	}
