@@ -86,6 +86,7 @@ func callEverything(t *testing.T, db *DB) {
 	callAgents(t, db)
 	callThreads(t, db)
 	callWebhooks(t, db)
+	callEmbeddings(t, db)
 	callSearch(t, db)
 }
 
@@ -276,7 +277,7 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	tables := []string{
-		"source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
 		"credential_key", "connect_code", "budget", "idempotency", "webhook", "usage_day", // go with a user
 	}
 	for _, b := range backends(t) {
@@ -311,7 +312,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := counts()
-			for _, table := range tables[:7] {
+			for _, table := range tables[:9] {
 				if left[table] != 0 {
 					t.Errorf("%d rows of %s outlive their agent", left[table], table)
 				}

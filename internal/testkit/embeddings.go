@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -218,7 +219,7 @@ func (e *Embeddings) Cut() EmbeddingFault {
 	return func(w http.ResponseWriter, _ *http.Request, texts []string) bool {
 		e.pay(texts)
 		reply := e.reply(texts)
-		w.Header().Set("Content-Length", fmt.Sprint(len(reply)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(reply)))
 		_, _ = w.Write(reply[:len(reply)/2])
 		panic(http.ErrAbortHandler)
 	}

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Messages", messageTests},
 		{"Turns", turnTests},
 		{"Webhooks", webhookTests},
+		{"Embeddings", embeddingTests},
 		{"Idempotency", idempotencyTests},
 		{"Texts", textTests},
 	} {

@@ -1,0 +1,83 @@
+package embedding
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"carrel/internal/search/analysis"
+)
+
+// Pack returns a vector as it is stored: a scale and one byte a number. That is a quarter of the size and good enough:
+// a number is off by at most 1/254 of the largest, which moves the cosine of two vectors of a few hundred numbers by
+// less than a thousandth or so, and an index rounds in the same way.
+func Pack(v []float32) []byte {
+	var largest float32
+	for _, x := range v {
+		largest = max(largest, x, -x)
+	}
+	scale := largest / math.MaxInt8
+	out := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(v)), math.Float32bits(scale))
+	for _, x := range v {
+		var n int8
+		if scale > 0 {
+			n = int8(math.RoundToEven(float64(x / scale)))
+		}
+		out = append(out, byte(n))
+	}
+	return out
+}
+
+// Unpack returns the vector that was packed, or nil where there is none.
+func Unpack(packed []byte) []float32 {
+	if len(packed) <= 4 {
+		return nil
+	}
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(packed))
+	v := make([]float32, len(packed)-4)
+	for i, b := range packed[4:] {
+		v[i] = scale * float32(int8(b))
+	}
+	return v
+}
+
+// refused is stored in place of a vector for a text that the model does not take, so that it is not sent again.
+var refused = []byte{}
+
+// passageTexts returns what is sent of a document: its passages, each below the title, which says what it is about.
+func passageTexts(title, text string) []string {
+	passages := analysis.Passages(text)
+	out := make([]string, len(passages))
+	place, from := 0, 0 // the code point and the byte at which the last passage started
+	for i, p := range passages {
+		if p.Start < place {
+			place, from = 0, 0
+		}
+		from += bytesOf(text[from:], p.Start-place)
+		place = p.Start
+		out[i] = title + "\n" + text[from:from+bytesOf(text[from:], p.End-p.Start)]
+	}
+	return out
+}
+
+// bytesOf returns the number of bytes of the text's first n code points.
+func bytesOf(text string, n int) int {
+	i := 0
+	for ; n > 0 && i < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return i
+}
+
+// hashOf names a text. A hash that somebody could find a second text for would give that the first one's vector.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// blank reports whether there is nothing in a text to make a vector of.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
