@@ -379,3 +379,29 @@ func FuzzOpen(f *testing.F) {
 		exercise(t, data)
 	})
 }
+
+// A hash says where to look, not what is there: two ids may share one.
+func TestIDIsComparedNotOnlyItsHash(t *testing.T) {
+	t.Parallel()
+	s, err := open(forge(small(t), secIDDocs, swap[uint32](0, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, want := range []string{"doc-1", "doc-2", "doc-3"} {
+		doc, ok, err := s.FindID(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			continue
+		}
+		found++
+		if got, err := s.ID(doc); err != nil || got != want {
+			t.Errorf("found %q for %q: %v", got, want, err)
+		}
+	}
+	if found != 1 {
+		t.Errorf("found %d", found)
+	}
+}
