@@ -5,6 +5,8 @@ GOLANGCI_VERSION := v2.12.2
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ARGS     ?=
+# A folder of collections to measure search with; none is part of the project.
+DATA     ?=
 # What to test, and further flags: make test PKG=./internal/store TESTFLAGS='-run Thread -count=1'
 PKG       ?= ./...
 TESTFLAGS ?=
@@ -26,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test chaos check fmt fmt-check vet lint gen verify bench fuzz setup clean
+.PHONY: help run build test chaos check fmt fmt-check vet lint gen verify bench eval fuzz setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,9 +71,15 @@ gen: ## Generate code from the contract
 verify: ## Fail if generated files, go.mod or go.sum are not up to date
 	@scripts/verify
 
-bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more flags: ARGS='-rounds 1')
+bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more flags: ARGS='-rounds 1'; DATA=folder for search, too)
 	go test -run '^$$' -bench . -benchmem ./...
 	cd bench && go run . $(ARGS)
+	@if [ -n '$(DATA)' ]; then cd bench && go run . search -data '$(abspath $(DATA))'; \
+	else echo 'search was not compared: name a folder of collections with DATA=folder (see bench/README.md)'; fi
+
+eval: ## Judge the answers of search by the collections in DATA (more flags: ARGS='-peers -per-query')
+	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .
+	@$(TOOLS)/bench-search eval -data '$(DATA)' $(ARGS)
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz

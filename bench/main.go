@@ -1,7 +1,8 @@
 // Command bench puts Carrel beside its peers on the machine it runs on: the same
 // requests, the same client, in turns, in one run. `bench` or `bench requests`
 // compares requests with PocketBase, `bench turns` durable turns with River and
-// DBOS. See README.md.
+// DBOS, `bench search` search with Bleve and SQLite FTS5, and `bench eval` judges
+// its answers. See README.md.
 package main
 
 import (
@@ -39,6 +40,10 @@ func run(args []string) error {
 		switch args[0] {
 		case "turns":
 			return runTurns(args[1:])
+		case "search":
+			return runSearch(args[1:])
+		case "eval":
+			return runSearch(args)
 		case "requests":
 			return runRequests(args[1:])
 		}
@@ -47,6 +52,9 @@ func run(args []string) error {
 }
 
 func exitOn(err error) {
+	if code := exitCode(0); errors.As(err, &code) {
+		os.Exit(int(code))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+
+	search "carrel/internal/search/index_new"
+)
+
+const (
+	// carrelSource is the one source that all documents belong to.
+	carrelSource = "src"
+	// carrelLanguage is the documents' and the questions'.
+	carrelLanguage = "en"
+	// spanSize is how many documents a segment is first built of, as in a server
+	// that builds its index anew.
+	spanSize = 16_000
+)
+
+// carrelEngine is Carrel's own index, filled as a server fills it when it has
+// none: several segments are built at once, and merged meanwhile.
+type carrelEngine struct {
+	index   *search.Index
+	through uint64 // the number of the last change that the index holds
+	waiting []search.Change
+}
+
+func makeCarrel(dir string) (engine, error) { return openCarrel(dir) }
+
+func openCarrel(dir string) (engine, error) {
+	// What the index has to say is about damage, which a reader of the report
+	// should see.
+	index, err := search.Open(dir, search.Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	if err != nil {
+		return nil, err
+	}
+	return &carrelEngine{index: index}, nil
+}
+
+func (e *carrelEngine) add(ctx context.Context, papers []paper) error {
+	for _, p := range papers {
+		e.waiting = append(e.waiting, search.Change{
+			Seq: e.through + uint64(len(e.waiting)) + 1, Op: search.Put, ID: p.ID,
+			Document: search.Document{
+				ID: p.ID, SourceID: carrelSource, Title: p.Title, Text: p.Text, DOI: p.DOI,
+				Language: carrelLanguage, Authors: p.Authors, Year: p.Year,
+			},
+		})
+	}
+	if len(e.waiting) < spanSize*runtime.GOMAXPROCS(0) {
+		return nil
+	}
+	return e.flush(ctx)
+}
+
+// flush builds segments of all that waits, as many at once as there are
+// processors, and merges older ones meanwhile.
+func (e *carrelEngine) flush(ctx context.Context) error {
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	var failures []error
+	do := func(f func() error) {
+		work.Go(func() {
+			if err := f(); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failures = append(failures, err)
+			}
+		})
+	}
+	do(func() error { return e.merge(ctx) })
+	for len(e.waiting) > 0 {
+		n := min(len(e.waiting), spanSize)
+		changes := e.waiting[:n:n]
+		span := search.Span{After: e.through, Through: e.through + uint64(n)}
+		do(func() error { return e.index.Fill(ctx, span, changes) })
+		e.waiting, e.through = e.waiting[n:], span.Through
+	}
+	work.Wait()
+	e.waiting = nil
+	return errors.Join(failures...)
+}
+
+// merge merges until nothing is worth it.
+func (e *carrelEngine) merge(ctx context.Context) error {
+	for {
+		if merged, err := e.index.Merge(ctx); err != nil || !merged {
+			return err
+		}
+	}
+}
+
+func (e *carrelEngine) finish(ctx context.Context) error {
+	if err := e.flush(ctx); err != nil {
+		return err
+	}
+	return e.merge(ctx)
+}
+
+func (e *carrelEngine) search(ctx context.Context, r request) ([]string, error) {
+	result, err := e.index.Search(ctx, search.Query{
+		Text: r.text, Language: carrelLanguage, Sources: []string{carrelSource}, Limit: r.limit,
+		FromYear: r.from, ToYear: r.to, Facets: r.counts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(result.Hits))
+	for i, hit := range result.Hits {
+		ids[i] = hit.ID
+	}
+	return ids, nil
+}
+
+func (e *carrelEngine) close() error { return e.index.Close() }

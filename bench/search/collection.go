@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// collection is documents with questions and people's judgments of what answers
+// them.
+type collection struct {
+	name      string
+	documents string // the file
+	questions []question
+	skipped   int // questions for which nothing was judged relevant
+}
+
+// question is one of a collection's, with the grade of every document that was
+// judged relevant to it.
+type question struct {
+	id, text string
+	grades   map[string]int
+}
+
+// missingDataError says in a sentence why there is nothing to measure with.
+type missingDataError struct{ reason string }
+
+func (e missingDataError) Error() string { return e.reason }
+
+// checkData says whether a folder was named and is there.
+func checkData(data, howToName string) error {
+	if data == "" {
+		return missingDataError{"no data to measure with: name a folder of collections with " + howToName}
+	}
+	if info, err := os.Stat(data); err != nil || !info.IsDir() {
+		return missingDataError{fmt.Sprintf("no data to measure with: %s is not a folder", data)}
+	}
+	return nil
+}
+
+// collections reads the judged collections below a folder, in the order of their
+// names, and names the folders that hold none.
+func collections(data string) (judged []collection, passedOver []string, err error) {
+	entries, err := os.ReadDir(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(data, e.Name())
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		c, ok, err := readCollection(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			judged = append(judged, c)
+		} else {
+			passedOver = append(passedOver, e.Name())
+		}
+	}
+	return judged, passedOver, nil
+}
+
+// readCollection reads what a folder asks and judges; not ok if one of the three
+// files is absent.
+func readCollection(dir string) (c collection, ok bool, err error) {
+	c.name = filepath.Base(dir)
+	if c.documents, ok = documentsFile(dir); !ok {
+		return c, false, nil
+	}
+	grades, err := readGrades(filepath.Join(dir, "qrels.tsv"))
+	if errors.Is(err, os.ErrNotExist) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, err
+	}
+	err = eachLine(filepath.Join(dir, "queries.jsonl"), func(line []byte) error {
+		var q struct{ ID, Text string }
+		if err := json.Unmarshal(line, &q); err != nil {
+			return err
+		}
+		if len(grades[q.ID]) == 0 {
+			c.skipped++
+			return nil
+		}
+		c.questions = append(c.questions, question{q.ID, q.Text, grades[q.ID]})
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return c, false, nil
+	}
+	if err == nil && len(c.questions) == 0 {
+		err = fmt.Errorf("%s: none of the questions has a relevant document", dir)
+	}
+	return c, true, err
+}
+
+// readGrades reads lines of question, document, grade, separated by tabs. A grade
+// of 0 or below says the document was looked at and found irrelevant, which is
+// what an unjudged one is taken for, too.
+func readGrades(path string) (map[string]map[string]int, error) {
+	grades := map[string]map[string]int{}
+	err := eachLine(path, func(line []byte) error {
+		fields := bytes.Split(bytes.TrimRight(line, "\r"), []byte("\t"))
+		if len(fields) != 3 {
+			return fmt.Errorf("%d fields instead of question, document and grade", len(fields))
+		}
+		question, document := string(fields[0]), string(fields[1])
+		grade, err := strconv.Atoi(string(fields[2]))
+		if err != nil {
+			return err
+		}
+		if grade <= 0 {
+			return nil
+		}
+		if grades[question] == nil {
+			grades[question] = map[string]int{}
+		}
+		grades[question][document] = grade
+		return nil
+	})
+	return grades, err
+}

@@ -1,0 +1,126 @@
+// Command search puts Carrel's search engine beside Bleve and SQLite FTS5, in one
+// run on the machine it runs on: how good the answers are, how fast they come,
+// what indexing costs. `search eval` judges the answers alone. It is started by
+// bench and by `make eval`; see bench's README.md.
+//
+// It is a module of its own because Carrel asks for a newer SQLite driver than
+// PocketBase, which bench compares with, and each is to run with its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// Exit codes. Being asked for the impossible is told apart from failing at it.
+const (
+	failed = 1
+	unable = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "search:", err)
+	stop()
+	os.Exit(exitCode(err))
+}
+
+func exitCode(err error) int {
+	if missing := (missingDataError{}); errors.As(err, &missing) {
+		return unable
+	}
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return unable
+	}
+	return failed
+}
+
+// usageError is about the command line.
+type usageError struct{ error }
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "eval":
+			return runEval(ctx, args[1:], stdout, stderr)
+		case childCommand:
+			return runChild(ctx, args[1:], stdin, stdout, stderr)
+		}
+	}
+	return runCompare(ctx, args, stdout, stderr)
+}
+
+// inFolder calls f with a temporary folder that is gone afterwards.
+func inFolder(parent string, f func(dir string) error) (err error) {
+	dir, err := os.MkdirTemp(parent, "carrel-bench-search-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	return f(dir)
+}
+
+// runEval judges the answers of Carrel's engine, or of all.
+func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f := flag.NewFlagSet("eval", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	data := f.String("data", "", "`folder` of collections, each a folder with docs.jsonl (or .gz), queries.jsonl and qrels.tsv")
+	depth := f.Int("k", 10, "how many results nDCG looks at")
+	perQuery := f.Bool("per-query", false, "print every question, too")
+	peers := f.Bool("peers", false, "judge Bleve and SQLite FTS5, too")
+	if err := parseFlags(f, args); err != nil {
+		return err
+	}
+	if *depth < 1 || *depth > 1000 {
+		return usageError{errors.New("-k must be 1 to 1000")}
+	}
+	if err := checkData(*data, "make eval DATA=folder, or -data folder"); err != nil {
+		return err
+	}
+	engines := kinds
+	if !*peers {
+		engines = kinds[:1]
+	}
+	var q quality
+	err := inFolder("", func(dir string) (err error) {
+		q, err = judge(ctx, *data, dir, engines, *depth, &progress{w: stderr})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p := page{title: "Quality of answers", notes: q.notes()}
+	if *perQuery {
+		p.tables = q.questionTables()
+	}
+	p.tables = append(p.tables, q.tables()...)
+	return p.writeText(stdout)
+}
+
+// parseFlags parses a command line that has flags alone.
+func parseFlags(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return usageError{err}
+	}
+	if f.NArg() > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", f.Arg(0))}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// recallDepth is how many results are looked at for recall.
+const recallDepth = 100
+
+// qualityTargets are what Carrel is held to, by collection: nDCG@10.
+var qualityTargets = map[string]float64{"cacm": 0.53, "cranfield": 0.40, "cisi": 0.41}
+
+// judgment is how good an engine's answer to one question is.
+type judgment struct{ ndcg, recall float64 }
+
+// quality is how good the engines' answers are.
+type quality struct {
+	depth       int // of nDCG
+	engines     []kind
+	collections []collection
+	documents   []int          // by collection
+	answers     [][][]judgment // by collection, engine and question
+	passedOver  []string
+}
+
+// judge asks every engine the questions of all judged collections below a folder,
+// each in a fresh index below dir.
+func judge(ctx context.Context, data, dir string, engines []kind, depth int, p *progress) (quality, error) {
+	q := quality{depth: depth, engines: engines}
+	var err error
+	if q.collections, q.passedOver, err = collections(data); err != nil {
+		return q, err
+	}
+	if len(q.collections) == 0 {
+		return q, missingDataError{fmt.Sprintf("no judged collection in %s: none of its folders holds docs.jsonl (or docs.jsonl.gz), queries.jsonl and qrels.tsv", data)}
+	}
+	for _, c := range q.collections {
+		p.say("judging answers: %s…", c.name)
+		documents, answers := 0, make([][]judgment, len(engines))
+		for i, k := range engines {
+			if documents, answers[i], err = answer(ctx, k, c, dir, depth, p); err != nil {
+				return q, fmt.Errorf("%s, %s: %w", c.name, k.title, err)
+			}
+		}
+		q.documents = append(q.documents, documents)
+		q.answers = append(q.answers, answers)
+	}
+	return q, nil
+}
+
+// answer has one engine answer the questions of a collection.
+func answer(ctx context.Context, k kind, c collection, parent string, depth int, p *progress) (documents int, out []judgment, err error) {
+	dir, err := os.MkdirTemp(parent, k.key+"-")
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	e, err := k.make(dir)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+
+	if documents, _, err = index(ctx, e, papers(c.documents), p); err != nil {
+		return 0, nil, err
+	}
+	for _, q := range c.questions {
+		results, err := e.search(ctx, request{text: q.text, limit: max(depth, recallDepth)})
+		if err != nil {
+			return 0, nil, fmt.Errorf("question %s: %w", q.id, err)
+		}
+		out = append(out, judgment{ndcg(results, q.grades, depth), recall(results, q.grades, recallDepth)})
+		p.tick("%s: %d of %d questions", k.title, len(out), len(c.questions))
+	}
+	return documents, out, nil
+}
+
+// means are the mean judgments of an engine, by collection.
+func (q quality) means(engine int, of func(judgment) float64) []float64 {
+	var out []float64
+	for _, answers := range q.answers {
+		var values []float64
+		for _, j := range answers[engine] {
+			values = append(values, of(j))
+		}
+		out = append(out, mean(values))
+	}
+	return out
+}
+
+func byNDCG(j judgment) float64   { return j.ndcg }
+func byRecall(j judgment) float64 { return j.recall }
+
+// tables are the engines side by side.
+func (q quality) tables() []table {
+	return []table{
+		q.withTargets(q.table(fmt.Sprintf("nDCG@%d", q.depth), byNDCG)),
+		q.table(fmt.Sprintf("recall@%d", recallDepth), byRecall),
+	}
+}
+
+// table has a line for every collection and their mean, each counting the same
+// however many questions it has.
+func (q quality) table(title string, of func(judgment) float64) table {
+	t := table{title: title, head: []string{"collection", "documents", "questions"}}
+	for _, c := range append(q.collections, collection{name: "mean"}) {
+		t.rows = append(t.rows, []string{c.name, "", ""})
+	}
+	for i, c := range q.collections {
+		t.rows[i][1], t.rows[i][2] = count(q.documents[i]), count(len(c.questions))
+	}
+	for engine, k := range q.engines {
+		t.head = append(t.head, k.title)
+		means := q.means(engine, of)
+		for i, value := range append(means, mean(means)) {
+			t.rows[i] = append(t.rows[i], fmt.Sprintf("%.4f", value))
+		}
+	}
+	return t
+}
+
+// withTargets adds what Carrel is held to, which is about nDCG@10 alone.
+func (q quality) withTargets(t table) table {
+	if q.depth != 10 || len(q.engines) == 0 || q.engines[0].key != ours {
+		return t
+	}
+	t.head = append(t.head, "target", "")
+	reached := q.means(0, byNDCG)
+	for i := range t.rows {
+		target, met := "", ""
+		if i < len(q.collections) && qualityTargets[q.collections[i].name] > 0 {
+			goal := qualityTargets[q.collections[i].name]
+			target, met = fmt.Sprintf("≥ %.2f", goal), verdict(reached[i] >= goal)
+		}
+		t.rows[i] = append(t.rows[i], target, met)
+	}
+	return t
+}
+
+// questionTables have a line for every question, to find where an engine fails.
+func (q quality) questionTables() []table {
+	var out []table
+	for at, c := range q.collections {
+		t := table{title: c.name + ", by question", head: []string{"question"}}
+		for _, k := range q.engines {
+			t.head = append(t.head, k.title+" nDCG@"+strconv.Itoa(q.depth), "recall@"+strconv.Itoa(recallDepth))
+		}
+		t.head = append(t.head, "relevant", "text")
+		for i, asked := range c.questions {
+			row := []string{asked.id}
+			for engine := range q.engines {
+				j := q.answers[at][engine][i]
+				row = append(row, fmt.Sprintf("%.4f", j.ndcg), fmt.Sprintf("%.4f", j.recall))
+			}
+			t.rows = append(t.rows, append(row, count(len(asked.grades)), shortened(asked.text, 80)))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// shortened is the beginning of a text, on one line.
+func shortened(text string, limit int) string {
+	runes := []rune(text)
+	for i, r := range runes {
+		if r == '\n' || r == '\t' || r == '|' {
+			runes[i] = ' '
+		}
+	}
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	return string(runes[:limit-1]) + "…"
+}
+
+// notes say what the numbers are of.
+func (q quality) notes() []string {
+	notes := []string{
+		fmt.Sprintf("nDCG@%d with gain 2^grade−1, of the questions that have a relevant document; the mean counts every collection the same.", q.depth),
+	}
+	for _, c := range q.collections {
+		if c.skipped > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d questions without a relevant document are left out.", c.name, c.skipped))
+		}
+	}
+	for _, name := range q.passedOver {
+		notes = append(notes, fmt.Sprintf("Passed over: %s, which is no judged collection (docs.jsonl or docs.jsonl.gz, queries.jsonl, qrels.tsv).", name))
+	}
+	return notes
+}
