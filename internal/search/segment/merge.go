@@ -24,9 +24,9 @@ const gone = math.MaxUint32
 // no text. Inputs go from the oldest to the newest: when they have vectors of
 // different models, only those of the newest one's model stay.
 //
-// An error with ErrDamaged in its chain is an input's; see Input damage by
-// Segment.Verify. When Merge fails, also because ctx ended, the file may be
-// there in part: it is the caller's to remove.
+// An error with ErrDamaged in its chain is about an input; Segment.Verify says
+// which. When Merge fails, also because ctx ended, the file may be there in
+// part: it is the caller's to remove.
 func Merge(ctx context.Context, fs disk.FS, path string, inputs []Input) error {
 	m := &merger{ctx: ctx, inputs: inputs}
 	if err := m.plan(); err != nil {
