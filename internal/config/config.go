@@ -47,6 +47,8 @@ type Config struct {
 	SecretKey string
 	// Embeddings is the endpoint that makes vectors of texts.
 	Embeddings Embeddings
+	// Model is the language model that answers.
+	Model Model
 
 	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
 	Warnings []string

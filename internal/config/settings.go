@@ -114,6 +114,40 @@ var table = []setting{
 		name: "embeddings-price", def: "0", help: "Dollars that a million tokens cost at embeddings-url, for the log.",
 		bind: func(c *Config) flag.Value { return (*dollars)(&c.Embeddings.Price) },
 	},
+	{
+		name: "model", def: "none", help: "Language model that answers: openai (any server that speaks like it), anthropic, or none, which quotes sources. Questions and parts of documents are sent to it.",
+		bind: func(c *Config) flag.Value {
+			return checked{&c.Model.API, oneOf("none", "openai", "anthropic")}
+		},
+	},
+	{
+		name: "model-base-url", help: "Where the model's provider is, such as http://localhost:11434/v1. Empty means the one that model names.",
+		bind: func(c *Config) flag.Value { return checked{&c.Model.BaseURL, checkModelURL} },
+	},
+	{
+		name: "model-api-key", secret: true, help: "Key of the model's provider. Empty means none is sent.",
+		bind: func(c *Config) flag.Value { return checked{&c.Model.Key, checkAPIKey} },
+	},
+	{
+		name: "model-name", help: "Model to ask, such as gpt-4o or llama3.1:8b.",
+		bind: func(c *Config) flag.Value { return checked{&c.Model.Name, checkModelName} },
+	},
+	{
+		name: "model-allowed", help: "Further models that an agent may choose, with commas between them.",
+		bind: func(c *Config) flag.Value { return (*modelNames)(&c.Model.Allowed) },
+	},
+	{
+		name: "model-price-in", help: "Dollars that a million tokens cost that a model reads. With a cap on spending, 10 when not set.",
+		bind: func(c *Config) flag.Value { return (*money)(&c.Model.PriceIn) },
+	},
+	{
+		name: "model-price-out", help: "Dollars that a million tokens cost that a model writes. With a cap on spending, 30 when not set.",
+		bind: func(c *Config) flag.Value { return (*money)(&c.Model.PriceOut) },
+	},
+	{
+		name: "model-prices", help: "Prices of single models, dollars for a million tokens read and written, as gpt-4o=2.50/10,llama3.1:8b=0/0.",
+		bind: func(c *Config) flag.Value { return (*priceList)(&c.Model.Prices) },
+	},
 }
 
 // envPrefix starts every variable of ours, and envConfig names the settings file.

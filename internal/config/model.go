@@ -1,0 +1,221 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Model are the settings of the language model that answers.
+type Model struct {
+	// API is "openai", "anthropic" or "none".
+	API string
+	// BaseURL is where the provider is, without a trailing slash; empty means the API's own maker.
+	BaseURL string
+	// Key is empty for providers that ask for none.
+	Key string
+	// Name is the model that is asked, and Allowed are further ones that an agent may choose.
+	Name    string
+	Allowed []string
+	// PriceIn and PriceOut are for models that are not in Prices. Both are set or neither.
+	PriceIn, PriceOut Money
+	// Prices are by name of the model.
+	Prices map[string]Price
+}
+
+// On reports whether there is a model.
+func (m Model) On() bool { return m.API != "none" }
+
+// Money is millionths of a dollar, if anybody has set it.
+type Money struct {
+	Micros int64
+	Known  bool
+}
+
+// Price is what a million tokens cost, in millionths of a dollar.
+type Price struct{ In, Out int64 }
+
+// maxMicros is maxPrice in millionths.
+const maxMicros = maxPrice * 1_000_000
+
+// parseMoney reads dollars as they are written, exactly: a floating-point number would lose millionths. What is finer
+// than a millionth is rounded up.
+func parseMoney(s string) (int64, bool) {
+	whole, fraction, _ := strings.Cut(s, ".")
+	if whole == "" || len(whole) > 9 || strings.Trim(whole+fraction, "0123456789") != "" {
+		return 0, false
+	}
+	up := int64(0)
+	if len(fraction) > 6 {
+		if strings.Trim(fraction[6:], "0") != "" {
+			up = 1
+		}
+		fraction = fraction[:6]
+	}
+	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", 6-len(fraction)), 10, 64)
+	n += up
+	return n, err == nil && n <= maxMicros
+}
+
+func formatMoney(micros int64) string {
+	s := fmt.Sprintf("%d.%06d", micros/1_000_000, micros%1_000_000)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+type money Money
+
+func (v *money) String() string {
+	if !v.Known {
+		return ""
+	}
+	return formatMoney(v.Micros)
+}
+
+func (v *money) Set(s string) error {
+	*v = money{}
+	if s == "" {
+		return nil
+	}
+	n, ok := parseMoney(s)
+	if !ok {
+		return errors.New("must be dollars for a million tokens, such as 2.50")
+	}
+	*v = money{Micros: n, Known: true}
+	return nil
+}
+
+type priceList map[string]Price
+
+func (v *priceList) String() string {
+	var out []string
+	for name, p := range *v {
+		out = append(out, name+"="+formatMoney(p.In)+"/"+formatMoney(p.Out))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
+}
+
+func (v *priceList) Set(s string) error {
+	wrong := errors.New("must be models with dollars for a million tokens read and written, such as gpt-4o=2.50/10,llama3:8b=0/0, each model once")
+	out := priceList{}
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		at := strings.LastIndexByte(part, '=') // a name may hold one
+		in, after, ok := strings.Cut(part[at+1:], "/")
+		microsIn, okIn := parseMoney(in)
+		microsOut, okOut := parseMoney(after)
+		if at < 1 || !ok || !okIn || !okOut || !modelName(part[:at]) {
+			return wrong
+		}
+		if _, twice := out[part[:at]]; twice {
+			return wrong
+		}
+		out[part[:at]] = Price{microsIn, microsOut}
+	}
+	*v = out
+	return nil
+}
+
+type modelNames []string
+
+func (v *modelNames) String() string { return strings.Join(*v, ",") }
+
+func (v *modelNames) Set(s string) error {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		if !modelName(part) {
+			return errors.New("must be names of models with commas between them")
+		}
+		if !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	*v = out
+	return nil
+}
+
+// modelName reports whether this may be the name of a model. One with a comma could not be in a list.
+func modelName(s string) bool {
+	return s != "" && len(s) <= 200 && strings.TrimSpace(s) == s &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r == ',' || !unicode.IsGraphic(r) })
+}
+
+func checkModelName(s string) error {
+	if s != "" && !modelName(s) {
+		return errors.New("must be the name of a model, such as gpt-4o or llama3.1:8b")
+	}
+	return nil
+}
+
+func checkModelURL(s string) error {
+	if s == "" {
+		return nil // the maker's own
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("must be a whole http or https address, such as http://localhost:11434/v1")
+	case u.User != nil:
+		return errors.New("must not hold a user name or password; use model-api-key")
+	case strings.ContainsAny(s, "?#"):
+		return errors.New("must not have a query or a fragment")
+	case strings.HasSuffix(s, "/"):
+		return errors.New("must not end in a slash")
+	case strings.HasSuffix(s, "/chat/completions"), strings.HasSuffix(s, "/messages"):
+		return errors.New("must not end in the path of a request, which is added to it")
+	}
+	return nil
+}
+
+// problems holds the rules that more than one setting takes part in.
+func (m Model) problems() Problems {
+	var probs Problems
+	if m.PriceIn.Known != m.PriceOut.Known {
+		probs.add("model-price-in and model-price-out go together; set both or neither")
+	}
+	if !m.On() {
+		return probs
+	}
+	if m.Name == "" {
+		probs.add("model needs model-name, the name of the model to ask, such as gpt-4o")
+	}
+	if m.BaseURL == "" && m.Key == "" {
+		probs.add("model-api-key is missing; only a provider of your own at model-base-url works without one")
+	}
+	if m.API == "anthropic" && strings.HasSuffix(m.BaseURL, "/v1") {
+		probs.add("model-base-url must not end in /v1 with model=anthropic, which is added to it")
+	}
+	return probs
+}
+
+// warnings names what looks like a mistake but may be meant.
+func (m Model) warnings() []string {
+	var out []string
+	if !m.On() {
+		if m.BaseURL != "" || m.Key != "" || m.Name != "" || len(m.Allowed) > 0 {
+			out = append(out, "model-base-url, model-api-key, model-name and model-allowed have no effect without model")
+		}
+		return out
+	}
+	if u, err := url.Parse(m.BaseURL); err == nil && u.Scheme == "http" && m.Key != "" &&
+		!loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0") {
+		out = append(out, "model-base-url is plain http to another machine: the key and the texts of questions and documents can be read on the way; use https")
+	}
+	names := append([]string{m.Name}, m.Allowed...)
+	for name := range m.Prices {
+		if !slices.Contains(names, name) {
+			out = append(out, "model-prices has a price for a model that is neither model-name nor in model-allowed")
+			break
+		}
+	}
+	return out
+}
