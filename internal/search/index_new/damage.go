@@ -2,8 +2,30 @@ package search
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
+
+	"carrel/internal/search/segment"
 )
+
+// guard runs f, which reads segments, and takes a panic for damage. What a segment reads is verified once; a disk
+// that goes bad later, or a file that is overwritten or cut short while it is open, would otherwise end the process.
+// Where there is no damage to be found, the error is a mistake of ours, and says where.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			mistake, ok := r.(runtime.Error)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("%w: %w\n%s", segment.ErrDamaged, mistake, debug.Stack())
+		}
+	}()
+	return f()
+}
 
 // dropDamaged looks for damage in the segments of a snapshot and drops those that have any from the index: their
 // spans are Missing then. It reports whether reading again finds less damage than before.
@@ -29,6 +51,14 @@ func (ix *Index) dropDamaged(ctx context.Context, s *snapshot) bool {
 	}
 	ix.drop(s, damaged)
 	return true
+}
+
+// dropDamagedNow is dropDamaged for the index as it is.
+func (ix *Index) dropDamagedNow(ctx context.Context) {
+	if s, err := ix.acquireCurrent(); err == nil {
+		defer s.release()
+		ix.dropDamaged(ctx, s)
+	}
 }
 
 // drop takes damaged files out of the index.

@@ -71,7 +71,7 @@ func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 // draft may be in force: an error after the manifest's rename does not say which of the two a restart would find,
 // and so the files of both are needed.
 func (d *draft) finish(edit func(*draft) error) (tombstones []uint64, inForce bool, err error) {
-	if err := edit(d); err != nil {
+	if err := guard(func() error { return edit(d) }); err != nil {
 		return nil, false, err
 	}
 	d.bury()

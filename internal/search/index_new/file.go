@@ -43,7 +43,7 @@ func (f *file) release() {
 // openFile opens the segment with this number. The caller holds it.
 func openFile(dir string, number uint64, fsys disk.FS, log *slog.Logger) (*file, error) {
 	path := segmentPath(dir, number)
-	print, err := fingerprint(path)
+	mark, err := fingerprint(path)
 	if err != nil {
 		return nil, fmt.Errorf("read segment %d: %w", number, err)
 	}
@@ -51,7 +51,7 @@ func openFile(dir string, number uint64, fsys disk.FS, log *slog.Logger) (*file,
 	if err != nil {
 		return nil, fmt.Errorf("open segment %d: %w", number, err)
 	}
-	f := &file{Segment: s, number: number, path: path, print: print, fs: fsys, log: log}
+	f := &file{Segment: s, number: number, path: path, print: mark, fs: fsys, log: log}
 	f.holders.Store(1)
 	return f, nil
 }

@@ -35,7 +35,11 @@ func (ix *Index) Fill(ctx context.Context, span Span, changes []Change) error {
 		defer f.release()
 		b.file = f
 	}
-	if err := ix.change(b.apply); err != nil {
+	err := ix.change(b.apply)
+	if isDamage(err) {
+		ix.dropDamagedNow(ctx) // the next attempt finds it gone
+	}
+	if err != nil {
 		return fmt.Errorf("fill the search index: %w", err)
 	}
 	return nil

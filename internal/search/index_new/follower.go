@@ -138,20 +138,20 @@ func (f *Follower) follow(ctx context.Context) error {
 	if err := f.beginAnew(head); err != nil {
 		return err
 	}
-	if gaps := f.index.gaps(head); len(gaps) > 0 {
+	gaps := f.index.gaps(head)
+	if len(gaps) > 0 {
 		if err := f.fill(ctx, head, gaps); err != nil {
 			return err
 		}
-		if err := f.mergeTrickle(ctx); err != nil {
-			return err
-		}
-	} else {
-		f.observe(head, nil)
 	}
 	if _, missing := f.index.Missing(head); !missing {
 		f.index.caughtUp()
 	}
 	f.tell()
+	if len(gaps) > 0 {
+		return f.mergeTrickle(ctx)
+	}
+	f.observe(head, nil)
 	return nil
 }
 
@@ -184,25 +184,25 @@ func (f *Follower) mergeTrickle(ctx context.Context) error {
 
 // merge merges whatever is worth it, whenever something was filled in.
 func (f *Follower) merge(ctx context.Context) {
+	pause := f.o.Interval
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.merges:
 		}
-		for {
-			merged, err := f.index.Merge(ctx)
-			if ctx.Err() != nil {
-				return
-			}
-			if err != nil {
-				f.o.Log.Warn("search index cannot merge; trying again", "error", err)
-				f.wait(ctx, maxPause, nil)
-				signal(f.merges)
-			}
-			if !merged {
-				break
-			}
+		merged, err := f.index.Merge(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			f.o.Log.Warn("search index cannot merge; trying again", "error", err, "pause", pause)
+			f.wait(ctx, pause, nil)
+			pause = min(2*pause, maxPause)
+			signal(f.merges)
+		case merged:
+			pause = f.o.Interval
+			signal(f.merges) // there may be more
 		}
 	}
 }

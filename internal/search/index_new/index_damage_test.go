@@ -196,6 +196,24 @@ func TestAMergeThatFindsDamageDropsTheDamagedPartAlone(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
+func TestASegmentCutShortWhileItIsOpenDoesNotEndTheProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := layered(t, dir)
+	ix := open(t, dir, Options{FS: quick()})
+	found(t, ix, "w1 w2 w3 x0 x1 x2") // all that it reads is verified, and will not be again
+	for _, name := range glob(t, dir, segmentSuffix) {
+		if err := os.Truncate(name, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := found(t, ix, "w1 w2 w3 x0 x1 x2"); len(got) != 0 {
+		t.Errorf("found %v in empty files", got)
+	}
+	catchUp(t, ix, w)
+	checkComplete(t, ix, w)
+}
+
 // spoilMiddle overwrites most of a file in place, as seen through its mapping. What was read at opening stays right.
 func spoilMiddle(t testing.TB, path string) {
 	t.Helper()

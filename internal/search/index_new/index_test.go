@@ -84,6 +84,61 @@ func TestPassagesOfALongTextAreUnits(t *testing.T) {
 	checkComplete(t, ix, w)
 }
 
+func TestAPhraseDoesNotGoFromOneAuthorIntoTheNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	ix := open(t, t.TempDir(), Options{FS: quick()})
+	w.put(Document{ID: "d1", SourceID: "A", Title: "The Who", Text: "Engines", Authors: []string{"Ada Byron", "Charles Babbage"}})
+	catchUp(t, ix, w)
+	for text, want := range map[string]int{`author:"ada byron"`: 1, `author:"byron charles"`: 0, "the who": 1, "who": 1, "engine": 1} {
+		if got := found(t, ix, text); len(got) != want {
+			t.Errorf("%s finds %v, want %d", text, got, want)
+		}
+	}
+}
+
+func TestVectorsOfOtherModelsThanTheLatestAreLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	ix := open(t, t.TempDir(), Options{FS: quick()})
+	vectors := func(model string, values ...float32) *Vectors {
+		return &Vectors{Model: model, Dims: 2, Passages: [][]float32{values}}
+	}
+	w.put(Document{ID: "d1", SourceID: "A", Title: "w1", Vectors: vectors("old", 1, 0)})
+	w.put(Document{ID: "d2", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0)})
+	w.put(Document{ID: "d3", SourceID: "A", Title: "w1", Vectors: vectors("new", 1, 0, 0)}) // does not fit its own size
+	w.put(Document{ID: "d4", SourceID: "A", Title: "w1"})
+	catchUp(t, ix, w)
+	f := ix.current.files()[0].file
+	if model, dims := f.Model(); model != "new" || dims != 2 {
+		t.Errorf("vectors are of %s with %d values", model, dims)
+	}
+	v, err := f.Vectors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := v.Scales; len(got) != 4 || got[0] != 0 || got[1] == 0 || got[2] != 0 || got[3] != 0 {
+		t.Errorf("scales are %v, want that of the second document alone", got)
+	}
+}
+
+func TestAFillOfStaleDocumentsLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(), t.TempDir()
+	ix := open(t, dir, Options{FS: quick()})
+	w.put(note("d1", "A", "w1"))
+	stale := w.read(Span{0, 1})
+	w.delete("d1")
+	fill(t, ix, w, Span{1, 2})
+	if err := ix.Fill(context.Background(), Span{0, 1}, stale); err != nil {
+		t.Fatal(err)
+	}
+	if names := append(glob(t, dir, segmentSuffix), glob(t, dir, tombstoneSuffix)...); len(names) != 0 {
+		t.Errorf("folder holds %v", names)
+	}
+	checkComplete(t, ix, w)
+}
+
 func TestFillRefusesWhatItHoldsAndWhatIsNotOfItsSpan(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(), t.TempDir()

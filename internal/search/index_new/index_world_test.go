@@ -293,7 +293,7 @@ func checkSearch(t fatal, ix *Index, w *world, dir string) {
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	defer fresh.Close()
+	defer func() { _ = fresh.Close() }()
 	catchUp(t, fresh, w)
 	for _, text := range []string{"w1", "w2 w3", "w1 w4 w5", "the", `author:w7`} {
 		q := Query{Text: text, Sources: []string{"A", "B", "C"}, Limit: 5, Facets: true}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 // have made, and its slices from one document to the next: use one for many, in one goroutine at a time.
 type indexer struct {
 	analysers map[string]*analysis.Analyser
+	languages []string          // that have an analyser of their own, sorted
 	marked    map[string]string // stop words to the terms that they are indexed under
 	model     string
 	dims      int
@@ -23,7 +25,9 @@ type indexer struct {
 }
 
 func newIndexer() *indexer {
-	return &indexer{analysers: make(map[string]*analysis.Analyser), marked: make(map[string]string)}
+	return &indexer{
+		analysers: make(map[string]*analysis.Analyser), languages: analysis.Languages(), marked: make(map[string]string),
+	}
 }
 
 // analyser returns the one of a language. All that is not known shares English, whatever documents call it.
@@ -32,7 +36,7 @@ func (in *indexer) analyser(language string) *analysis.Analyser {
 	if a != nil {
 		return a
 	}
-	if _, known := slices.BinarySearch(analysis.Languages(), language); !known && language != "" {
+	if _, known := slices.BinarySearch(in.languages, language); !known && language != "" {
 		return in.analyser("")
 	}
 	a = analysis.New(language)
@@ -50,7 +54,20 @@ func (in *indexer) begin(puts []*Change) *segment.Builder {
 			break
 		}
 	}
-	return segment.NewBuilder(segment.Options{Model: in.model, Dims: in.dims})
+	return segment.NewBuilder(segment.Options{Model: in.model, Dims: in.dims, Surface: in.surface})
+}
+
+// surface returns a word that a term was made of, "" for the term itself: a stem alone is no word to show. Among
+// those of several languages the shortest is taken, and then the first.
+func (in *indexer) surface(term string) string {
+	best := ""
+	for _, a := range in.analysers {
+		word := a.Surface(term)
+		if word != term && (best == "" || cmp.Or(cmp.Compare(len(word), len(best)), cmp.Compare(word, best)) < 0) {
+			best = word
+		}
+	}
+	return best
 }
 
 // add puts a document into the builder.

@@ -88,7 +88,9 @@ func (ix *Index) mergeParts(ctx context.Context, parts []*part) error {
 		inputs[i] = segment.Input{Segment: p.file.Segment, Deleted: p.deleted}
 		documents += p.alive()
 	}
-	f, err := ix.writeSegment(func(path string) error { return segment.Merge(ctx, ix.fs, path, inputs) })
+	f, err := ix.writeSegment(func(path string) error {
+		return guard(func() error { return segment.Merge(ctx, ix.fs, path, inputs) })
+	})
 	if err != nil {
 		return err
 	}

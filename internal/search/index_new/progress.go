@@ -36,6 +36,7 @@ func (f *Follower) Progress() Progress {
 	// These move between observations, and are cheap to know.
 	p.Through, _ = f.index.reach()
 	p.Missing = numbers(f.index.gaps(p.Head))
+	p.Rebuilding = f.index.rebuilding()
 	return p
 }
 

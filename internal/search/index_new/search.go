@@ -68,15 +68,16 @@ type Result struct {
 // Search answers a query from what the index holds at this moment. A segment that turns out to be damaged is
 // dropped, and the rest answers.
 func (ix *Index) Search(ctx context.Context, q Query) (Result, error) {
-	in := ix.indexers.take()
-	parsed := query.Parse(in.analyser(q.Language), q.Text)
-	ix.indexers.give(in)
 	for {
 		s, err := ix.acquire()
 		if err != nil {
 			return Result{}, err
 		}
-		result, err := s.search(ctx, q, parsed)
+		var result Result
+		err = guard(func() (err error) {
+			result, err = ix.search(ctx, s, q)
+			return err
+		})
 		again := isDamage(err) && ix.dropDamaged(ctx, s)
 		s.release()
 		if err == nil {
@@ -88,7 +89,8 @@ func (ix *Index) Search(ctx context.Context, q Query) (Result, error) {
 	}
 }
 
-func (s *snapshot) search(ctx context.Context, q Query, parsed query.Query) (Result, error) {
+// search answers a query from a snapshot, and where that finds little for being misspelt, what was likely meant.
+func (ix *Index) search(ctx context.Context, s *snapshot, q Query) (Result, error) {
 	parts := s.files()
 	views := make([]rank.View, len(parts))
 	for i, p := range parts {
@@ -97,14 +99,44 @@ func (s *snapshot) search(ctx context.Context, q Query, parsed query.Query) (Res
 			return Result{}, err
 		}
 	}
-	answer, err := rank.Search(ctx, views, rank.Request{
-		Query: parsed, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Facets,
-		Vector: q.Vector, Model: q.Model,
-	})
+	parsed := ix.parse(q)
+	answer, err := rank.Search(ctx, views, q.request(parsed))
 	if err != nil {
 		return Result{}, err
 	}
+	if len(answer.Hits) == 0 || answer.Weak {
+		corrected, err := correct(ctx, views, q, parsed, answer.Unknown)
+		if err != nil {
+			return Result{}, err
+		}
+		if corrected != "" {
+			meant := q
+			meant.Text = corrected
+			better, err := rank.Search(ctx, views, meant.request(ix.parse(meant)))
+			if err != nil {
+				return Result{}, err
+			}
+			if len(better.Hits) > 0 {
+				result, err := newResult(parts, better)
+				result.Corrected = corrected
+				return result, err
+			}
+		}
+	}
 	return newResult(parts, answer)
+}
+
+func (ix *Index) parse(q Query) query.Query {
+	in := ix.indexers.take()
+	defer ix.indexers.give(in)
+	return query.Parse(in.analyser(q.Language), q.Text)
+}
+
+func (q Query) request(parsed query.Query) rank.Request {
+	return rank.Request{
+		Query: parsed, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Facets,
+		Vector: q.Vector, Model: q.Model,
+	}
 }
 
 func newResult(parts []*part, answer rank.Answer) (Result, error) {

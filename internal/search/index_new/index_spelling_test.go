@@ -1,0 +1,36 @@
+package search
+
+import (
+	"context"
+	"testing"
+)
+
+func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	ix := open(t, t.TempDir(), Options{FS: quick()})
+	w.put(note("d1", "A", "Retrieval", "retrieving documents quickly"))
+	w.put(note("d2", "B", "Retrospection", "of documentaries"))
+	w.put(note("d3", "B", "Secret", "retrieval of cryptograms"))
+	catchUp(t, ix, w)
+	for _, c := range []struct{ query, corrected, first string }{
+		{"retreival", "retrieval", "d1"},
+		{`title:"retreival"  «quickly»`, `title:"retrieval"  «quickly»`, "d1"},
+		{"retrieval", "", "d1"},
+		{"zzzzzzzz", "", ""},
+		{"criptograms", "", ""}, // a word of another source alone is not given away
+		{"", "", ""},
+	} {
+		r, err := ix.Search(context.Background(), Query{Text: c.query, Sources: []string{"A"}, Limit: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := ""
+		if len(r.Hits) > 0 {
+			first = r.Hits[0].ID
+		}
+		if r.Corrected != c.corrected || first != c.first {
+			t.Errorf("%s is corrected to %q and finds %q, want %q and %q", c.query, r.Corrected, first, c.corrected, c.first)
+		}
+	}
+}
