@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"sync"
 
-	search "carrel/internal/search/index_new"
+	search "carrel/internal/search"
 )
 
 const (

@@ -30,6 +30,7 @@ type adminCommand struct {
 	ConnectCode connectCodeCommands `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
 	Agent       agentCommands       `cmd:"" help:"Create and list agents."`
 	Source      sourceCommands      `cmd:"" help:"Give agents documents to search."`
+	Index       indexCommands       `cmd:"" help:"Check the search index of this node, or build it anew."`
 	Plan        planCommands        `cmd:"" help:"Set an account's plan."`
 	Spend       spendCommands       `cmd:"" help:"Set an account's spend cap."`
 	Tasks       taskCommands        `cmd:"" help:"Look at durable work, such as turns, and cancel it."`

@@ -58,12 +58,35 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
+		if a.embedding != nil {
+			if err := a.embedding.Check(ctx); err != nil {
+				return err
+			}
+		}
+		indexed, err := a.index(ctx)
+		if err != nil {
+			return err
+		}
 		return a.print(c.JSON, map[string]any{
+			"indexed":   indexed,
 			"source":    map[string]any{"id": src.ID, "name": src.Name, "agentId": src.AgentID, "default": src.Default},
 			"documents": map[string]any{"added": done.Added, "updated": done.Updated, "unchanged": done.Unchanged, "skipped": skipped},
-		}, "Source %s (%s): %d documents added, %d updated, %d unchanged, %d skipped.",
-			src.Name, src.ID, done.Added, done.Updated, done.Unchanged, skipped)
+		}, "Source %s (%s): %d documents added, %d updated, %d unchanged, %d skipped.%s",
+			src.Name, src.ID, done.Added, done.Updated, done.Unchanged, skipped, map[bool]string{
+				false: " No server runs: they can be found when one has started and read them.",
+			}[indexed])
 	})
+}
+
+// index returns when what was stored can be found, and whether it can: it can't before some server runs.
+func (a admin) index(ctx context.Context) (bool, error) {
+	bar := progressBar(a.env, 0, "Indexing")
+	err := a.indexAll(ctx, bar.of)
+	bar.finish()
+	if errors.Is(err, errNotIndexed) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // maxComplaints is how many bad records are shown one by one.
@@ -122,6 +145,11 @@ func progressBar(env *Env, total int64, what string) bar {
 	return bar{progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100e6))}
+}
+
+func (b bar) of(done, all uint64) {
+	b.ChangeMax64(int64(all))
+	b.set(int64(done))
 }
 
 func (b bar) set(n int64) { _ = b.Set64(n) } // a bar that can't be drawn stops nothing

@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
-	"unicode/utf8"
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/embedding"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
+	"carrel/internal/model"
 	"carrel/internal/seal"
 	"carrel/internal/search"
+	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -27,6 +28,7 @@ import (
 
 // installation is an opened database with all services on it. The server and the commands work with the same.
 type installation struct {
+	config      config.Config
 	store       *store.DB
 	clock       core.Clock
 	accounts    *account.Service
@@ -38,6 +40,10 @@ type installation struct {
 	threads     *thread.Service
 	webhooks    *webhook.Service
 	tasks       *task.Engine
+	engine      *engine
+	// embedding is nil unless the settings name an endpoint for it.
+	embedding *embedding.Service
+	closers   []func()
 	// replies seals the ones that hold a secret and are kept for a retry.
 	replies *seal.Box
 }
@@ -79,11 +85,12 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 		return nil, err
 	}
 	clock := core.SystemClock{}
-	in := &installation{store: db, clock: clock, replies: replies}
+	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	in.agents = agent.NewService(db, clock)
-	in.sources = source.NewService(db, in.agents, scanner{db}, clock, source.Options{})
+	in.engine = &engine{log: log}
+	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})
 	in.memories = memory.NewService(db, in.agents, clock)
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
@@ -91,6 +98,15 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
+	if e := cfg.Embeddings; e.On() {
+		client := model.NewEmbeddingClient(model.EmbeddingOptions{
+			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
+		}, clock)
+		in.closers = append(in.closers, client.Close)
+		in.embedding = embedding.NewService(db, client, in.tasks, clock, log, e.Price)
+		in.tasks.Register(in.embedding.Kind())
+		in.engine.embedding = in.embedding
+	}
 	return in, nil
 }
 
@@ -101,59 +117,19 @@ func (e *Env) answerer() thread.Answerer {
 	return thread.Echo{}
 }
 
-func (in *installation) close() error { return in.store.Close() }
+func (in *installation) close() error {
+	for _, f := range in.closers {
+		f()
+	}
+	return in.store.Close()
+}
+
+// changes is the documents' log as an index follows it.
+func (in *installation) changes() search.Log {
+	return changeLog{Log: in.store, embedding: in.embedding}
+}
 
 // flush writes down what services gather in memory.
 func (in *installation) flush(ctx context.Context) error {
 	return errors.Join(in.credentials.FlushUses(ctx), in.sources.FlushSearches(ctx))
 }
-
-// scanner ranks by reading every document of the sources.
-type scanner struct{ store *store.DB }
-
-// Rank answers a query from all documents.
-func (s scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
-	found, err := search.Scan(s.documents(ctx, q.Sources),
-		search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
-	if err != nil {
-		return source.Ranking{}, err
-	}
-	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
-	for _, h := range found.Hits {
-		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
-	}
-	for _, y := range found.Years {
-		out.Years = append(out.Years, source.YearCount(y))
-	}
-	return out, nil
-}
-
-func (s scanner) documents(ctx context.Context, sources []string) iter.Seq2[search.Document, error] {
-	return func(yield func(search.Document, error) bool) {
-		for _, id := range sources {
-			for d, err := range s.store.ScanDocuments(ctx, id) {
-				if !yield(search.Document{
-					ID: d.ID, SourceID: d.SourceID, Title: d.Title, Text: d.Text, DOI: d.DOI, Authors: d.Authors, Year: d.Year,
-				}, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Snippets shows where documents match. A document is one passage.
-func (s scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
-	h := search.NewHighlighter(q.Text, search.SnippetWidth)
-	return func(d source.Document, _ int) source.Snippet {
-		text, spans := h.Snippet(d.Title, d.Text)
-		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans)), End: utf8.RuneCountInString(d.Text)}
-		for i, span := range spans {
-			out.Highlights[i] = source.Span(span)
-		}
-		return out
-	}
-}
-
-// Indexed is not known: whatever is stored is found.
-func (scanner) Indexed(string) (int, bool) { return 0, false }

@@ -24,8 +24,7 @@ func lockFolder(dir string) (*os.File, error) {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			holder, _ := os.ReadFile(path)
-			return nil, fmt.Errorf("another server (process %s) uses the data folder %s; stop it, or choose another folder with --data",
-				strings.TrimSpace(string(holder)), dir)
+			return nil, lockedError{dir: dir, holder: strings.TrimSpace(string(holder))}
 		}
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}

@@ -76,3 +76,41 @@ func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 	counter(m.finished, s.Cancelled, string(task.StateCancelled))
 	counter(m.finished, failed, string(task.StateFailed))
 }
+
+// indexMetrics shows the search index of this node.
+type indexMetrics struct {
+	x                                            *indexer
+	documents, deleted, segments, bytes, missing *prometheus.Desc
+}
+
+func newIndexMetrics(x *indexer) *indexMetrics {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("carrel_index_"+name, help, nil, nil)
+	}
+	return &indexMetrics{
+		x:         x,
+		documents: desc("documents", "Documents that searches on this node find."),
+		deleted:   desc("deleted_documents", "Deleted documents that are still in the files of the index."),
+		segments:  desc("segments", "Files of the index that hold documents."),
+		bytes:     desc("bytes", "Size of these files."),
+		missing:   desc("missing_changes", "Changes of documents that the index does not hold yet."),
+	}
+}
+
+// Describe lists the metrics.
+func (m *indexMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.documents, m.deleted, m.segments, m.bytes, m.missing} {
+		ch <- d
+	}
+}
+
+// Collect looks at the index now.
+func (m *indexMetrics) Collect(ch chan<- prometheus.Metric) {
+	s := m.x.index.Stats()
+	for d, v := range map[*prometheus.Desc]float64{
+		m.documents: float64(s.Documents), m.deleted: float64(s.Deleted), m.segments: float64(s.Segments),
+		m.bytes: float64(s.Bytes), m.missing: float64(m.x.follower.Progress().Missing),
+	} {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
+}

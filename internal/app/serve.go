@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/config"
@@ -106,19 +107,24 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err := srv.Listen(ctx); err != nil {
 		return err
 	}
-	if err := welcome(ctx, env, cfg.Bound(srv.Addr()), in); err != nil {
+	x, err := in.newIndexer(ctx, log)
+	if err != nil {
 		return err
 	}
-	if err := metrics.Register(newTaskMetrics(in.tasks, log)); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	if err := in.tasks.Start(ctx); err != nil {
-		return fmt.Errorf("start the tasks: %w", err)
-	}
 	base := context.WithoutCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return x.run(ctx) })
+	if err := in.prepare(ctx, env, cfg.Bound(srv.Addr()), x, metrics, log); err != nil {
+		stop()
+		return errors.Join(err, g.Wait(), x.close())
+	}
 	g.Go(func() error { return srv.Serve(ctx) })
 	g.Go(func() error { return in.tend(ctx, log) })
+	if in.embedding != nil {
+		g.Go(func() error { return in.embedding.Run(ctx) })
+	}
 	g.Go(func() error {
 		<-ctx.Done()
 		stopping, cancel := context.WithTimeout(base, cfg.ShutdownTimeout)
@@ -129,7 +135,23 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	// After the last request, so that all of them are written down.
 	last, cancel := context.WithTimeout(base, 5*time.Second)
 	defer cancel()
-	return errors.Join(err, in.flush(last))
+	return errors.Join(err, in.flush(last), x.close())
+}
+
+// prepare does what comes before the first request.
+func (in *installation) prepare(ctx context.Context, env *Env, cfg config.Config, x *indexer, metrics *obs.Metrics, log *slog.Logger) error {
+	if err := welcome(ctx, env, cfg, in); err != nil {
+		return err
+	}
+	for _, m := range []prometheus.Collector{newTaskMetrics(in.tasks, log), newIndexMetrics(x)} {
+		if err := metrics.Register(m); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	if err := in.tasks.Start(ctx); err != nil {
+		return fmt.Errorf("start the tasks: %w", err)
+	}
+	return x.settle(ctx)
 }
 
 // How often small things are written down and old ones thrown away.
@@ -154,7 +176,8 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			err = in.flush(ctx)
 		case <-prune.C:
 			now := in.clock.Now()
-			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)), in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)))
+			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
+				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -27,6 +28,8 @@ import (
 	"carrel/internal/obs"
 	"carrel/internal/seal"
 	"carrel/internal/search"
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
 	"carrel/internal/server"
 	"carrel/internal/source"
 	"carrel/internal/store"
@@ -150,7 +153,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	w.agents = agent.NewService(db, w.clock)
-	w.ranker = &scanner{db: db}
+	w.ranker = &scanner{db: db, index: openIndex(t)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
@@ -272,9 +275,10 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// scanner ranks by reading every document. A test can let it say more than that finds.
+// scanner ranks by an index that it brings up to date first. A test can let it say more than that finds.
 type scanner struct {
-	db *store.DB
+	db    *store.DB
+	index *search.Index
 	// indexed says how much of a source an index would hold; a source that is not there is held whole.
 	indexed sync.Map // of a source's id to a number of documents
 	// scripts is what to answer to a query.
@@ -284,15 +288,12 @@ type scanner struct {
 }
 
 func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
-	found, err := search.Scan(func(yield func(search.Document, error) bool) {
-		for _, id := range q.Sources {
-			for d, err := range s.db.ScanDocuments(ctx, id) {
-				if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Authors: d.Authors, Year: d.Year}, err) {
-					return
-				}
-			}
-		}
-	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+	if err := s.catchUp(ctx); err != nil {
+		return source.Ranking{}, err
+	}
+	found, err := s.index.Search(ctx, search.Query{
+		Text: q.Text, Language: q.Language, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts,
+	})
 	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
@@ -306,13 +307,42 @@ func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, err
 	return out, err
 }
 
+// openIndex opens an empty index for a test.
+func openIndex(t testing.TB) *search.Index {
+	t.Helper()
+	index, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = index.Close() })
+	return index
+}
+
+// catchUp indexes what is stored and not indexed yet.
+func (s *scanner) catchUp(ctx context.Context) error {
+	head, err := s.db.Head(ctx)
+	if err != nil {
+		return err
+	}
+	span, missing := s.index.Missing(head)
+	if !missing {
+		return nil
+	}
+	changes, err := s.db.Changes(ctx, span.After, span.Through, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	return s.index.Fill(ctx, span, changes)
+}
+
 func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
-	h := search.NewHighlighter(q.Text, search.SnippetWidth)
+	a := analysis.New(q.Language)
+	h := query.NewHighlighter(a, query.Parse(a, q.Text), query.SnippetWidth)
 	return func(d source.Document, _ int) source.Snippet {
 		if shown, ok := s.shown.Load(d.ExternalID); ok {
 			return shown.(source.Snippet)
 		}
-		text, spans := h.Snippet(d.Title, d.Text)
+		text, spans := h.Snippet(d.Title, d.Text, analysis.Passages(d.Text)[0])
 		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans))}
 		for i, span := range spans {
 			out.Highlights[i] = source.Span(span)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,7 +43,12 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	w := &world{db: db, clock: clock, ranker: &scanner{db: db, indexed: -1}}
+	index, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = index.Close() })
+	w := &world{db: db, clock: clock, ranker: &scanner{db: db, index: index, indexed: -1}}
 	w.Service = source.NewService(db, agents, w.ranker, clock, source.Options{Guess: func(text string) string {
 		w.sampled = append(w.sampled, text)
 		return w.guess
@@ -65,9 +71,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// scanner ranks by reading every document.
+// scanner ranks by an index that it brings up to date first.
 type scanner struct {
-	db *store.DB
+	db    *store.DB
+	index *search.Index
 	// indexed is how many documents an index would hold; negative means that there is none.
 	indexed int
 	asked   source.Query
@@ -77,21 +84,35 @@ type scanner struct {
 
 func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
 	s.asked = q
-	found, err := search.Scan(func(yield func(search.Document, error) bool) {
-		for _, id := range q.Sources {
-			for d, err := range s.db.ScanDocuments(ctx, id) {
-				if !yield(search.Document{ID: d.ID, Title: d.Title, Text: d.Text, Year: d.Year}, err) {
-					return
-				}
-			}
-		}
-	}, search.Query{Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts})
+	if err := s.catchUp(ctx); err != nil {
+		return source.Ranking{}, err
+	}
+	found, err := s.index.Search(ctx, search.Query{
+		Text: q.Text, Language: q.Language, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts,
+	})
 	out := s.add
 	out.Total, out.UndatedExcluded = found.Total, found.UndatedExcluded
 	for _, h := range found.Hits {
 		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score, Passage: 7})
 	}
 	return out, err
+}
+
+// catchUp indexes what is stored and not indexed yet.
+func (s *scanner) catchUp(ctx context.Context) error {
+	head, err := s.db.Head(ctx)
+	if err != nil {
+		return err
+	}
+	span, missing := s.index.Missing(head)
+	if !missing {
+		return nil
+	}
+	changes, err := s.db.Changes(ctx, span.After, span.Through, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	return s.index.Fill(ctx, span, changes)
 }
 
 func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {

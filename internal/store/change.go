@@ -108,7 +108,7 @@ func (r *changeRow) value() (c search.Change, err error) {
 		c.Op = search.Delete
 	default:
 		c.Op = search.Put
-		c.Document = search.LogDocument{
+		c.Document = search.Document{
 			ID: r.id, SourceID: r.sourceID, Title: r.title.String, Text: r.text.String, DOI: r.doi.String,
 			Language: r.language.String, Year: int(r.year.Int64),
 		}

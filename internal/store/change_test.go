@@ -77,8 +77,8 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 			}
 			got, err := db.Changes(t.Context(), 0, head, 10)
 			want := []search.Change{
-				{Seq: 1, Op: search.Put, ID: "d1", Document: search.LogDocument{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970}},
-				{Seq: 2, Op: search.Put, ID: "d2", Document: search.LogDocument{ID: "d2", SourceID: "s", Title: "Two", Text: "x", Authors: []string{"B"}}},
+				{Seq: 1, Op: search.Put, ID: "d1", Document: search.Document{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970}},
+				{Seq: 2, Op: search.Put, ID: "d2", Document: search.Document{ID: "d2", SourceID: "s", Title: "Two", Text: "x", Authors: []string{"B"}}},
 			}
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log has %+v, %v\nwant %+v", got, err, want)

@@ -12,7 +12,8 @@
 //
 // Field names may be written in either case and are followed by their word without a space; any other word before
 // a colon is plain text. A minus excludes only where it begins a word: "state-of-the-art" and "pre- and post-"
-// exclude nothing. A quotation mark without its partner parts words. A query of exclusions alone finds nothing.
+// exclude nothing. A quotation mark without its partner parts words, and in a sentence, that is beside more than
+// eight words, quotation marks ask for nothing. A query of exclusions alone finds nothing.
 //
 // Every word of a phrase or field scores like the plain ones. Words in hyphens or apostrophes after a field or a
 // minus are a phrase: -state-of-the-art excludes these words in a row and not each of them.

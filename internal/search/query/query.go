@@ -60,15 +60,29 @@ type Clause struct {
 	Terms []string
 }
 
+// maxTerse is how many words beside its quotations a query of terms may have. One with more is written as prose.
+const maxTerse = 8
+
 // Parse reads the text of a query. The package comment describes the language.
 func Parse(a *analysis.Analyser, text string) Query {
 	q := Query{Stops: true, DOIKey: DOIKey(text)}
 	parts := slices.Collect(pieces(text))
+	beside := 0 // words that are not after an operator
 	for i := range parts {
 		p := &parts[i]
 		p.tokens = slices.Collect(a.Tokens(p.text))
 		// Stop words count only where the query asks for nothing else.
 		q.Stops = q.Stops && (p.exclude || p.onlyStops())
+		if !p.operator {
+			beside += len(p.tokens)
+		}
+	}
+	if beside > maxTerse {
+		for i := range parts {
+			// In a sentence marks quote a word or a name; they do not ask for it.
+			p := &parts[i]
+			p.operator = p.operator && (p.exclude || p.field != Any)
+		}
 	}
 	plain := true
 	places := make(map[string]int)

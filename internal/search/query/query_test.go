@@ -59,6 +59,8 @@ func TestAQueryIsReadAsItsPackageSays(t *testing.T) {
 		"stop words at its end":    {`"art of the"`, "art +any(art)"},
 		"phrase of stop words":     {`"the who" tour`, ".the .who tour +any(.the,.who)"},
 		"only that":                {`"the who"`, ".the .who +any(.the,.who)"},
+		"quotes in a sentence":     {`what do the people who fly mean by "fly by wire" systems`, "peopl fli*2 mean wire system"},
+		"field in a sentence":      {`what do the people who fly mean by it here author:"ada byron"`, "peopl fli mean here ada byron +author(ada,byron)"},
 		"author":                   {"author:Knuth sorting", "knuth sort +author(knuth)"},
 		"author phrase":            {`author:"Donald Knuth"`, "donald knuth +author(donald,knuth)"},
 		"author in curly quotes":   {"author:“Donald Knuth”", "donald knuth +author(donald,knuth)"},

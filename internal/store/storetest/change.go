@@ -59,11 +59,11 @@ var changeTests = []test{
 		theirs := w.doc("theirs", "texte")
 		w.put(w.bert.source, 1, 0, theirs)
 		w.same("changes", w.since(before), []search.Change{
-			{Seq: before + 1, Op: search.Put, ID: full.ID, Document: search.LogDocument{
+			{Seq: before + 1, Op: search.Put, ID: full.ID, Document: search.Document{
 				ID: full.ID, SourceID: w.ada.source, Title: full.Title, Text: "text", DOI: "10.1/a", Authors: full.Authors, Year: 1936,
 			}},
-			{Seq: before + 2, Op: search.Put, ID: bare.ID, Document: search.LogDocument{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title}},
-			{Seq: before + 3, Op: search.Put, ID: theirs.ID, Document: search.LogDocument{
+			{Seq: before + 2, Op: search.Put, ID: bare.ID, Document: search.Document{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title}},
+			{Seq: before + 3, Op: search.Put, ID: theirs.ID, Document: search.Document{
 				ID: theirs.ID, SourceID: w.bert.source, Title: theirs.Title, Text: "texte", Language: "fr",
 			}},
 		})

@@ -116,7 +116,7 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q Query) (Result, erro
 			if err != nil {
 				return Result{}, err
 			}
-			if len(better.Hits) > 0 {
+			if len(better.Hits) > 0 && !better.Weak {
 				result, err := newResult(parts, better)
 				result.Corrected = corrected
 				return result, err

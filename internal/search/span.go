@@ -35,12 +35,21 @@ func firstGap(parts []*part, head uint64) (Span, bool) {
 
 // covered returns the spans of the parts, those that touch as one.
 func covered(parts []*part) []Span {
+	spans := make([]Span, len(parts))
+	for i, p := range parts {
+		spans[i] = p.span
+	}
+	return joined(spans)
+}
+
+// joined returns spans that are in order with those that touch as one.
+func joined(spans []Span) []Span {
 	var out []Span
-	for _, p := range parts {
-		if n := len(out); n > 0 && out[n-1].touches(p.span) {
-			out[n-1].Through = p.span.Through
+	for _, s := range spans {
+		if n := len(out); n > 0 && out[n-1].touches(s) {
+			out[n-1].Through = s.Through
 		} else {
-			out = append(out, p.span)
+			out = append(out, s)
 		}
 	}
 	return out
