@@ -2,6 +2,7 @@ package rank
 
 import (
 	"fmt"
+	"sort"
 
 	"carrel/internal/search/segment"
 )
@@ -52,21 +53,17 @@ func NewLost(s *segment.Segment, deleted *segment.Bits) (*Lost, error) {
 }
 
 func (l *Lost) add(s *segment.Segment, documents []uint32) error {
-	firsts, lengths := s.FirstUnits(), s.Lengths()
+	firsts, lengths, sources := s.FirstUnits(), s.Lengths(), s.Sources()
 	var forward segment.Forward
 	seen := make(map[uint32]bool)
-	for _, r := range s.Sources() {
-		for _, doc := range documents {
-			if doc < r.FirstDoc || doc >= r.EndDoc {
-				continue
+	for _, doc := range documents {
+		in := sort.Search(len(sources), func(i int) bool { return doc < sources[i].EndDoc })
+		at := l.source(sources[in].Source)
+		for unit := firsts[doc]; unit < firsts[doc+1]; unit++ {
+			if err := s.Forward(unit, &forward); err != nil {
+				return fmt.Errorf("read what a deleted document holds: %w", err)
 			}
-			at := l.source(r.Source)
-			for unit := firsts[doc]; unit < firsts[doc+1]; unit++ {
-				if err := s.Forward(unit, &forward); err != nil {
-					return fmt.Errorf("read what a deleted document holds: %w", err)
-				}
-				at.take(&forward, lengths[unit], seen)
-			}
+			at.take(&forward, lengths[unit], seen)
 		}
 	}
 	return nil

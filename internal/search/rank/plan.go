@@ -39,6 +39,7 @@ type part struct {
 	// chosen are the documents that hold what the query requires, when the plan is narrow; excluded are those that
 	// hold what it excludes, or nil.
 	chosen, excluded *segment.Bits
+	filtered         bool   // not every document is allowed
 	stops            uint32 // how many terms are stop words: they come first in the dictionary
 }
 

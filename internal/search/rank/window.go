@@ -35,6 +35,10 @@ func (p *plan) best(k int) ([]candidate, error) {
 		}
 		return best.sorted(), p.ctx.Err()
 	}
+	for i := range p.parts {
+		at := &p.parts[i]
+		at.filtered = p.bounded() || p.narrow || at.excluded != nil || p.views[at.view].Deleted.Count() > 0
+	}
 	windows := p.windows()
 	// Ties in order, so that the work (not the outcome) is the same every time.
 	slices.SortFunc(windows, func(x, y window) int {
@@ -201,7 +205,7 @@ func (s *scorer) collect(at *part, w *window, optional []share) {
 			}
 			unit := w.first + uint32(place)
 			doc := docOf[unit]
-			if !s.allowed(at, doc) {
+			if at.filtered && !s.allowed(at, doc) {
 				continue
 			}
 			if sum = s.complete(at, sum, unit, s.norms[place], optional); sum >= s.best.least {
