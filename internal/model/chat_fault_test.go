@@ -39,8 +39,8 @@ func TestAFailureBeforeTheFirstWordIsTriedAgain(t *testing.T) {
 				if got.err != nil || got.text != "At last." || len(a.fake.Requests()) != 4 || len(got.usage) != 1 || len(got.done) != 1 {
 					t.Fatalf("got %+v after %d requests", got, len(a.fake.Requests()))
 				}
-				for i, low := range []time.Duration{250, 500, 1000} {
-					if d := a.paused[i]; d < low*time.Millisecond || d > 2*low*time.Millisecond {
+				for i, low := range []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+					if d := a.paused[i]; d < low || d > 2*low {
 						t.Errorf("pause %d was %v", i, d)
 					}
 				}
@@ -114,20 +114,72 @@ func TestACutCallIsNotPassedOnAndTriedAgain(t *testing.T) {
 	})
 }
 
-func TestAStreamWithoutItsMarkOfTheEndIsWholeWhereItsReasonCame(t *testing.T) {
+func TestWhatBreaksAfterTheReasonToFinishBreaksNothing(t *testing.T) {
 	t.Parallel()
-	reply := modelfake.Say("Enough.")
-	reply.End, reply.In, reply.Out = modelfake.Unterminated, 3, 1
-	a := ask(t, modelfake.OpenAI)
-	a.fake.Script(reply)
-	if got := a.hear(t.Context(), question("?")); got.err != nil || len(got.done) != 1 || got.usage[0] != (model.Usage{In: 3, Out: 1}) {
-		t.Errorf("OpenAI's: %+v", got)
+	for _, end := range []modelfake.End{modelfake.Unterminated, modelfake.BrokenLate} {
+		reply := modelfake.Say("Enough.")
+		reply.End, reply.In, reply.Out = end, 3, 1
+		a := ask(t, modelfake.OpenAI)
+		a.fake.Script(reply)
+		if got := a.hear(t.Context(), question("?")); got.err != nil || len(got.done) != 1 || got.usage[0] != (model.Usage{In: 3, Out: 1}) {
+			t.Errorf("%d, OpenAI's: %+v", end, got)
+		}
+		// Anthropic's own servers always send message_stop.
+		a = ask(t, modelfake.Anthropic)
+		a.fake.Script(reply)
+		if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrCut) || len(got.done) != 0 {
+			t.Errorf("%d, Anthropic's: %+v", end, got)
+		}
 	}
-	// Anthropic's own servers always send message_stop.
-	a = ask(t, modelfake.Anthropic)
-	a.fake.Script(reply)
-	if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrCut) || len(got.done) != 0 {
-		t.Errorf("Anthropic's: %+v", got)
+}
+
+// TestStreamsOfOtherServersAreUnderstood holds what servers send that speak OpenAI's protocol in their own ways.
+func TestStreamsOfOtherServersAreUnderstood(t *testing.T) {
+	t.Parallel()
+	const finish = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	for name, tc := range map[string]struct {
+		body string
+		want string
+		err  error
+	}{
+		"all calls are number 0": {
+			`data: {"choices":[{"delta":{"tool_calls":[{"id":"a","index":0,"function":{"name":"f","arguments":"{\"n\":1}"}}]}}]}` + "\n\n" +
+				`data: {"choices":[{"delta":{"tool_calls":[{"id":"b","index":0,"function":{"name":"f","arguments":"{\"n\":2}"}}]}}]}` + "\n\n" + finish,
+			`f{"n":1} f{"n":2} `, nil,
+		},
+		"calls without ids or numbers": {
+			`data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{\"n\":1}"}},{"function":{"name":"g","arguments":"{}"}}]}}]}` + "\n\n" + finish,
+			`f{"n":1} g{} `, nil,
+		},
+		"a last line without its end": {`data: {"choices":[{"delta":{"content":"Yes"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]", "Yes", nil},
+		"lines that end as in DOS":    {`data: {"choices":[{"delta":{"content":"Yes"},"finish_reason":"stop"}]}` + "\r\n\r\ndata: [DONE]\r\n\r\n", "Yes", nil},
+		"thoughts beside the answer": {
+			`data: {"choices":[{"delta":{"reasoning_content":"Hm.","content":null}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"Yes"}}]}` + "\n\n" + finish,
+			"Yes", nil,
+		},
+		"an error of a number":    {`data: {"error":{"code":402,"message":"Pay"}}` + "\n\n", "", model.ErrCredit},
+		"an error of a text":      {`data: {"error":"model runner has stopped"}` + "\n\n", "", model.ErrProvider},
+		"an error for a reason":   {`data: {"choices":[{"delta":{"content":"Ye"},"finish_reason":"error"}]}` + "\n\n", "Ye", model.ErrProvider},
+		"a refusal beside a stop": {`data: {"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}]}` + "\n\n", "", model.ErrRefused},
+		"nothing at all":          {"\n", "", model.ErrCut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := ask(t, modelfake.OpenAI)
+			a.fake.Answer(func(modelfake.Request) modelfake.Reply {
+				return modelfake.Reply{Body: tc.body, ContentType: "text/event-stream"}
+			})
+			got := a.hear(t.Context(), question("?"))
+			for _, call := range got.calls {
+				got.text += call.Name + string(call.Arguments) + " "
+			}
+			if got.text != tc.want || !errors.Is(got.err, tc.err) {
+				t.Errorf("got %+v, want %q, %v", got, tc.want, tc.err)
+			}
+			if (tc.err == nil) != (len(got.done) == 1) {
+				t.Errorf("ends %v", got.done)
+			}
+		})
 	}
 }
 
@@ -242,6 +294,8 @@ func TestEachRefusalSaysWhatToDoAndRepeatsNeitherKeyNorPrompt(t *testing.T) {
 	t.Parallel()
 	const prompt = "the secret plan"
 	both(t, func(t *testing.T, a *asked) {
+		a = ask(t, a.fake.Format, func(o *model.Options) { o.Key = "plainsecret123" })
+		a.fake.Key = "plainsecret123"
 		echo := func(status int, code, message string) modelfake.Reply {
 			return modelfake.Reply{Status: status, Code: code, Message: message + " " + a.fake.Key + " " + prompt}
 		}
@@ -283,7 +337,7 @@ func TestEachRefusalSaysWhatToDoAndRepeatsNeitherKeyNorPrompt(t *testing.T) {
 			}
 		}
 		a.fake.Key = "another"
-		if got := a.hear(t.Context(), question(prompt)); !errors.Is(got.err, model.ErrKey) || strings.Contains(got.err.Error(), "sk-secret") {
+		if got := a.hear(t.Context(), question(prompt)); !errors.Is(got.err, model.ErrKey) || strings.Contains(got.err.Error(), "plainsecret") {
 			t.Errorf("a wrong key: %v", got.err)
 		}
 	})

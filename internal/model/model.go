@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -151,15 +152,19 @@ func New(o Options, clock core.Clock) (Provider, error) {
 	}
 	at, err := url.Parse(base)
 	if err != nil || at.Host == "" {
-		return nil, fmt.Errorf("the address of the model's provider is not a URL") // it may hold a secret
+		return nil, errors.New("the address of the model's provider is not a URL") // it may hold a secret
 	}
 	if o.Name == "" {
-		return nil, fmt.Errorf("a provider of models needs the name of one")
+		return nil, errors.New("a provider of models needs the name of one")
 	}
 	c := &chat{
 		key: o.Key, clock: clock, http: newStreamingClient(), pause: sleep, silence: maxSilence,
-		models: slices.Compact(append([]string{o.Name}, o.Allowed...)),
-		quirks: map[string]quirk{},
+		models: []string{o.Name}, quirks: map[string]quirk{},
+	}
+	for _, name := range o.Allowed {
+		if !slices.Contains(c.models, name) {
+			c.models = append(c.models, name)
+		}
 	}
 	base = strings.TrimRight(base, "/")
 	if o.API == OpenAI {

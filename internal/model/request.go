@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -48,10 +49,10 @@ func merge(messages []Message) []Message {
 // check holds the messages to the rules that providers have in common.
 func (r Request) check() error {
 	if len(r.Messages) == 0 || r.Messages[0].Role != RoleUser {
-		return fmt.Errorf("it must start with the user")
+		return errors.New("it must start with the user")
 	}
 	if r.Messages[len(r.Messages)-1].Role == RoleAssistant {
-		return fmt.Errorf("it must not end with the assistant")
+		return errors.New("it must not end with the assistant")
 	}
 	var open []string // calls that wait for their answers
 	for i, m := range r.Messages {
@@ -84,7 +85,7 @@ func (r Request) check() error {
 		}
 	}
 	if len(open) > 0 {
-		return fmt.Errorf("it ends before all calls of tools are answered")
+		return errors.New("it ends before all calls of tools are answered")
 	}
 	return r.checkSchemas()
 }
@@ -92,11 +93,11 @@ func (r Request) check() error {
 func (r Request) checkSchemas() error {
 	for _, t := range r.Tools {
 		if t.Name == "" || !object(t.Schema) {
-			return fmt.Errorf("a tool needs a name and the schema of an object")
+			return errors.New("a tool needs a name and the schema of an object")
 		}
 	}
 	if r.Schema != nil && (r.Schema.Name == "" || !object(r.Schema.JSON)) {
-		return fmt.Errorf("a schema needs a name and must be an object")
+		return errors.New("a schema needs a name and must be an object")
 	}
 	return nil
 }

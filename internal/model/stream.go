@@ -156,7 +156,7 @@ func (c *chat) try(ctx context.Context, r Request, s *sink) (reply, error) {
 		err = explain(ctx, limited, x, err)
 	}
 	var f *failure
-	if x.opened && !(errors.As(err, &f) && f.free) {
+	if free := errors.As(err, &f) && f.free; x.opened && !free {
 		out.usage = complete(out, r, s)
 	}
 	return out, err

@@ -55,6 +55,8 @@ const (
 	NoReason
 	// Broken closes the connection in the midst of the stream.
 	Broken
+	// BrokenLate closes the connection after the reason to finish and the usage.
+	BrokenLate
 	// Reset resets the connection, which may also lose what was sent before.
 	Reset
 	// Fails sends an error.
@@ -134,7 +136,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, request Request,
 	if reply.KeepAlive {
 		wr.raw(": still here\n\n")
 	}
-	if len(reply.Text)+len(reply.Calls) > 0 || reply.End == Whole || reply.End == Unterminated || reply.End == NoReason {
+	if len(reply.Text)+len(reply.Calls) > 0 || reply.End == Whole || reply.End == Unterminated || reply.End == BrokenLate || reply.End == NoReason {
 		out.begin()
 	}
 	for _, piece := range reply.Text {
@@ -153,7 +155,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, request Request,
 
 func (s *Server) finish(wr *writer, out speaker, reply Reply) {
 	switch reply.End {
-	case Whole, Unterminated:
+	case Whole, Unterminated, BrokenLate:
 		reason := reply.Finish
 		if reason == "" {
 			reason = map[Format]string{OpenAI: "stop", Anthropic: "end_turn"}[s.Format]
@@ -162,8 +164,11 @@ func (s *Server) finish(wr *writer, out speaker, reply Reply) {
 			}
 		}
 		out.finish(reason)
-		if reply.End == Whole {
+		switch reply.End {
+		case Whole:
 			out.end()
+		case BrokenLate:
+			panic(http.ErrAbortHandler)
 		}
 	case NoReason:
 		out.finish("")
