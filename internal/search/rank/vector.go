@@ -22,7 +22,10 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 		return found, err
 	}
 	q := quantise(p.request.Vector)
-	near := p.nearest(vectors, q, rerankDepth)
+	near, err := p.nearest(vectors, q, rerankDepth)
+	if err != nil {
+		return nil, err
+	}
 	all := slices.Clone(found)
 	for _, c := range near {
 		if !slices.ContainsFunc(found, func(f candidate) bool { return f.part == c.part && f.doc == c.doc }) {
@@ -36,7 +39,9 @@ func (p *plan) fuse(found []candidate) ([]candidate, error) {
 	}
 	dense := make([]float64, len(all))
 	for i, c := range all {
-		dense[i] = p.bestDot(vectors[c.part], c, q)
+		if dense[i], err = p.bestDot(vectors[c.part], c, q); err != nil {
+			return nil, err
+		}
 	}
 	words := make([]float64, len(all))
 	for i, c := range all {
@@ -96,28 +101,14 @@ type quantised struct {
 	scale float32
 }
 
-func quantise(v []float32) quantised {
-	q := quantised{code: make([]uint64, (len(v)+63)/64), bytes: make([]int8, len(v))}
-	most := float32(0)
-	for _, x := range v {
-		most = max(most, max(x, -x))
-	}
-	if most == 0 {
-		return q
-	}
-	q.scale = most / 127
-	for i, x := range v {
-		q.bytes[i] = int8(math.RoundToEven(float64(x / q.scale)))
-		if x > 0 {
-			q.code[i/64] |= 1 << (i % 64)
-		}
-	}
+func quantise(v []float32) (q quantised) {
+	q.code, q.bytes, q.scale = segment.Quantise(v, nil, nil)
 	return q
 }
 
 // nearest returns the documents nearest to the query, nearest first: a scan of the sign bits of all units that may
 // be listed, then the full product for the best of them. Filters are applied before anything is chosen.
-func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) []candidate {
+func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) ([]candidate, error) {
 	far := make([][]uint16, len(p.parts))
 	counts := make([]int, len(q.bytes)+1)
 	for i := range p.parts {
@@ -137,12 +128,16 @@ func (p *plan) nearest(vectors []segment.Vectors, q quantised, k int) []candidat
 				continue
 			}
 			unit := at.r.FirstUnit + uint32(place)
+			cosine, err := dot(at.s, vectors[i], unit, q)
+			if err != nil {
+				return nil, err
+			}
 			// Shifted to be positive, for the heap starts from nothing.
-			near := points((dot(vectors[i], unit, q) + 2) * float64(one))
+			near := points((cosine + 2) * float64(one))
 			best.add(candidate{score: near, part: i, unit: unit, doc: docOf[unit]}, several(at.s, docOf[unit]))
 		}
 	}
-	return best.sorted()
+	return best.sorted(), nil
 }
 
 // notNear is the distance of a unit that has no embedding or may not be listed.
@@ -177,30 +172,38 @@ func distance(x, y []uint64) int {
 }
 
 // dot is the cosine of a unit's embedding and the query's, nearly: both are of length one but for rounding.
-func dot(v segment.Vectors, unit uint32, q quantised) float64 {
-	x := v.Bytes[int(unit)*v.Dims:][:v.Dims]
+func dot(s *segment.Segment, v segment.Vectors, unit uint32, q quantised) (float64, error) {
+	x, err := s.Vector(unit)
+	if err != nil {
+		return 0, err
+	}
 	y := q.bytes[:len(x)]
 	var sum int32 // at most 127² times the dimensions
 	for i := range x {
 		sum += int32(x[i]) * int32(y[i])
 	}
-	return float64(sum) * float64(v.Scales[unit]) * float64(q.scale)
+	return float64(sum) * float64(v.Scales[unit]) * float64(q.scale), nil
 }
 
 // bestDot is the nearness of a document's nearest unit, NaN when it has no embedding.
-func (p *plan) bestDot(v segment.Vectors, c candidate, q quantised) float64 {
-	if v.Dims == 0 {
-		return math.NaN()
-	}
-	firsts := p.parts[c.part].s.FirstUnits()
+func (p *plan) bestDot(v segment.Vectors, c candidate, q quantised) (float64, error) {
 	best := math.NaN()
+	if v.Dims == 0 {
+		return best, nil
+	}
+	s := p.parts[c.part].s
+	firsts := s.FirstUnits()
 	for unit := firsts[c.doc]; unit < firsts[c.doc+1]; unit++ {
 		if v.Scales[unit] == 0 {
 			continue
 		}
-		if near := dot(v, unit, q); math.IsNaN(best) || near > best {
+		near, err := dot(s, v, unit, q)
+		if err != nil {
+			return 0, err
+		}
+		if math.IsNaN(best) || near > best {
 			best = near
 		}
 	}
-	return best
+	return best, nil
 }

@@ -66,6 +66,10 @@ func answers(tb testing.TB, s *Segment) []string {
 	}
 	v, err := s.Vectors()
 	say(err, "%+v", v)
+	for unit := range v.Scales {
+		bytes, err := s.Vector(uint32(unit))
+		say(err, "%v", bytes)
+	}
 	return out
 }
 

@@ -141,15 +141,22 @@ func (s *Segment) Vectors() (Vectors, error) {
 	if s.meta.dims == 0 {
 		return Vectors{}, nil
 	}
-	v := Vectors{Dims: int(s.meta.dims), Codes: s.codes.values, Bytes: s.bytes.values, Scales: s.scales.values}
+	v := Vectors{Dims: int(s.meta.dims), Codes: s.codes.values, Scales: s.scales.values}
 	if s.vectorsChecked.Load() {
 		return v, nil
 	}
-	for _, id := range []sectionID{secVectorCodes, secVectorBytes, secVectorScales} {
+	for _, id := range []sectionID{secVectorCodes, secVectorScales} {
 		if err := s.sections[id].need(0, uint64(len(s.sections[id].data))); err != nil {
 			return Vectors{}, err
 		}
 	}
 	s.vectorsChecked.Store(true)
 	return v, nil
+}
+
+// Vector returns a unit's embedding, Dims numbers that times its scale are the
+// vector, as a view of the file. The segment must have vectors.
+func (s *Segment) Vector(unit uint32) ([]int8, error) {
+	dims := uint64(s.meta.dims)
+	return s.bytes.slice(uint64(unit)*dims, (uint64(unit)+1)*dims)
 }

@@ -197,7 +197,7 @@ func TestEmptyBuilderWritesAValidSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkAgainst(t, s, newModel(nil))
-	if v, err := s.Vectors(); err != nil || v.Codes != nil || v.Bytes != nil || v.Scales != nil || v.Dims != 0 {
+	if v, err := s.Vectors(); err != nil || v.Codes != nil || v.Scales != nil || v.Dims != 0 {
 		t.Fatalf("vectors of nothing: %+v %v", v, err)
 	}
 	if name, dims := s.Model(); name != "" || dims != 0 {

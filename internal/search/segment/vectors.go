@@ -2,15 +2,13 @@ package segment
 
 import "math"
 
-// Vectors are the units' embeddings in two precisions: sign bits to find
-// candidates by and bytes to order them by. The slices are nil when the segment
-// has none, and views of the file otherwise.
+// Vectors are what candidates are found by: the sign bits of the units'
+// embeddings. The whole of one is read by Segment.Vector. The slices are nil
+// when the segment has none, and views of the file otherwise.
 type Vectors struct {
 	Dims int
 	// Codes are the sign bits, (Dims+63)/64 words a unit: see Quantise.
 	Codes []uint64
-	// Bytes are Dims a unit; times the unit's scale they are the vector.
-	Bytes []int8
 	// Scales are one a unit, 0 for one without a vector.
 	Scales []float32
 }

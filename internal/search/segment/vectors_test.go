@@ -24,12 +24,12 @@ func TestVectorsComeBackNearly(t *testing.T) {
 			t.Fatalf("model %q %d, vectors of %d", name, n, v.Dims)
 		}
 		for unit, u := range m.units {
-			checkVector(t, v, unit, u.Vector)
+			checkVector(t, s, v, unit, u.Vector)
 		}
 	})
 }
 
-func checkVector(tb rapid.TB, v Vectors, unit int, want []float32) {
+func checkVector(tb rapid.TB, s *Segment, v Vectors, unit int, want []float32) {
 	tb.Helper()
 	var highest float32
 	for _, x := range want {
@@ -43,8 +43,12 @@ func checkVector(tb rapid.TB, v Vectors, unit int, want []float32) {
 	}
 	words := (v.Dims + 63) / 64
 	code := v.Codes[unit*words:][:words]
+	bytes, err := s.Vector(uint32(unit))
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for i, x := range want {
-		got := float64(v.Bytes[unit*v.Dims+i]) * float64(v.Scales[unit])
+		got := float64(bytes[i]) * float64(v.Scales[unit])
 		if math.Abs(got-float64(x)) > float64(v.Scales[unit])*0.51 {
 			tb.Fatalf("value %d of unit %d: %v, want %v", i, unit, got, x)
 		}

@@ -256,7 +256,11 @@ func (s *Segment) verifyVectors() error {
 			return damaged("scale of unit %d", unit)
 		}
 		words := int(s.meta.words())
-		code, bytes := v.Codes[unit*words:][:words], v.Bytes[unit*v.Dims:][:v.Dims]
+		code := v.Codes[unit*words:][:words]
+		bytes, err := s.Vector(uint32(unit))
+		if err != nil {
+			return err
+		}
 		if scale == 0 && slices.Max(code) != 0 {
 			return damaged("vector of unit %d", unit)
 		}
