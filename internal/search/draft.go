@@ -153,7 +153,7 @@ func (d *draft) find(p *part, id string) (uint32, bool, error) {
 	doc, ok, err := p.file.FindID(id)
 	if isDamage(err) {
 		d.broken[p] = err
-		return 0, false, nil
+		return 0, false, nil //nolint:nilerr // as said
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("look for a document in segment %d: %w", p.file.number, err)

@@ -73,7 +73,7 @@ func (s *splitter) split(text string, yield func(*Word) bool) {
 func (s *splitter) run(text string, at int) int {
 	s.begin(at, false, false)
 	n := 0
-	for n < len(text) && lower[text[n]] != 0 && !(s.dotless && text[n] == 'I') {
+	for n < len(text) && lower[text[n]] != 0 && (!s.dotless || text[n] != 'I') {
 		s.Folded = append(s.Folded, lower[text[n]])
 		n++
 	}

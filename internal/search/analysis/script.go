@@ -43,7 +43,7 @@ func BetweenCharacters(before, after rune) bool {
 	case after == zeroWidthJoiner, unicode.IsMark(after), isTrailingJamo(after), isTrailingSign(after):
 		return false
 	}
-	return !(isVirama(before) && unicode.IsLetter(after)) && !(isRegional(before) && isRegional(after))
+	return (!isVirama(before) || !unicode.IsLetter(after)) && (!isRegional(before) || !isRegional(after))
 }
 
 // isVirama reports whether r joins the consonants on both sides of it (Unicode Standard Annex 29, rule GB9c).

@@ -157,8 +157,8 @@ func TitleKey(a *analysis.Analyser, title string) uint64 {
 	empty := true
 	for w := range a.Words(title) {
 		empty = false
-		digest.Write(w.Folded)
-		digest.Write(separator)
+		_, _ = digest.Write(w.Folded) // a hash takes everything
+		_, _ = digest.Write(separator)
 	}
 	if empty {
 		return 0

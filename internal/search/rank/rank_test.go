@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -243,7 +242,7 @@ func compareWithOracle(t *testing.T, s *shelf, views []View, r Request) {
 func TestTheAnswerIsThatOfScoringEveryDocument(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			l := newLibrary(seed, 5+int(seed), 1+int(seed%3))
 			s := l.shelve(t, int(seed*seed/4), 1+int(seed%4), int(seed%5))

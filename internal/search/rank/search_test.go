@@ -237,8 +237,16 @@ func TestDistancesCountSlips(t *testing.T) {
 		x, y string
 		want int
 	}{
-		{"", "", 0}, {"a", "", 1}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "abcd", 1},
-		{"abcdef", "badcfe", 3}, {"größe", "grosse", 3}, {"поиск", "посик", 1}, {"kitten", "sitting", 3},
+		{"", "", 0},
+		{"a", "", 1},
+		{"abc", "abc", 0},
+		{"abc", "abd", 1},
+		{"abc", "acb", 1},
+		{"abc", "abcd", 1},
+		{"abcdef", "badcfe", 3},
+		{"größe", "grosse", 3},
+		{"поиск", "посик", 1},
+		{"kitten", "sitting", 3},
 	} {
 		for _, pair := range [][2]string{{test.x, test.y}, {test.y, test.x}} {
 			if got := newMeasure(pair[0]).to(pair[1], 10); got != test.want {

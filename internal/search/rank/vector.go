@@ -17,8 +17,8 @@ const (
 // fuse joins what was found by words with what is near the query in meaning, scored together: each score is spread
 // over 0 to 1 among all candidates, and words weigh more. Without any embedding the words decide alone.
 func (p *plan) fuse(found []candidate) ([]candidate, error) {
-	vectors, any, err := p.vectors()
-	if err != nil || !any {
+	vectors, some, err := p.vectors()
+	if err != nil || !some {
 		return found, err
 	}
 	q := quantise(p.request.Vector)
@@ -79,7 +79,7 @@ func spread(x []float64) {
 // vectors returns the embeddings of each part that are of the query's model, and whether there are any.
 func (p *plan) vectors() ([]segment.Vectors, bool, error) {
 	out := make([]segment.Vectors, len(p.parts))
-	any := false
+	some := false
 	for i := range p.parts {
 		s := p.parts[i].s
 		if name, dims := s.Model(); name != p.request.Model || dims != len(p.request.Vector) || dims == 0 {
@@ -89,9 +89,9 @@ func (p *plan) vectors() ([]segment.Vectors, bool, error) {
 		if out[i], err = s.Vectors(); err != nil {
 			return nil, false, err
 		}
-		any = any || out[i].Dims > 0
+		some = some || out[i].Dims > 0
 	}
-	return out, any, nil
+	return out, some, nil
 }
 
 // quantised is the query's embedding in the forms that units have theirs in.

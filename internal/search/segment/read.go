@@ -157,6 +157,6 @@ func (s *Segment) Vectors() (Vectors, error) {
 // Vector returns a unit's embedding, Dims numbers that times its scale are the
 // vector, as a view of the file. The segment must have vectors.
 func (s *Segment) Vector(unit uint32) ([]int8, error) {
-	dims := uint64(s.meta.dims)
+	dims := s.meta.dims
 	return s.bytes.slice(uint64(unit)*dims, (uint64(unit)+1)*dims)
 }
