@@ -51,6 +51,8 @@ const (
 	OpReadThreads     Operation = "read threads"
 	OpWriteThreads    Operation = "write threads"
 	OpSendMessage     Operation = "send a message"
+	OpResearch        Operation = "have something researched"
+	OpReadDocuments   Operation = "read documents"
 	OpReadMemories    Operation = "read memories"
 	OpWriteMemories   Operation = "write memories"
 	OpReadFavourites  Operation = "read favourites"
@@ -73,6 +75,8 @@ var rules = map[Operation]rule{
 	OpReadThreads:     {ScopeAgents, false},
 	OpWriteThreads:    {ScopeAgents, false},
 	OpSendMessage:     {ScopeAgents, true},
+	OpResearch:        {ScopeAgents, true},
+	OpReadDocuments:   {ScopeAgents, false},
 	OpReadMemories:    {ScopeAgents, false},
 	OpWriteMemories:   {ScopeAgents, false},
 	OpReadFavourites:  {ScopeAgents, false},
@@ -101,13 +105,18 @@ func (a Actor) Allow(op Operation) error {
 			Detail: "This account has no subscription. What is already here can be read; a plan is needed to search and to chat.",
 		}
 	case a.Spend.Capped && a.Spend.Used >= a.Spend.Cap:
-		return &Error{
-			Kind: KindPaymentRequired, Code: "spend_cap_reached",
-			Detail: fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
-				USD(a.Spend.Cap), USD(a.Spend.Used), a.Spend.ResetsAt.Format(time.RFC3339)),
-		}
+		return a.Spend.Reached()
 	}
 	return nil
+}
+
+// Reached is the answer to work that would go beyond the cap.
+func (s Spend) Reached() *Error {
+	return &Error{
+		Kind: KindPaymentRequired, Code: "spend_cap_reached",
+		Detail: fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
+			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339)),
+	}
 }
 
 // AllowOn is Allow for an operation on an agent, which the credential must be able to touch. Whether the agent is
@@ -124,7 +133,7 @@ func (a Actor) AllowOn(op Operation, agentID string) error {
 
 // capabilityOps ties each capability to the operation that it stands for.
 var capabilityOps = map[Capability]Operation{
-	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpSendMessage,
+	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpResearch,
 	CapMemories: OpWriteMemories, CapFavourites: OpWriteFavourites, CapManage: OpManageAgents,
 }
 
@@ -143,6 +152,9 @@ func (a Actor) Capabilities() []Capability {
 func USD(micros int64) string {
 	return fmt.Sprintf("%d.%02d USD", micros/1e6, micros%1e6/1e4)
 }
+
+// Month names the month that t is in, UTC, as spend is kept by.
+func Month(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // MonthEnd returns when the spend of the month that t is in starts anew: the first of the next month, UTC.
 func MonthEnd(t time.Time) time.Time {

@@ -32,24 +32,24 @@ func TestAccess(t *testing.T) {
 		refused = "forbidden"
 	)
 	columns := []Operation{
-		OpReadAgents, OpManageAgents, OpSearch, OpReadThreads, OpWriteThreads, OpSendMessage, OpReadMemories,
-		OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpAccount, OpAdmin,
+		OpReadAgents, OpManageAgents, OpSearch, OpReadThreads, OpWriteThreads, OpSendMessage, OpResearch, OpReadDocuments,
+		OpReadMemories, OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpAccount, OpAdmin,
 	}
 	if len(columns) != len(rules) {
 		t.Fatalf("the table has %d operations, there are %d", len(columns), len(rules))
 	}
 	for name, want := range map[string][]string{
-		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
-		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key without a plan":        {ok, ok, plan, ok, ok, plan, ok, ok, ok, ok, scope, scope},
-		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key at the cap":            {ok, ok, capped, ok, ok, capped, ok, ok, ok, ok, scope, scope},
-		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, ok, ok, ok, ok, scope, scope},
-		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
-		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
-		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key without a plan":        {ok, ok, plan, ok, ok, plan, plan, ok, ok, ok, ok, ok, scope, scope},
+		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
+		"a key at the cap":            {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope},
+		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope},
+		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
+		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
+		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 	} {
 		for i, op := range columns {
 			got := ""

@@ -55,7 +55,7 @@ func (s *Service) find(ctx context.Context, token string, now time.Time) (Found,
 			return found, nil
 		}
 	}
-	found, err := s.store.KeyByHash(ctx, hashToken(s.secret, token), now.Format("2006-01"))
+	found, err := s.store.KeyByHash(ctx, hashToken(s.secret, token), core.Month(now))
 	if err == nil && known {
 		s.recent.put(at, digest, found)
 	}
