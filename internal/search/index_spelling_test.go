@@ -12,11 +12,23 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 	w.put(note("d1", "A", "Retrieval", "retrieving documents quickly"))
 	w.put(note("d2", "B", "Retrospection", "of documentaries"))
 	w.put(note("d3", "B", "Secret", "retrieval of cryptograms"))
+	w.put(note("d4", "A", "Relations", "the relational model of databases"))
 	catchUp(t, ix, w)
 	for _, c := range []struct{ query, corrected, first string }{
 		{"retreival", "retrieval", "d1"},
 		{`title:"retreival"  «quickly»`, `title:"retrieval"  «quickly»`, "d1"},
 		{"retrieval", "", "d1"},
+		// The ending decides what the stem is.
+		{"relatoinal", "relational", "d4"},
+		{"relationnal modle", "relational model", "d4"},
+		{"databasse", "databases", "d4"},
+		{"Quikly", "quickly", "d1"},
+		{"dcoumnets", "documents", "d1"}, // two slips
+		{"elational", "", ""},           // the first letter
+		{"mdel", "model", "d4"},
+		{"mde", "", ""},
+		{"relatoinal relatoinal", "relational relational", "d4"},
+		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // about something else
 		{"zzzzzzzz", "", ""},
 		{"criptograms", "", ""}, // a word of another source alone is not given away
 		{"", "", ""},

@@ -97,18 +97,47 @@ func suggestFrom(v View, sources []string, m *measure, reach int, found map[stri
 	return failed
 }
 
-// note counts a term's holders in the sources and keeps its shortest readable form, as merging segments does.
-func note(v View, sources []string, t segment.Term, s suggestion, found map[string]*suggestion) error {
+// Holders returns how many units of the sources hold a term.
+func Holders(views []View, sources []string, term string) (int, error) {
+	sum := 0
+	for _, v := range views {
+		t, ok, err := v.Segment.Lookup(term)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			continue
+		}
+		n, err := holders(v, sources, t)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// holders returns how many units of the sources hold a term of one segment.
+func holders(v View, sources []string, t segment.Term) (int, error) {
 	postings, err := v.Segment.Postings(t)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	sum := 0
 	for _, source := range sources {
 		if r, ok := v.Segment.Source(source); ok {
 			first, _ := slices.BinarySearch(postings.Units, r.FirstUnit)
 			end, _ := slices.BinarySearch(postings.Units, r.EndUnit)
-			s.holders += end - first - v.Lost.holders(source, t.Ord)
+			sum += end - first - v.Lost.holders(source, t.Ord)
 		}
+	}
+	return sum, nil
+}
+
+// note counts a term's holders in the sources and keeps its shortest readable form, as merging segments does.
+func note(v View, sources []string, t segment.Term, s suggestion, found map[string]*suggestion) (err error) {
+	if s.holders, err = holders(v, sources, t); err != nil {
+		return err
 	}
 	if s.holders == 0 {
 		return nil
