@@ -84,9 +84,9 @@ func (e *engine) Snippets(q source.Query) func(source.Document, int) source.Snip
 		passages := analysis.Passages(d.Text)
 		// The document may have changed since it was indexed, and be shorter now.
 		p := passages[min(number, len(passages)-1)]
-		text, spans := h.Snippet(d.Title, d.Text, p)
+		text, spans, page := h.Snippet(d.Title, d.Text, p)
 		out := source.Snippet{
-			Text: text, Highlights: make([]source.Span, len(spans)), Page: p.Page, Start: p.Start, End: p.End, Heading: p.Heading,
+			Text: text, Highlights: make([]source.Span, len(spans)), Page: page, Start: p.Start, End: p.End, Heading: p.Heading,
 		}
 		for i, span := range spans {
 			out.Highlights[i] = source.Span(span)

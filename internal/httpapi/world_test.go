@@ -342,7 +342,7 @@ func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Sni
 		if shown, ok := s.shown.Load(d.ExternalID); ok {
 			return shown.(source.Snippet)
 		}
-		text, spans := h.Snippet(d.Title, d.Text, analysis.Passages(d.Text)[0])
+		text, spans, _ := h.Snippet(d.Title, d.Text, analysis.Passages(d.Text)[0])
 		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans))}
 		for i, span := range spans {
 			out.Highlights[i] = source.Span(span)

@@ -48,8 +48,9 @@ func NewHighlighter(a *analysis.Analyser, q Query, width int) *Highlighter {
 
 // Snippet returns the part of the text's passage that holds the most of the query, on one line, with an ellipsis
 // where it was cut, and the places in it that match: apart from each other and in order. A passage without a match is
-// shown from its start; one without a text shows the title.
-func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (string, []Span) {
+// shown from its start; one without a text shows the title. The page is that of the first match, or of the snippet's
+// start, for a passage may go on over pages; 0 where the text has none.
+func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (shown string, lit []Span, page int) {
 	line := flatten(p.Of(text))
 	if line == "" {
 		line = flatten(title)
@@ -67,7 +68,32 @@ func (h *Highlighter) Snippet(title, text string, p analysis.Passage) (string, [
 	if part.End < len(runes) {
 		snippet += ellipsis
 	}
-	return snippet, highlights(occurrences, part, shift)
+	lit = highlights(occurrences, part, shift)
+	if p.Page > 0 {
+		at := part.Start
+		if len(lit) > 0 {
+			at = lit[0].Start - shift
+		}
+		page = pageOf(text, p, at)
+	}
+	return snippet, lit, page
+}
+
+// pageOf returns the page on which a code point of a flattened passage stands.
+func pageOf(text string, p analysis.Passage, at int) int {
+	before := analysis.Passage{End: p.Start}
+	page := 1 + strings.Count(before.Of(text), "\f")
+	for part := range strings.SplitSeq(p.Of(text), "\f") {
+		width := utf8.RuneCountInString(flatten(part))
+		if at < width {
+			break
+		}
+		page++
+		if width > 0 {
+			at -= width + 1 // the pages are one space apart
+		}
+	}
+	return page
 }
 
 // occurrence is a term of the query in a text.

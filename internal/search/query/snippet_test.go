@@ -17,7 +17,8 @@ import (
 func show(queryText string, width int, title, text string) (string, []Span) {
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, queryText), width)
-	return h.Snippet(title, text, analysis.Passage{End: utf8.RuneCountInString(text)})
+	snippet, spans, _ := h.Snippet(title, text, analysis.Passage{End: utf8.RuneCountInString(text)})
+	return snippet, spans
 }
 
 // marked returns what stands at the highlights of a snippet.
@@ -190,13 +191,43 @@ func TestASnippetIsOfItsPassage(t *testing.T) {
 		t.Fatalf("passages %v", passages)
 	}
 	for i, want := range map[int]string{0: "foxes", len(passages) - 1: "Füchsen"} {
-		snippet, spans := h.Snippet("title", text, passages[i])
+		snippet, spans, _ := h.Snippet("title", text, passages[i])
 		if got := marked(snippet, spans); len(got) == 0 || slices.ContainsFunc(got, func(s string) bool { return s != want }) {
 			t.Errorf("passage %d: marked %q in %q", i, got, snippet)
 		}
 	}
-	if snippet, _ := h.Snippet("title", text, analysis.Passage{}); snippet != "title" {
+	if snippet, _, _ := h.Snippet("title", text, analysis.Passage{}); snippet != "title" {
 		t.Errorf("an empty passage shows %q, want the title", snippet)
+	}
+}
+
+func TestASnippetIsOnThePageOfItsFirstMatch(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("Nothing to be seen here. ", 20)
+	long := strings.Repeat(filler, 4)
+	for name, c := range map[string]struct {
+		text string
+		want []int // for each passage
+	}{
+		"a short text":                     {"one\fneedle\fthree", []int{2}},
+		"pages without words":              {"\f\f one \f\n\f needle", []int{5}},
+		"the first page":                   {"a needle\fand more", []int{1}},
+		"two of them":                      {"a\fneedle\fneedle", []int{2}},
+		"no match":                         {"\f\fone\ftwo", []int{3}},
+		"no pages":                         {"a needle", []int{0}},
+		"a heading on a page of its own":   {"# Needles\n\f" + filler, []int{1}},
+		"the end of a page before another": {long + "\f" + long + "\n\nTail.\fA needle.\n\n" + long, []int{1, 2, 3}},
+	} {
+		a := analysis.New("")
+		h := NewHighlighter(a, Parse(a, "needle"), 0)
+		var got []int
+		for _, p := range analysis.Passages(c.text) {
+			_, _, page := h.Snippet("", c.text, p)
+			got = append(got, page)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the snippets are on pages %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -220,7 +251,7 @@ func TestTextsOfEveryScriptAreFoundAndLit(t *testing.T) {
 	for name, test := range tests {
 		a := analysis.New(test.language)
 		h := NewHighlighter(a, Parse(a, test.query), 0)
-		snippet, spans := h.Snippet("", test.text, analysis.Passages(test.text)[0])
+		snippet, spans, _ := h.Snippet("", test.text, analysis.Passages(test.text)[0])
 		if got := strings.Join(marked(snippet, spans), " "); got != test.want {
 			t.Errorf("%s: marked %q in %q, want %q", name, got, snippet, test.want)
 		}
@@ -231,7 +262,7 @@ func TestTextsOfEveryScriptAreFoundAndLit(t *testing.T) {
 func checkSnippet(t rapid.TB, queryText, title, text string, p analysis.Passage, width int) {
 	a := analysis.New("")
 	h := NewHighlighter(a, Parse(a, queryText), width)
-	snippet, spans := h.Snippet(title, text, p)
+	snippet, spans, _ := h.Snippet(title, text, p)
 	text = p.Of(text)
 	line := flatten(text)
 	if line == "" {
