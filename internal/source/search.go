@@ -179,6 +179,9 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	if err != nil {
 		return SearchReply{}, err
 	}
+	if len(partial) == 0 {
+		partial = s.partial(src) // a search that comes upon damage goes on without what is damaged
+	}
 	if ranking.Corrected != "" {
 		q.Text = ranking.Corrected
 	}

@@ -80,6 +80,19 @@ func TestAnIndexThatLagsBehindIsSaid(t *testing.T) {
 	}
 }
 
+func TestASearchThatComesUponDamageSaysSo(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	if _, err := w.Import(ctx, w.ada, w.library(t), documents(3, "x", nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.ranker.indexed, w.ranker.lost = 3, 1
+	got, err := w.Search(ctx, w.ada, w.agent, source.SearchRequest{Query: "relational"})
+	if err != nil || len(got.Warnings) != 1 || got.Warnings[0].Detail != "2 of 3 documents are indexed so far; results are partial." {
+		t.Errorf("warned of %+v, %v", got.Warnings, err)
+	}
+}
+
 func TestSearchesAreCountedByUserAndDay(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), t.Context()

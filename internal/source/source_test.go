@@ -80,10 +80,13 @@ type scanner struct {
 	asked   source.Query
 	shown   []source.Query
 	add     source.Ranking
+	// lost is how many of them a search finds to be damaged.
+	lost int
 }
 
 func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
 	s.asked = q
+	s.indexed -= s.lost
 	if err := s.catchUp(ctx); err != nil {
 		return source.Ranking{}, err
 	}
