@@ -53,6 +53,25 @@ func (ix *Index) dropDamaged(ctx context.Context, s *snapshot) bool {
 	return true
 }
 
+// verify reads every segment that searches read and drops the damaged ones. It reports whether there were any.
+func (ix *Index) verify(ctx context.Context) bool {
+	s, err := ix.acquire()
+	if err != nil {
+		return false
+	}
+	defer s.release()
+	for _, p := range s.files() {
+		if ctx.Err() != nil {
+			return false
+		}
+		// Searches that come upon damage wait for one another, and so not for this.
+		if isDamage(p.file.Verify()) {
+			return ix.dropDamaged(ctx, s)
+		}
+	}
+	return false
+}
+
 // dropDamagedNow is dropDamaged for the index as it is.
 func (ix *Index) dropDamagedNow(ctx context.Context) {
 	if s, err := ix.acquireCurrent(); err == nil {

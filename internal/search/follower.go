@@ -15,6 +15,8 @@ type FollowerOptions struct {
 	Interval time.Duration
 	// ReportEvery is how often the log is told of a rebuild's progress; five seconds unless set.
 	ReportEvery time.Duration
+	// VerifyEvery is how often all files are read from end to end for damage; a day unless set.
+	VerifyEvery time.Duration
 	// OnAdvance is told how far the index holds everything, when that changed: less than before when the index had to
 	// be begun anew. It is called from one goroutine at a time.
 	OnAdvance func(through uint64)
@@ -43,6 +45,9 @@ func (o FollowerOptions) withDefaults() FollowerOptions {
 	}
 	if o.ReportEvery <= 0 {
 		o.ReportEvery = 5 * time.Second
+	}
+	if o.VerifyEvery <= 0 {
+		o.VerifyEvery = 24 * time.Hour
 	}
 	if o.BatchDocuments <= 0 {
 		o.BatchDocuments = batchDocuments
@@ -97,9 +102,10 @@ func signal(c chan<- struct{}) {
 
 // Run follows the log until the context ends, and returns then. What fails is logged and tried again.
 func (f *Follower) Run(ctx context.Context) {
-	var merging sync.WaitGroup
-	merging.Go(func() { f.merge(ctx) })
-	defer merging.Wait()
+	var background sync.WaitGroup
+	background.Go(func() { f.merge(ctx) })
+	background.Go(func() { f.verify(ctx) })
+	defer background.Wait()
 	pause := f.o.Interval
 	for ctx.Err() == nil {
 		err := f.follow(ctx)
@@ -203,6 +209,23 @@ func (f *Follower) merge(ctx context.Context) {
 		case merged:
 			pause = f.o.Interval
 			signal(f.merges) // there may be more
+		}
+	}
+}
+
+// verify looks for damage now and then. What is used is checked before its first use, but a disk can go bad after that,
+// and searches would be wrong until the next start.
+func (f *Follower) verify(ctx context.Context) {
+	ticker := time.NewTicker(f.o.VerifyEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if f.index.verify(ctx) {
+				f.Kick()
+			}
 		}
 	}
 }

@@ -108,6 +108,51 @@ func TestFollowerLooksAtOnceWhenKicked(t *testing.T) {
 	eventually(t, "the document is there", holdsAll(ix, w))
 }
 
+func TestFollowerFindsDamageInWhatWasReadBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	many(w, 200)
+	dir := t.TempDir()
+	ix := open(t, dir, Options{FS: quick()})
+	catchUp(t, ix, w)
+	before := found(t, ix, "w1 w2 w3") // verified by now
+	name := glob(t, dir, segmentSuffix)[0]
+	flip(t, name)
+	var out safeBuffer
+	ix.log = slog.New(slog.NewTextHandler(&out, nil))
+	_, stop := follow(t, ix, w, FollowerOptions{Interval: time.Hour, VerifyEvery: 5 * time.Millisecond})
+	eventually(t, "the damaged file is gone", func() bool {
+		_, err := os.Stat(name)
+		return err != nil && holdsAll(ix, w)()
+	})
+	stop()
+	checkComplete(t, ix, w)
+	if after := found(t, ix, "w1 w2 w3"); !slices.Equal(before, after) {
+		t.Errorf("found %v, before %v", after, before)
+	}
+	if !strings.Contains(out.String(), "is damaged and is built anew") {
+		t.Errorf("the log says %s", out.String())
+	}
+}
+
+// flip changes one bit in the middle of a file.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	middle := len(data) / 2
+	if _, err := f.WriteAt([]byte{data[middle] ^ 1}, int64(middle)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // gatedLog lets nobody read changes while it is shut.
 type gatedLog struct {
 	*world

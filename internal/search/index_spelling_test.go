@@ -24,7 +24,7 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 		{"databasse", "databases", "d4"},
 		{"Quikly", "quickly", "d1"},
 		{"dcoumnets", "documents", "d1"}, // two slips
-		{"elational", "", ""},           // the first letter
+		{"elational", "", ""},            // the first letter
 		{"mdel", "model", "d4"},
 		{"mde", "", ""},
 		{"relatoinal relatoinal", "relational relational", "d4"},
