@@ -63,20 +63,6 @@ func (w *world) agents(t *testing.T) {
 	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "forbidden")
 }
 
-func (w *world) search(t *testing.T) {
-	path := w.below("/search")
-	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
-	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
-		t.Errorf("found %v", found.body)
-	}
-	w.card = found.text("results", 0, "cardId")
-	w.do(t, "POST", path, `{"query": "relational model"}`)
-	w.do(t, "POST", path, `{"query": "no such words anywhere", "facets": false}`)
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.planlessKey}, 402, "no_subscription")
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
-}
-
 func (w *world) memories(t *testing.T) {
 	path := w.below("/memories")
 	w.memory = w.do(t, "POST", path, `{"text": "I prefer long answers."}`).text("memory", "id")

@@ -26,9 +26,6 @@ import (
 var notYet = []string{
 	// Only programs write memories: neither the web app nor agents do yet.
 	"value Memory.origin=user", "value Memory.origin=agent",
-	// All that is stored is found at once, as one passage and as it is spelt, until there is an index.
-	"field SearchWarning.*", "value AgentSource.status=indexing",
-	"field Card.page", "field Passage.heading", "field QueryInfo.corrected",
 }
 
 // seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
@@ -98,7 +95,7 @@ type world struct {
 	// users without a plan and at their cap.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	// What the calls are about.
-	agent, thread, memory, card, webhook string
+	user, agent, thread, memory, card, webhook string
 	// code is a connect code that was used.
 	code string
 }

@@ -29,6 +29,8 @@ type Embeddings struct {
 	Dims       int
 	// Base64 lets it answer with base64 in place of arrays, and Backwards with the last text first.
 	Base64, Backwards bool
+	// Synonyms maps words to others that mean the same, and so have the same vector.
+	Synonyms map[string]string
 
 	t      testing.TB
 	server *httptest.Server
@@ -53,6 +55,9 @@ func NewEmbeddings(t testing.TB) *Embeddings {
 
 // URL is what a client is given.
 func (e *Embeddings) URL() string { return e.server.URL + "/v1" }
+
+// Close takes the endpoint away: nobody listens on its address any more.
+func (e *Embeddings) Close() { e.server.Close() }
 
 // Fail lets the next requests fail, each in one way; nil is a request that goes well.
 func (e *Embeddings) Fail(faults ...EmbeddingFault) {
@@ -172,6 +177,9 @@ func (e *Embeddings) reply(texts []string) []byte {
 func (e *Embeddings) Vector(text string) []float32 {
 	v := make([]float32, e.Dims)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if same, ok := e.Synonyms[word]; ok {
+			word = same
+		}
 		h := fnv.New64a()
 		_, _ = io.WriteString(h, word) // never fails
 		sum := h.Sum64()

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/testkit"
+)
+
+func (w *world) search(t *testing.T) {
+	path := w.below("/search")
+	found := w.do(t, "POST", path, `{"query": "relational model", "numResults": 5, "fromYear": 1960, "toYear": 1980}`)
+	if found.text("results", 0, "externalId") != "codd-1970" || found.at("undatedExcluded") != 1.0 {
+		t.Errorf("found %v", found.body)
+	}
+	w.card = found.text("results", 0, "cardId")
+	w.do(t, "POST", path, `{"query": "relational model"}`)
+	w.do(t, "POST", path, `{"query": "no such words anywhere", "facets": false}`)
+	if got := w.find(t, "relatoinal", ""); got.text("query", "corrected") != "relational" || len(got.ids()) != 2 {
+		t.Errorf("a misspelt query: %v", got.body)
+	}
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.planlessKey}, 402, "no_subscription")
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
+	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
+	w.passages(t)
+	w.partial(t)
+}
+
+// book is a text of three pages, each with a heading and enough words for passages of its own.
+func book() string {
+	filler := strings.Repeat("Ein Käfig voller Narren, 😀 sagte sie, und niemand widersprach ihr dabei.\n\n", 30)
+	return "# Beginnings\n\n" + filler + "\f## Middles\n\n" + filler + "Here is the\n  ‘needle’ in the haystack.\n\n" + filler + "\fEnds.\n\n" + filler
+}
+
+// passages searches a long text and holds what is said of the place against the text.
+func (w *world) passages(t *testing.T) {
+	text := book()
+	source := w.add(t, "Books", fmt.Sprintf(`{"id": "book", "title": "A Book", "text": %q}`, text), "--language", "en")
+	for _, c := range []struct {
+		query   string
+		page    float64
+		heading string
+		lit     string
+	}{
+		{"beginnings", 1, "Beginnings", "Beginnings"},
+		{"the needles in haystacks", 2, "Middles", "needle haystack"},
+		{"ends", 3, "Middles", "Ends"},
+	} {
+		got := w.find(t, c.query, `, "sourceId": "`+source+`"`)
+		card := reply{body: map[string]any{"card": got.at("results", 0)}}
+		if card.at("card", "page") != c.page || card.text("card", "passage", "heading") != c.heading || strings.Join(got.lit(0), " ") != c.lit {
+			t.Errorf("%s: %v", c.query, card.body)
+			continue
+		}
+		start, _ := card.at("card", "passage", "start").(float64)
+		end, _ := card.at("card", "passage", "end").(float64)
+		passage := string([]rune(text)[int(start):int(end)])
+		if n := len([]rune(passage)); n < 400 || n > 3000 || n == len([]rune(text)) {
+			t.Errorf("%s: the passage has %d characters", c.query, n)
+		}
+		snippet := strings.Trim(card.text("card", "snippet"), "…")
+		if line := strings.Join(strings.Fields(passage), " "); snippet == "" || !strings.Contains(line, snippet) {
+			t.Errorf("%s: %q is not in the passage %q", c.query, snippet, passage)
+		}
+	}
+}
+
+// partial searches while the disk does not let the index grow: another thing stands where it writes its manifest.
+func (w *world) partial(t *testing.T) {
+	t.Helper()
+	obstacle := filepath.Join(w.server.Data, "index", "MANIFEST.new")
+	if err := os.MkdirAll(filepath.Join(obstacle, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "late.jsonl")
+	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	added := make(chan testkit.Result, 1)
+	go func() { added <- w.server.Admin("source", "add", "--agent", w.agent, "--name", "Late", file) }()
+
+	late := w.awaitSource(t, "Late", "indexing")
+	id, _ := late["id"].(string)
+	if late["documents"] != 2.0 || late["indexed"] != 0.0 {
+		t.Errorf("the source is %v", late)
+	}
+	search := call{method: "POST", path: w.below("/search"), body: `{"query": "relational", "sourceId": "` + id + `"}`, key: w.key}
+	got := w.send(t, search, http.StatusOK)
+	if len(got.ids()) != 0 || got.text("warnings", 0, "code") != "index_incomplete" || got.text("warnings", 0, "sourceId") != id ||
+		got.text("warnings", 0, "detail") != "0 of 2 documents are indexed so far; results are partial." {
+		t.Errorf("found %v", got.body)
+	}
+	select {
+	case r := <-added:
+		t.Errorf("source add did not wait: %+v", r)
+	default:
+	}
+	if got := w.do(t, "POST", w.below("/search"), `{"query": "relational"}`); len(got.ids()) != 2 || len(got.at("warnings").([]any)) != 0 {
+		t.Errorf("another source: %v", got.body)
+	}
+
+	if err := os.RemoveAll(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-added; r.Code != 0 {
+		t.Errorf("source add: %+v", r)
+	}
+	w.awaitSource(t, "Late", "ready")
+	if got := w.send(t, search, http.StatusOK); len(got.ids()) != 2 || len(got.at("warnings").([]any)) != 0 {
+		t.Errorf("found %v", got.body)
+	}
+}
+
+// awaitSource waits until the agent's source of a name has a status.
+func (w *world) awaitSource(t *testing.T, name, status string) map[string]any {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		sources, _ := w.do(t, "GET", w.below(""), "").at("agent", "sources").([]any)
+		for _, s := range sources {
+			if s, _ := s.(map[string]any); s["name"] == name && s["status"] == status {
+				return s
+			}
+		}
+	}
+	t.Fatalf("the source %s is not %s in 30 s", name, status)
+	return nil
+}
