@@ -190,8 +190,13 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 
 // HasAgent returns nil when the agent is there and the user's.
 func (db *DB) HasAgent(ctx context.Context, userID, agentID string) error {
-	return hasAgent(ctx, db.read, userID, agentID)
+	_, err := remember(db, agentKey{userID, agentID}, func() (bool, error) {
+		return true, hasAgent(ctx, db.read, userID, agentID)
+	})
+	return err
 }
+
+type agentKey struct{ userID, agentID string }
 
 func hasAgent(ctx context.Context, q querier, userID, agentID string) error {
 	var one int

@@ -39,6 +39,7 @@ type DB struct {
 	path string
 	// changes says when a SQLite database was written to.
 	changes *changes
+	recent  recent
 }
 
 // writer carries out writes. All of them go through it, so that SQLite's can share a sync to disk.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"carrel/internal/source"
@@ -41,8 +42,17 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 	return fail("insert source", "source", err)
 }
 
+type sourcesKey struct{ userID, agentID string }
+
 // Sources returns the sources of an agent of the user, oldest first.
 func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Source, error) {
+	sources, err := remember(db, sourcesKey{userID, agentID}, func() ([]source.Source, error) {
+		return db.sources(ctx, userID, agentID)
+	})
+	return slices.Clone(sources), err
+}
+
+func (db *DB) sources(ctx context.Context, userID, agentID string) ([]source.Source, error) {
 	var s source.Source
 	var isDefault int
 	var created, updated int64

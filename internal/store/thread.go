@@ -49,15 +49,19 @@ func activity(t thread.Thread) time.Time {
 	return t.CreatedAt
 }
 
+type threadKey struct{ userID, agentID, threadID string }
+
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
-	r := threadRow{thread: thread.Thread{AgentID: agentID}}
-	err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
-		args{threadID, userID, agentID}, r.dest()...)
-	if err != nil {
-		return thread.Thread{}, fail("read thread", "thread", err)
-	}
-	return r.value(), nil
+	return remember(db, threadKey{userID, agentID, threadID}, func() (thread.Thread, error) {
+		r := threadRow{thread: thread.Thread{AgentID: agentID}}
+		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+			args{threadID, userID, agentID}, r.dest()...)
+		if err != nil {
+			return thread.Thread{}, fail("read thread", "thread", err)
+		}
+		return r.value(), nil
+	})
 }
 
 // Threads returns up to n threads, newest activity first.
