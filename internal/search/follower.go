@@ -76,6 +76,7 @@ type Follower struct {
 	kicks   chan struct{}
 	merges  chan struct{} // says that there may be something to merge
 	told    uint64        // what OnAdvance knows
+	agreed  bool          // the index was compared with the log
 
 	mu       sync.Mutex
 	progress Progress
@@ -141,7 +142,7 @@ func (f *Follower) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the change log's head: %w", err)
 	}
-	if err := f.beginAnew(head); err != nil {
+	if err := f.beginAnew(ctx, head); err != nil {
 		return err
 	}
 	gaps := f.index.gaps(head)
@@ -161,9 +162,8 @@ func (f *Follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// beginAnew empties the index when it is gone from the disk, or ahead of the log, which is then another one than it
-// was built from: the database was restored.
-func (f *Follower) beginAnew(head uint64) error {
+// beginAnew empties the index when it is gone from the disk, or of another log than this: the database was restored.
+func (f *Follower) beginAnew(ctx context.Context, head uint64) error {
 	_, last := f.index.reach()
 	switch {
 	case f.index.vanished() != nil:
@@ -172,10 +172,26 @@ func (f *Follower) beginAnew(head uint64) error {
 	case last > head:
 		f.o.Log.Warn("search index is ahead of the documents, which must have been restored, and is built anew",
 			"index", last, "documents", head)
-		f.index.caughtUp() // neither does an older index fit these documents
-		return f.index.restart(false)
+		return f.restart()
+	case f.agreed:
+		return nil
+	}
+	agrees, err := f.index.agrees(ctx, f.changes)
+	if err != nil {
+		return fmt.Errorf("compare the index with the change log: %w", err)
+	}
+	f.agreed = true
+	if !agrees {
+		f.o.Log.Warn("search index is of other documents, which must have been restored and changed, and is built anew")
+		return f.restart()
 	}
 	return nil
+}
+
+// restart empties an index of other documents. Searches do not go on with it, nor with an older one.
+func (f *Follower) restart() error {
+	f.index.caughtUp()
+	return f.index.restart(false)
 }
 
 // mergeTrickle merges the small parts that following makes many of.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -264,6 +265,57 @@ func (ix *Index) reach() (whole, last uint64) {
 		last = s.parts[n-1].span.Through
 	}
 	return reach(s.parts), last
+}
+
+// compared is how many of the latest changes in an index are compared with the log.
+const compared = 16
+
+// agrees reports whether the index can be of this log: the latest changes that both know are of the same documents. A
+// database that was restored and then written to uses numbers again that the index has seen for others.
+func (ix *Index) agrees(ctx context.Context, log Log) (bool, error) {
+	s, err := ix.acquireCurrent()
+	if err != nil {
+		return false, err
+	}
+	defer s.release()
+	if len(s.parts) == 0 {
+		return true, nil
+	}
+	last := s.parts[len(s.parts)-1]
+	through := last.span.Through
+	changes, err := log.Changes(ctx, max(last.span.After, through-min(through, compared)), through, compared)
+	if err != nil {
+		return false, err
+	}
+	agrees := true
+	err = guard(func() error {
+		for _, c := range changes {
+			if c.Op != Put {
+				continue
+			}
+			// What the log has under this number nobody has changed since, and so the index must hold it.
+			held, err := last.holds(c)
+			if err != nil {
+				return err
+			}
+			agrees = agrees && held
+		}
+		return nil
+	})
+	if isDamage(err) {
+		ix.dropDamaged(ctx, s) // what is read again will be of this log
+		return true, nil
+	}
+	return agrees, err
+}
+
+// holds reports whether the part has the document as this change left it.
+func (p *part) holds(c Change) (bool, error) {
+	if p.file == nil {
+		return false, nil
+	}
+	doc, ok, err := p.file.FindID(c.ID)
+	return ok && !p.deleted.Get(doc) && p.file.Seq(doc) == c.Seq, err
 }
 
 // Stats describe an index.

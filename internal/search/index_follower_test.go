@@ -221,6 +221,54 @@ func TestAnIndexAheadOfItsDocumentsIsBuiltAnew(t *testing.T) {
 	}
 }
 
+func TestFollowerNoticesARestoredDatabaseThatWasWrittenTo(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{5, 2 * compared} { // of what was lost
+		w, restored := newWorld(), newWorld()
+		many(w, 40)
+		many(restored, 40)
+		ix := open(t, t.TempDir(), Options{FS: quick()})
+		for i := range size {
+			w.put(note(fmt.Sprint("lost", i), "A", "w1"))
+		}
+		catchUp(t, ix, w)
+		for i := range size + 3 {
+			restored.put(note(fmt.Sprint("fresh", i), "A", "w1"))
+		}
+		_, stop := follow(t, ix, restored, FollowerOptions{})
+		eventually(t, "the index is of the restored documents", func() bool { return ix.Stats().Documents == 40+size+3 })
+		stop()
+		checkComplete(t, ix, restored)
+	}
+}
+
+func TestFollowerGoesOnWithAnIndexOfItsLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	dir := t.TempDir()
+	many(w, 40)
+	ix := open(t, dir, Options{FS: quick()})
+	catchUp(t, ix, w)
+	w.drop("A")
+	w.put(note("d7", "B", "w1"))
+	w.delete("d8")
+	catchUp(t, ix, w)
+	for step, change := range []func(){
+		func() {}, func() { w.put(note("d7", "B", "w2")) }, func() { w.delete("d10") }, func() { w.drop("B") }, func() { w.put(note("new", "B", "w2")) },
+	} {
+		change() // while nobody follows
+		if agrees, err := ix.agrees(context.Background(), w); err != nil || !agrees {
+			t.Errorf("step %d: taken for another log, %v", step, err)
+		}
+		if step > 2 {
+			catchUp(t, ix, w)
+		}
+	}
+	if agrees, err := ix.agrees(context.Background(), w); err != nil || !agrees {
+		t.Errorf("taken for another log, %v", err)
+	}
+}
+
 // failingLog cannot be read for a while.
 type failingLog struct {
 	*world
