@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +22,41 @@ import (
 //
 // Beside testscript's own commands there are: "await" waits until $BASE serves; "api METHOD PATH [BODY]" sends a
 // request with the credential in $KEY and prints the status and the body; "capture NAME REGEXP" puts the first match
-// in what was printed last into a variable.
+// in what was printed last into a variable; "eventually REGEXP COMMAND …" repeats an api call or a program until what it
+// prints matches; "flip GLOB" damages the first file of that name; "notes FILE COUNT" writes so many small documents.
 func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/script", nil)
+}
+
+// TestScriptsOnBothDatabases drives the stories of testdata/both twice. A line for one database alone begins with
+// [sqlite] or [postgres].
+func TestScriptsOnBothDatabases(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		runScripts(t, "testdata/both", nil)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		stories, err := filepath.Glob("testdata/both/*.txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		databases := make(chan string, len(stories))
+		for range stories {
+			databases <- testkit.Postgres(t)
+		}
+		runScripts(t, "testdata/both", databases)
+	})
+}
+
+// runScripts drives the stories of a folder, each on one of the databases: SQLite if there are none.
+func runScripts(t *testing.T, dir string, databases <-chan string) {
+	t.Helper()
 	binary := testkit.Binary(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			addr, err := freeAddr()
 			if err != nil {
@@ -35,10 +66,22 @@ func TestScripts(t *testing.T) {
 			env.Setenv("BASE", "http://"+addr)
 			env.Setenv("CARREL_DATA", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			if databases != nil {
+				env.Setenv("CARREL_DATABASE", <-databases)
+			}
 			return nil
 		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "sqlite":
+				return databases == nil, nil
+			case "postgres":
+				return databases != nil, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", cond)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"await": await, "api": api, "capture": capture, "mode": mode,
+			"await": await, "api": api, "capture": capture, "mode": mode, "eventually": eventually, "flip": flip, "notes": notes,
 		},
 	})
 }
@@ -68,6 +111,12 @@ func await(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 func api(ts *testscript.TestScript, _ bool, args []string) {
+	_, err := io.WriteString(ts.Stdout(), request(ts, args))
+	ts.Check(err)
+}
+
+// request sends what the arguments of api say, and returns the status and the body.
+func request(ts *testscript.TestScript, args []string) string {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: api METHOD PATH [BODY]")
 	}
@@ -89,8 +138,58 @@ func api(ts *testscript.TestScript, _ bool, args []string) {
 	b, err := io.ReadAll(resp.Body)
 	ts.Check(err)
 	ts.Check(resp.Body.Close())
-	_, err = fmt.Fprintf(ts.Stdout(), "%d\n%s\n", resp.StatusCode, b)
+	return fmt.Sprintf("%d\n%s\n", resp.StatusCode, b)
+}
+
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: eventually REGEXP api|PROGRAM …")
+	}
+	wanted := regexp.MustCompile("(?m)" + args[0])
+	printed := ""
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if args[1] == "api" {
+			printed = request(ts, args[2:])
+		} else {
+			_ = ts.Exec(args[1], args[2:]...) // what it prints decides
+			printed = ts.ReadFile("stdout")
+		}
+		if wanted.MatchString(printed) {
+			return
+		}
+	}
+	ts.Fatalf("%v does not print %s in 30 s, but\n%s", args[1:], args[0], printed)
+}
+
+// flip changes one byte in the middle of a file, as a disk that goes bad would: in place.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
+	if len(names) == 0 {
+		ts.Fatalf("there is no file %s", args[0])
+	}
+	f, err := os.OpenFile(names[0], os.O_RDWR, 0)
+	ts.Check(err)
+	info, err := f.Stat()
+	ts.Check(err)
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, info.Size()/2)
+	ts.Check(err)
+	b[0] ^= 0xff
+	_, err = f.WriteAt(b, info.Size()/2)
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// notes writes small documents, which have a few words in common and one of their own each: "token17".
+func notes(ts *testscript.TestScript, _ bool, args []string) {
+	count, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var b strings.Builder
+	for i := range count {
+		fmt.Fprintf(&b, `{"id": "n%d", "title": "Note %d", "text": "An entry of the ledger, with token%d.", "year": %d}`+"\n", i, i, i, 1800+i%200)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o600))
 }
 
 func capture(ts *testscript.TestScript, _ bool, args []string) {

@@ -22,8 +22,9 @@ import (
 // adminCommand is the part of the command line for the person at the machine. It writes through the same database
 // as the server and needs no lock, so it works while the server runs.
 type adminCommand struct {
-	Data     *string `placeholder:"DIR" help:"${help_data}" xor:"where"`
-	Database *string `placeholder:"URL" help:"${help_database}" xor:"where"`
+	// With PostgreSQL only the index commands need the folder: that of the node whose index it is.
+	Data     *string `placeholder:"DIR" help:"${help_data}"`
+	Database *string `placeholder:"URL" help:"${help_database}"`
 
 	User        userCommands        `cmd:"" help:"Create, list and disable accounts."`
 	Key         keyCommands         `cmd:"" help:"Create, list and revoke API keys."`

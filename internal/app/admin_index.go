@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"carrel/internal/search"
 )
@@ -22,7 +23,7 @@ type indexCheck struct {
 // Run checks the index. It changes nothing, and a server may run meanwhile.
 func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		report, err := search.Check(ctx, indexPath(a.config))
+		report, err := a.checkIndex(ctx)
 		if err != nil {
 			return err
 		}
@@ -45,6 +46,31 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		}
 		return err
 	})
+}
+
+// checkIndex reads the index of this node. One of another database holds nothing of this one.
+func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
+	if err := a.needFolder(); err != nil {
+		return search.Report{}, err
+	}
+	report, err := search.Check(ctx, indexPath(a.config))
+	if err != nil {
+		return search.Report{}, err
+	}
+	identity, err := a.identity(ctx)
+	if err == nil && report.Identity != "" && report.Identity != identity {
+		report = search.Report{Problems: []string{"the index is of another database"}}
+	}
+	return report, err
+}
+
+// needFolder fails unless the data folder is there. With PostgreSQL it may be anywhere.
+func (a admin) needFolder() error {
+	_, err := os.Stat(a.config.Data)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no data folder %s; name that of the node with --data", a.config.Data)
+	}
+	return err
 }
 
 func (indexCheck) show(a admin, report search.Report, head, missing uint64) error {
@@ -101,6 +127,9 @@ type indexRebuild struct {
 // is none.
 func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
+		if err := a.needFolder(); err != nil {
+			return err
+		}
 		bar := progressBar(env, 0, "Indexing")
 		err := a.rebuild(ctx, bar.of)
 		bar.finish()
@@ -110,7 +139,7 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		if err != nil {
 			return err
 		}
-		report, err := search.Check(ctx, indexPath(a.config))
+		report, err := a.checkIndex(ctx)
 		if err != nil {
 			return err
 		}
@@ -120,36 +149,56 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 }
 
 func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) error {
-	lock, err := lockFolder(a.config.Data)
-	if errors.As(err, new(lockedError)) {
-		if err := search.Discard(indexPath(a.config)); err != nil {
-			return err
+	discarded := false
+	began := time.Now()
+	return a.thereOrHere(ctx, func(ctx context.Context) error {
+		if !discarded {
+			if err := search.Discard(indexPath(a.config)); err != nil {
+				return err
+			}
+			discarded = true
 		}
-		return a.awaitFolder(ctx, progress)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // the kernel would do it
-	if err := os.RemoveAll(indexPath(a.config)); err != nil {
-		return fmt.Errorf("throw the search index away: %w", err)
-	}
-	return a.catchUp(ctx, progress)
+		return a.awaitFolder(ctx, began, progress)
+	}, func(ctx context.Context) error {
+		if !discarded {
+			if err := os.RemoveAll(indexPath(a.config)); err != nil {
+				return fmt.Errorf("throw the search index away: %w", err)
+			}
+		}
+		return a.catchUp(ctx, progress)
+	})
 }
 
 // indexAll returns when all that is stored can be found: indexed by the servers that run, or here when this folder
 // has none.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
+	there := func(ctx context.Context) error { return a.awaitServers(ctx, progress) }
 	if a.config.Database != "" {
-		return a.awaitServers(ctx, progress)
+		return there(ctx)
 	}
-	lock, err := lockFolder(a.config.Data)
-	if errors.As(err, new(lockedError)) {
-		return a.awaitServers(ctx, progress)
+	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return a.catchUp(ctx, progress) })
+}
+
+// lookAgain is how often a command that waits for the server of its folder looks whether there still is one.
+const lookAgain = time.Second
+
+// thereOrHere waits with there as long as somebody has the data folder, and else has it for here. Whoever had it may be
+// killed meanwhile, or be a command like this one, which ends when its own work is done.
+func (a admin) thereOrHere(ctx context.Context, there, here func(context.Context) error) error {
+	for {
+		lock, err := lockFolder(a.config.Data)
+		if err == nil {
+			defer func() { _ = lock.Close() }() // the kernel would do it
+			return here(ctx)
+		}
+		if !errors.As(err, new(lockedError)) {
+			return err
+		}
+		while, cancel := context.WithTimeout(ctx, lookAgain)
+		err = there(while)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // as above
-	return a.catchUp(ctx, progress)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -32,13 +33,21 @@ func indexPath(cfg config.Config) string { return filepath.Join(cfg.Data, "index
 
 // openIndex opens the index of this node. Whoever does holds the lock of the data folder.
 func (in *installation) openIndex(ctx context.Context, log *slog.Logger) (*search.Index, error) {
-	secret, err := in.store.Secret(ctx)
+	identity, err := in.identity(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// The index knows its database by something that only this one has, and that tells nothing.
-	identity := sha256.Sum256(append([]byte("carrel search index\x00"), secret...))
-	return search.Open(indexPath(in.config), search.Options{Log: log, Identity: hex.EncodeToString(identity[:16])})
+	return search.Open(indexPath(in.config), search.Options{Log: log, Identity: identity})
+}
+
+// identity is what an index knows its database by: something that only this one has, and that tells nothing.
+func (in *installation) identity(ctx context.Context) (string, error) {
+	secret, err := in.store.Secret(ctx)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte("carrel search index\x00"), secret...))
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // indexer keeps the index of a running server in step with the documents, and tells others how far it is.
@@ -76,7 +85,8 @@ func (x *indexer) settle(ctx context.Context) error {
 	defer cancel()
 	x.follower.Kick()
 	err := x.in.await(ctx, func(head uint64) (uint64, error) {
-		if _, missing := x.index.Missing(head); missing {
+		// The follower finds out whether what is there is of these documents.
+		if _, missing := x.index.Missing(head); missing || x.follower.Progress().Head < head {
 			return 0, nil
 		}
 		return head, nil
@@ -149,7 +159,7 @@ func (in *installation) catchUp(ctx context.Context, progress func(done, all uin
 		if p.Error != nil {
 			return 0, p.Error
 		}
-		if _, missing := index.Missing(head); !missing {
+		if _, missing := index.Missing(head); !missing && p.Head >= head { // and the follower has seen that it is of these documents
 			return head, nil
 		}
 		return min(head-1, head-min(head, p.Missing)), nil
@@ -161,21 +171,15 @@ func (in *installation) catchUp(ctx context.Context, progress func(done, all uin
 
 // awaitServers waits until the servers that run have indexed all that is stored now.
 func (in *installation) awaitServers(ctx context.Context, progress func(done, all uint64)) error {
-	within := time.Hour // the only server says it when something changes, which may be long ago
-	patience := heardOf // it may be starting
-	if in.config.Database != "" {
-		within, patience = heardOf, 0
+	shared := in.config.Database != ""
+	within := heardOf
+	if !shared {
+		within = math.MaxInt64 // the only server says it when something changes, which may be long ago
 	}
-	silent := time.Now()
 	return in.await(ctx, func(uint64) (uint64, error) {
 		nodes, err := in.store.NodeIndexes(ctx, within)
-		if err != nil {
-			return 0, err
-		}
-		if len(nodes) > 0 {
-			silent = time.Now()
-		} else if time.Since(silent) >= patience {
-			return 0, errNotIndexed
+		if err == nil && shared && len(nodes) == 0 {
+			err = errNotIndexed
 		}
 		least := uint64(0)
 		for i, n := range nodes {
@@ -183,23 +187,20 @@ func (in *installation) awaitServers(ctx context.Context, progress func(done, al
 				least = n.Through
 			}
 		}
-		return least, nil
+		return least, err
 	}, progress)
 }
 
-// awaitFolder waits until the server of this folder has indexed all that is stored now.
-func (in *installation) awaitFolder(ctx context.Context, progress func(done, all uint64)) error {
-	silent := time.Now()
+// awaitFolder waits until the server of this folder has indexed all that is stored now, if it begins soon.
+func (in *installation) awaitFolder(ctx context.Context, began time.Time, progress func(done, all uint64)) error {
 	return in.await(ctx, func(uint64) (uint64, error) {
 		spans, err := search.Covered(indexPath(in.config))
-		if err != nil || len(spans) == 0 {
-			if err == nil && time.Since(silent) > heardOf {
-				err = errNotIndexed
-			}
+		switch {
+		case err != nil:
 			return 0, err
-		}
-		silent = time.Now()
-		if spans[0].After > 0 {
+		case len(spans) == 0 && time.Since(began) > heardOf:
+			return 0, errNotIndexed
+		case len(spans) == 0 || spans[0].After > 0:
 			return 0, nil
 		}
 		return spans[0].Through, nil
