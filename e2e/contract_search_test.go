@@ -70,13 +70,19 @@ func (w *world) passages(t *testing.T) {
 	}
 }
 
-// partial searches while the disk does not let the index grow: another thing stands where it writes its manifest.
-func (w *world) partial(t *testing.T) {
+// obstruct keeps the index from growing until what it returns is removed: it stands where the manifest is written.
+func (w *world) obstruct(t *testing.T) string {
 	t.Helper()
 	obstacle := filepath.Join(w.server.Data, "index", "MANIFEST.new")
 	if err := os.MkdirAll(filepath.Join(obstacle, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return obstacle
+}
+
+// partial searches while the disk does not let the index grow.
+func (w *world) partial(t *testing.T) {
+	obstacle := w.obstruct(t)
 	file := filepath.Join(t.TempDir(), "late.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
 		t.Fatal(err)
