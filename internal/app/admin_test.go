@@ -141,7 +141,7 @@ func TestACommandEndsWithACodeThatScriptsCanUse(t *testing.T) {
 		{[]string{"config", "--data", dir}, 0, "addr", ""},
 		{[]string{"nonsense"}, 2, "", `Try "carrel --help"`},
 		{[]string{"admin", "user", "create"}, 2, "", "--email"},
-		{[]string{"admin", "--data", "a", "--database", "b", "user", "list"}, 2, "", "can't be used together"},
+		{[]string{"admin", "--data", "a", "--database", "b", "user", "list"}, 1, "", "--database must be a PostgreSQL URL"},
 		{[]string{"admin", "--data", dir, "user", "list"}, 1, "", "there is no installation in"},
 		{[]string{"admin", "--data", dir, "spend", "set", "--user", "a@b.c", "--cap", "1e3"}, 1, "", "--cap: Must be an amount"},
 	} {
