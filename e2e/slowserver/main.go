@@ -42,7 +42,7 @@ var commands = map[string]func(ctx context.Context, r *task.Run, argument string
 }
 
 // Answer implements thread.Answerer.
-func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
+func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	var reply strings.Builder
 	for part := range strings.SplitSeq(q.Text, ";") {
 		name, argument, _ := strings.Cut(strings.TrimSpace(part), " ")
@@ -59,10 +59,10 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (s
 			return s.Echo.Answer(ctx, r, q)
 		}
 		if err != nil {
-			return reply.String(), err
+			return thread.Answer{Text: reply.String()}, err
 		}
 	}
-	return reply.String(), nil
+	return thread.Answer{Text: reply.String()}, nil
 }
 
 func slow(ctx context.Context, r *task.Run, argument string) error {

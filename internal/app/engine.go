@@ -30,10 +30,7 @@ const queryWait = 2 * time.Second
 func (e *engine) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
 	index := e.index.Load()
 	if index == nil {
-		return source.Ranking{}, &core.Error{
-			Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: time.Second,
-			Detail: "The search index is not open; try again in a moment.",
-		}
+		return source.Ranking{}, indexClosed()
 	}
 	ask := search.Query{
 		Text: q.Text, Language: q.Language, Sources: q.Sources, Limit: q.Limit,
@@ -102,6 +99,23 @@ func (e *engine) Indexed(sourceID string) (int, bool) {
 		return 0, false
 	}
 	return index.Stats().Sources[sourceID], true
+}
+
+// Statistics returns how rare words are in the sources.
+func (e *engine) Statistics(ctx context.Context, sources, terms []string) (int, []int, error) {
+	index := e.index.Load()
+	if index == nil {
+		return 0, nil, indexClosed()
+	}
+	return index.Statistics(ctx, sources, terms)
+}
+
+// indexClosed is the answer while there is no index.
+func indexClosed() *core.Error {
+	return &core.Error{
+		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: time.Second,
+		Detail: "The search index is not open; try again in a moment.",
+	}
 }
 
 // changeLog is the documents' change log with the embeddings of the documents.

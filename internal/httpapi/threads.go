@@ -93,7 +93,7 @@ const retryAfter = 2
 func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (oas.SendMessageRes, error) {
 	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
-	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Text, waiting)
+	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text}, waiting)
 	outcomeOf(ctx).turn = turn.ID
 	if err != nil {
 		return nil, err

@@ -199,13 +199,21 @@ type answerer struct {
 	scripts sync.Map // of a question's text to a script
 }
 
-// script is what happens in a turn.
+// script is what happens in a turn, and the text of its reply.
 type script func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
 
+// answering is a script for the whole answer.
+type answering func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
+
 // Answer follows the script of the question.
-func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
-	if s, ok := a.scripts.Load(q.Text); ok {
-		return s.(script)(ctx, r, q)
+func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
+	scripted, _ := a.scripts.Load(q.Text)
+	switch s := scripted.(type) {
+	case script:
+		text, err := s(ctx, r, q)
+		return thread.Answer{Text: text}, err
+	case answering:
+		return s(ctx, r, q)
 	}
 	return a.Echo.Answer(ctx, r, q)
 }
@@ -357,6 +365,13 @@ func (s *scanner) Indexed(sourceID string) (int, bool) {
 		return 0, false
 	}
 	return n.(int), true
+}
+
+func (s *scanner) Statistics(ctx context.Context, sources, terms []string) (int, []int, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return 0, nil, err
+	}
+	return s.index.Statistics(ctx, sources, terms)
 }
 
 // person is a user with a key and an agent, through whose eyes a test sees the API.

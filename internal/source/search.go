@@ -185,7 +185,7 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	if ranking.Corrected != "" {
 		q.Text = ranking.Corrected
 	}
-	cards, err := s.cards(ctx, src.ID, q, ranking.Hits)
+	cards, err := s.cards(ctx, q, ranking.Hits)
 	if err != nil {
 		return SearchReply{}, err
 	}
@@ -212,12 +212,12 @@ func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID 
 
 // cards loads the documents of the hits and puts them in the hits' order. A document that went away meanwhile is
 // left out.
-func (s *Service) cards(ctx context.Context, sourceID string, q Query, hits []Hit) ([]Card, error) {
+func (s *Service) cards(ctx context.Context, q Query, hits []Hit) ([]Card, error) {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = h.DocumentID
 	}
-	docs, err := s.store.DocumentsByID(ctx, sourceID, ids)
+	docs, err := s.store.DocumentsByID(ctx, q.Sources, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -63,8 +63,10 @@ type Store interface {
 	// PutDocuments stores a batch in one transaction: a document whose external id the source knows is updated and
 	// keeps its id, unless its hash is the same. It returns how many were added and how many updated.
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
-	// DocumentsByID returns those of the documents that the source has, in no set order.
-	DocumentsByID(ctx context.Context, sourceID string, ids []string) ([]Document, error)
+	// DocumentsByID returns those of the documents that the sources have, in no set order.
+	DocumentsByID(ctx context.Context, sources, ids []string) ([]Document, error)
+	// Document returns a document of one of the sources of an agent of the user.
+	Document(ctx context.Context, userID, agentID, documentID string) (Document, error)
 	// SetSourceLanguage sets a language and returns the one that holds then: a guess gives way to a language that is
 	// known already. Where it changes, the documents are indexed again.
 	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)
@@ -84,6 +86,8 @@ type Ranker interface {
 	Snippets(q Query) func(d Document, passage int) Snippet
 	// Indexed returns how many documents of a source can be found. It is not known to a ranker that always finds all.
 	Indexed(sourceID string) (documents int, known bool)
+	// Statistics returns how many passages the sources have, and how many of these hold each of the terms.
+	Statistics(ctx context.Context, sources, terms []string) (units int, holders []int, err error)
 }
 
 // Options are what a service knows of languages.

@@ -127,6 +127,13 @@ func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Sni
 
 func (s *scanner) Indexed(string) (int, bool) { return s.indexed, s.indexed >= 0 }
 
+func (s *scanner) Statistics(ctx context.Context, sources, terms []string) (int, []int, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return 0, nil, err
+	}
+	return s.index.Statistics(ctx, sources, terms)
+}
+
 // documents are n documents about relations, and then an error unless it is nil.
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {

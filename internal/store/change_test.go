@@ -83,7 +83,7 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log has %+v, %v\nwant %+v", got, err, want)
 			}
-			docs, err := db.DocumentsByID(t.Context(), "s", []string{"d1"})
+			docs, err := db.DocumentsByID(t.Context(), []string{"s"}, []string{"d1"})
 			if err != nil || docs[0].PublishedAt != "" || docs[0].CitationCount != nil || docs[0].OpenAccessURL != "" {
 				t.Errorf("the document is %+v, %v", docs, err)
 			}

@@ -175,18 +175,33 @@ func (db *DB) ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[sour
 	}
 }
 
-// DocumentsByID returns those of the documents that the source has.
-func (db *DB) DocumentsByID(ctx context.Context, sourceID string, ids []string) ([]source.Document, error) {
+// DocumentsByID returns those of the documents that the sources have.
+func (db *DB) DocumentsByID(ctx context.Context, sources, ids []string) ([]source.Document, error) {
 	docs := make([]source.Document, 0, len(ids))
 	if len(ids) == 0 {
 		return docs, nil
 	}
 	err := db.documents(ctx, &docs, `
-		SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND id IN `+db.dialect.in("$2"), args{sourceID, listOf(ids)})
+		SELECT `+documentColumns+` FROM document WHERE id IN `+db.dialect.in("$1")+` AND source_id IN `+db.dialect.in("$2"),
+		args{listOf(ids), listOf(sources)})
 	if err != nil {
 		return nil, fail("read documents", "source", err)
 	}
 	return docs, nil
+}
+
+// Document returns a document of one of the sources of an agent of the user.
+func (db *DB) Document(ctx context.Context, userID, agentID, documentID string) (source.Document, error) {
+	var r documentRow
+	err := get(ctx, db.read, `
+		SELECT `+documentColumns+` FROM document
+		WHERE id = $1 AND source_id IN (
+			SELECT s.id FROM agent a JOIN source s ON s.agent_id = a.id WHERE a.user_id = $2 AND a.id = $3)`,
+		args{documentID, userID, agentID}, r.dest()...)
+	if err != nil {
+		return source.Document{}, fail("read document", "document", err)
+	}
+	return r.value()
 }
 
 // documents appends the rows of a query to a list.

@@ -2,32 +2,60 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
 	"math"
 
 	"carrel/internal/thread"
 )
 
-const messageColumns = `id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail`
+const messageColumns = `id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail,
+	details, thumb, note, feedback_at`
 
 // messageRow is a message as it is read.
 type messageRow struct {
 	message      thread.Message
 	created      int64
 	code, detail string
+	details      string
+	thumb, note  string
+	judged       sql.NullInt64
 }
 
 func (r *messageRow) dest() []any {
 	m := &r.message
-	return []any{&m.ID, &m.ThreadID, &m.Seq, (*string)(&m.Role), &m.Text, &m.Status, &m.TurnID, &r.created, &r.code, &r.detail}
+	return []any{
+		&m.ID, &m.ThreadID, &m.Seq, (*string)(&m.Role), &m.Text, &m.Status, &m.TurnID, &r.created, &r.code, &r.detail,
+		&r.details, &r.thumb, &r.note, &r.judged,
+	}
 }
 
-func (r *messageRow) value() thread.Message {
+func (r *messageRow) value() (thread.Message, error) {
 	m := r.message
 	m.CreatedAt = at(r.created)
 	if r.code != "" {
 		m.Error = &thread.TurnError{Code: r.code, Detail: r.detail}
 	}
-	return m
+	if r.thumb != "" {
+		m.Feedback = &thread.Feedback{Thumb: thread.Thumb(r.thumb), Note: r.note, UpdatedAt: at(r.judged.Int64)}
+	}
+	if r.details == "" {
+		return m, nil
+	}
+	if err := json.Unmarshal([]byte(r.details), &m.Answer); err != nil {
+		return thread.Message{}, fmt.Errorf("read the details of message %s: %w", m.ID, err)
+	}
+	return m, nil
+}
+
+// detailsOf is how what belongs to a reply is stored; most messages have nothing.
+func detailsOf(a thread.Answer) (string, error) {
+	b, err := json.Marshal(a)
+	if err != nil || string(b) == "{}" {
+		return "", err
+	}
+	return string(b), nil
 }
 
 // Messages returns up to n messages of a thread, newest first.
@@ -40,8 +68,9 @@ func (db *DB) Messages(ctx context.Context, threadID string, before, n int) ([]t
 	err := db.read.each(ctx, `
 		SELECT `+messageColumns+` FROM message WHERE thread_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`,
 		args{threadID, before, n}, r.dest(), func() error {
-			messages = append(messages, r.value())
-			return nil
+			m, err := r.value()
+			messages = append(messages, m)
+			return err
 		})
 	if err != nil {
 		return nil, fail("list messages", "thread", err)
@@ -57,5 +86,19 @@ func (db *DB) Reply(ctx context.Context, threadID, turnID string) (thread.Messag
 	if err != nil {
 		return thread.Message{}, fail("read reply", "reply", err)
 	}
-	return r.value(), nil
+	return r.value()
+}
+
+// SetFeedback keeps what the reader thinks of a reply, or forgets it with nil.
+func (db *DB) SetFeedback(ctx context.Context, threadID, messageID string, f *thread.Feedback) error {
+	if f == nil {
+		n, err := db.one(ctx, `
+			UPDATE message SET thumb = '', note = '', feedback_at = NULL
+			WHERE id = $1 AND thread_id = $2 AND role = $3 AND thumb <> ''`, messageID, threadID, string(thread.RoleAssistant))
+		return changed("forget feedback", "feedback", n, err)
+	}
+	n, err := db.one(ctx, `
+		UPDATE message SET thumb = $1, note = $2, feedback_at = $3 WHERE id = $4 AND thread_id = $5 AND role = $6`,
+		string(f.Thumb), f.Note, millis(f.UpdatedAt), messageID, threadID, string(thread.RoleAssistant))
+	return changed("keep feedback", "reply", n, err)
 }

@@ -120,7 +120,9 @@ func callAgents(t *testing.T, db *DB) {
 	for _, err := range db.ScanDocuments(ctx, "s") {
 		must(err)
 	}
-	_, err = db.DocumentsByID(ctx, "s", []string{"d"})
+	_, err = db.DocumentsByID(ctx, []string{"s"}, []string{"d"})
+	must(err)
+	_, err = db.Document(ctx, "u", "a", "d")
 	must(err)
 }
 

@@ -21,7 +21,7 @@ func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, que
 		if err != nil {
 			return err
 		}
-		if stored, err = sameTurn(ctx, tx, t); !errors.Is(err, sql.ErrNoRows) {
+		if stored, err = sameTurn(ctx, tx, question, t); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if stored, err = db.insertTask(ctx, tx, t); err != nil {
@@ -39,8 +39,8 @@ func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, que
 }
 
 // sameTurn returns the turn that a question belongs to already: the one with its id, or the one that works on the same
-// question. A turn that works on another is a conflict; none at all is sql.ErrNoRows.
-func sameTurn(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
+// text. A turn that works on another is a conflict; none at all is sql.ErrNoRows.
+func sameTurn(ctx context.Context, tx querier, question thread.Message, t task.Task) (task.Task, error) {
 	old, err := oneTask(ctx, tx, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{t.ID})
 	if errors.Is(err, sql.ErrNoRows) {
 		old, err = activeTask(ctx, tx, t.Key)
@@ -48,7 +48,13 @@ func sameTurn(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, err
 	}
-	if string(old.Input) != string(t.Input) || old.Key != t.Key {
+	var asked int
+	err = get(ctx, tx, `SELECT count(*) FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3 AND text = $4`,
+		args{old.ID, string(thread.RoleUser), question.ThreadID, question.Text}, &asked)
+	if err != nil {
+		return task.Task{}, err
+	}
+	if asked == 0 {
 		return task.Task{}, core.Conflict("turn_working",
 			"The agent is still working on another message of this thread. Wait for its reply, or cancel it.")
 	}
@@ -61,10 +67,14 @@ func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
 	if m.Error != nil {
 		code, detail = m.Error.Code, m.Error.Detail
 	}
-	_, err := tx.exec(ctx, `
-		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail)
-		SELECT $1, id, next_seq, $3, $4, $5, $6, $7, $8, $9 FROM thread WHERE id = $2`,
-		m.ID, m.ThreadID, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt), code, detail)
+	details, err := detailsOf(m.Answer)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `
+		INSERT INTO message (id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail, details)
+		SELECT $1, id, next_seq, $3, $4, $5, $6, $7, $8, $9, $10 FROM thread WHERE id = $2`,
+		m.ID, m.ThreadID, string(m.Role), m.Text, m.Status, m.TurnID, millis(m.CreatedAt), code, detail, details)
 	return err
 }
 

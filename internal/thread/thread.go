@@ -60,6 +60,10 @@ type Message struct {
 	CreatedAt time.Time
 	// Error says why the turn of a reply failed or was cancelled.
 	Error *TurnError
+	// Answer is what belongs to a reply besides its text, which is Text.
+	Answer Answer
+	// Feedback is what the reader thinks of a reply, or nil.
+	Feedback *Feedback
 }
 
 // TurnError is why a turn did not complete.
@@ -87,13 +91,16 @@ type Store interface {
 	// Messages returns up to n messages of a thread, newest first: those before the sequence number, unless it is 0.
 	Messages(ctx context.Context, threadID string, before, n int) ([]Message, error)
 	// SubmitTurn stores a question with the task that answers it, in one transaction, and returns the task. A thread
-	// without a title takes this one. A turn that is stored already, and one that works on the same question, is
-	// returned as it is; while one works on another question it is a conflict.
+	// without a title takes this one. A turn that is stored already, and one that works on a question of the same text,
+	// is returned as it is; while one works on another question it is a conflict.
 	SubmitTurn(ctx context.Context, userID, agentID, title string, question Message, t task.Task) (task.Task, error)
 	// FinishTurn ends a turn's task and stores its reply, in one transaction. Without the fence it is task.ErrLost.
 	FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply Message) error
 	// Reply returns the reply of a turn.
 	Reply(ctx context.Context, threadID, turnID string) (Message, error)
+	// SetFeedback keeps what the reader thinks of a reply, or forgets it with nil. What is no reply is not_found, and
+	// so is a reply without feedback that is to be forgotten.
+	SetFeedback(ctx context.Context, threadID, messageID string, f *Feedback) error
 	Turns
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func (w *world) start(t *testing.T, title string) thread.Thread {
 func (w *world) say(t *testing.T, threadID, text string) thread.Turn {
 	t.Helper()
 	w.clock.Advance(time.Millisecond)
-	turn, err := w.Send(t.Context(), w.ada, w.agent, threadID, text, t.Context())
+	turn, err := w.Send(t.Context(), w.ada, w.agent, threadID, thread.NewMessage{Text: text}, t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestAMessageIsAnsweredAndReadable(t *testing.T) {
 	if err != nil || read.Turn != nil || read.Next != "" || len(messages) != 2 {
 		t.Fatalf("read %+v, %v", read, err)
 	}
-	if messages[0].Role != thread.RoleUser || messages[0].Text != "Who proposed the relational model?" || messages[1] != turn.Reply {
+	if messages[0].Role != thread.RoleUser || messages[0].Text != "Who proposed the relational model?" || !reflect.DeepEqual(messages[1], turn.Reply) {
 		t.Errorf("read %+v", messages)
 	}
 	now, err := w.Get(t.Context(), w.ada, w.agent, made.ID)
@@ -140,13 +141,13 @@ func TestTheSameRequestMakesTheSameThing(t *testing.T) {
 	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.LastMessageAt == nil {
 		t.Errorf("made %+v, then %+v, %v", first, again, err)
 	}
-	one, err := w.Send(ctx, w.ada, w.agent, first.ID, "once", t.Context())
+	one, err := w.Send(ctx, w.ada, w.agent, first.ID, thread.NewMessage{Text: "once"}, t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.clock.Advance(time.Hour)
-	two, err := w.Send(ctx, w.ada, w.agent, first.ID, "once", t.Context())
-	if err != nil || one != two || one.ID == said.ID {
+	two, err := w.Send(ctx, w.ada, w.agent, first.ID, thread.NewMessage{Text: "once"}, t.Context())
+	if err != nil || !reflect.DeepEqual(one, two) || one.ID == said.ID {
 		t.Errorf("sent %+v, then %+v, %v", one, two, err)
 	}
 	if read, err := w.Messages(t.Context(), w.ada, w.agent, first.ID, core.Page{}); err != nil || len(read.Messages) != 4 {
@@ -168,7 +169,7 @@ func TestBadTextsAndTitlesAreRefused(t *testing.T) {
 		"nothing": "", "white space": " \n\u00a0", "8001": strings.Repeat("a", 8001), "8001 astral": strings.Repeat("😀", 8001),
 		"8001 combining": "a" + strings.Repeat("\u0301", 8000), "a NUL": "\x00", "invalid UTF-8": "\xff",
 	} {
-		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, text, t.Context())
+		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: text}, t.Context())
 		check(name, "/text", err)
 	}
 	for name, title := range map[string]string{"201": strings.Repeat("é", 201), "a NUL": "\x00", "invalid UTF-8": "\xff"} {
@@ -263,7 +264,7 @@ func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
 		"a NUL":               {w.ada, w.agent, made.ID + "\x00"},
 	} {
 		_, errGet := w.Get(ctx, c.who, c.agent, c.id)
-		_, errSend := w.Send(ctx, c.who, c.agent, c.id, "x", t.Context())
+		_, errSend := w.Send(ctx, c.who, c.agent, c.id, thread.NewMessage{Text: "x"}, t.Context())
 		_, errRename := w.Rename(ctx, c.who, c.agent, c.id, "x")
 		_, errRead := w.Messages(ctx, c.who, c.agent, c.id, core.Page{})
 		for _, err := range []error{errGet, errSend, errRename, errRead, w.Delete(ctx, c.who, c.agent, c.id)} {
@@ -280,7 +281,7 @@ func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
 	}
 	poor := w.ada
 	poor.Plan = core.PlanNone
-	if _, err := w.Send(ctx, poor, w.agent, made.ID, "x", t.Context()); core.AsError(err).Code != "no_subscription" {
+	if _, err := w.Send(ctx, poor, w.agent, made.ID, thread.NewMessage{Text: "x"}, t.Context()); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if err := w.Delete(ctx, w.ada, w.agent, made.ID); err != nil {

@@ -18,29 +18,12 @@ const (
 	turnDeadline = 15 * time.Minute
 )
 
-// Question is what a turn is to answer.
-type Question struct {
-	UserID   string
-	AgentID  string
-	ThreadID string
-	Text     string
-}
-
-// Answerer writes the reply to a question. What has an effect or a price belongs into steps of the run, which are
-// never repeated once they have ended. With an error it returns what text there is.
-type Answerer interface {
-	Answer(ctx context.Context, r *task.Run, q Question) (string, error)
-}
-
 // turnInput is what a turn's task carries.
 type turnInput struct {
-	AgentID string `json:"agentId"`
-	Text    string `json:"text"`
-}
-
-// turnResult is what a turn's task comes to.
-type turnResult struct {
-	Text string `json:"text"`
+	AgentID   string `json:"agentId"`
+	MessageID string `json:"messageId"`
+	Text      string `json:"text"`
+	Research  bool   `json:"research,omitempty"`
 }
 
 // Kind is the kind of task that turns are, to be registered with the engine.
@@ -54,8 +37,10 @@ func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error
 	if err := json.Unmarshal(t.Input, &in); err != nil {
 		return task.Outcome{}, fmt.Errorf("read a turn's input: %w", err)
 	}
-	text, err := s.answerer.Answer(ctx, r, Question{UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, Text: in.Text})
-	result, jsonErr := json.Marshal(turnResult{Text: text})
+	answer, err := s.answerer.Answer(ctx, r, Question{
+		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text, Research: in.Research,
+	})
+	result, jsonErr := json.Marshal(answer)
 	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
 }
 
@@ -66,13 +51,12 @@ func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) 
 		ID:       core.PrefixMessage + strings.TrimPrefix(f.TaskID, core.PrefixTurn),
 		ThreadID: f.Key, Role: RoleAssistant, Status: string(o.State), TurnID: f.TaskID, CreatedAt: o.At,
 	}
-	var result turnResult
 	if len(o.Result) > 0 {
-		if err := json.Unmarshal(o.Result, &result); err != nil {
+		if err := json.Unmarshal(o.Result, &reply.Answer); err != nil {
 			return fmt.Errorf("read a turn's result: %w", err)
 		}
 	}
-	reply.Text = result.Text
+	reply.Text, reply.Answer.Text = reply.Answer.Text, ""
 	if reply.Text == "" && o.State != task.StateComplete {
 		// Its code was cut off, or broke: what the reader of its stream has seen is what there is.
 		var err error
@@ -123,22 +107,34 @@ type Turn struct {
 	Reply   Message
 }
 
+// NewMessage is what a user sends.
+type NewMessage struct {
+	Text string
+	// Research asks for a long turn.
+	Research bool
+}
+
 var messageRule = core.TextRule{Min: 1, Max: 8000}
 
 // Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
 // same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing. With an error the
 // turn has an id if there is one.
-func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID, text string, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
-	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil {
+func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
+	op := core.OpSendMessage
+	if m.Research {
+		op = core.OpResearch
+	}
+	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return Turn{}, err
 	}
-	if detail := messageRule.Check(text); detail != "" {
+	if detail := messageRule.Check(m.Text); detail != "" {
 		return Turn{}, core.InvalidField("/text", detail)
 	}
 	if !core.IsID(core.PrefixThread, threadID) {
 		return Turn{}, core.NotFound("thread")
 	}
-	input, err := json.Marshal(turnInput{AgentID: agentID, Text: text})
+	messageID := core.NewID(core.PrefixMessage)
+	input, err := json.Marshal(turnInput{AgentID: agentID, MessageID: messageID, Text: m.Text, Research: m.Research})
 	if err != nil {
 		return Turn{}, err
 	}
@@ -149,10 +145,10 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID,
 		return Turn{}, err
 	}
 	question := Message{
-		ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: RoleUser, Text: text,
+		ID: messageID, ThreadID: threadID, Role: RoleUser, Text: m.Text,
 		Status: string(task.StateComplete), TurnID: t.ID, CreatedAt: t.CreatedAt,
 	}
-	t, err = s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(text), question, t)
+	t, err = s.store.SubmitTurn(ctx, actor.UserID, agentID, titleOf(m.Text), question, t)
 	if err != nil {
 		return Turn{}, err
 	}

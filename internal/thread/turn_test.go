@@ -12,11 +12,12 @@ import (
 	"carrel/internal/thread"
 )
 
-// answers is an answerer made of a function.
+// answers is an answerer made of a function that writes the text alone.
 type answers func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
 
-func (f answers) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
-	return f(ctx, r, q)
+func (f answers) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
+	text, err := f(ctx, r, q)
+	return thread.Answer{Text: text}, err
 }
 
 func over() context.Context {
@@ -34,8 +35,15 @@ func TestATurnIsToldItsQuestion(t *testing.T) {
 	}))
 	made := w.start(t, "T")
 	turn := w.say(t, made.ID, " as it is\n")
-	if q := <-asked; q != (thread.Question{UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, Text: " as it is\n"}) {
-		t.Errorf("asked %+v", q)
+	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := thread.Question{
+		UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: " as it is\n",
+	}
+	if q := <-asked; q != want {
+		t.Errorf("asked %+v, want %+v", q, want)
 	}
 	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {
 		t.Errorf("the turn is %+v", turn)
@@ -56,14 +64,14 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 		}
 	}))
 	made := w.start(t, "T")
-	turn, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", over())
+	turn, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over())
 	if err != nil || !turn.Working || !core.IsID(core.PrefixTurn, turn.ID) {
 		t.Fatalf("sent %+v, %v", turn, err)
 	}
 	<-began
 	gone, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	left, err := w.Send(gone, w.ada, w.agent, made.ID, "x", gone)
+	left, err := w.Send(gone, w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, gone)
 	if !errors.Is(err, context.Canceled) || left.ID != turn.ID {
 		t.Errorf("who went away has %+v, %v", left, err)
 	}
@@ -74,7 +82,7 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 	// Deleted, it is gone for whoever waits.
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", t.Context())
+		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
 		waiting <- err
 	}()
 	if err := w.Delete(t.Context(), w.ada, w.agent, made.ID); err != nil {
@@ -113,7 +121,7 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 	})
 	w := newWorldAt(t, path, script)
 	made := w.start(t, "T")
-	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, "x", over()); err != nil {
+	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over()); err != nil {
 		t.Fatal(err)
 	}
 	<-wrote

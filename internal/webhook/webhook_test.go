@@ -99,11 +99,11 @@ func (w *world) start() (stop func()) {
 // answerer fails when it is asked to.
 type answerer struct{}
 
-func (answerer) Answer(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+func (answerer) Answer(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
 	if q.Text == "fail" {
-		return "", &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model said something private."}
+		return thread.Answer{}, &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model said something private."}
 	}
-	return "yes", nil
+	return thread.Answer{Text: "yes"}, nil
 }
 
 // ask sends a message in a new thread and returns the reply.
@@ -115,7 +115,7 @@ func (w *world) ask(text string) thread.Message {
 	}
 	waiting, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
-	turn, err := w.threads.Send(w.t.Context(), w.actor, w.agent, th.ID, text, waiting)
+	turn, err := w.threads.Send(w.t.Context(), w.actor, w.agent, th.ID, thread.NewMessage{Text: text}, waiting)
 	if err != nil && text != "fail" {
 		w.t.Fatal(err)
 	}

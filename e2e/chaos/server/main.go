@@ -40,13 +40,13 @@ type scripted struct {
 }
 
 // Answer implements thread.Answerer. The reply is all that the model said, step after step.
-func (s *scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (string, error) {
+func (s *scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	words := strings.Fields(q.Text)
 	switch {
 	case len(words) > 1 && words[0] == "model":
 		n, err := strconv.Atoi(words[1])
 		if err != nil {
-			return "", err
+			return thread.Answer{}, err
 		}
 		var text strings.Builder
 		for range n {
@@ -54,18 +54,18 @@ func (s *scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (
 				return s.ask(ctx, r, step)
 			})
 			if err != nil {
-				return text.String(), err
+				return thread.Answer{Text: text.String()}, err
 			}
 			text.Write(said)
 		}
-		return text.String(), nil
+		return thread.Answer{Text: text.String()}, nil
 	case len(words) > 0 && words[0] == "sleep":
 		_, err := r.Step(ctx, "sleep", "Sleeping", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 			return nil, s.sleepers.sleep(ctx)
 		})
-		return "awake", err
+		return thread.Answer{Text: "awake"}, err
 	}
-	return "", errors.New("a message that is not in the script")
+	return thread.Answer{}, errors.New("a message that is not in the script")
 }
 
 // ask makes one call and tells the turn's readers what comes as it comes. The model speaks ASCII: a piece may end

@@ -137,7 +137,7 @@ var documentTests = []test{
 		w.put(w.ada.source, 2, 0, full, bare)
 		full.SourceID, bare.SourceID = w.ada.source, w.ada.source
 		w.same("scanned", w.scan(w.ada.source), []source.Document{full, bare})
-		got, err := w.db.DocumentsByID(w.ctx, w.ada.source, []string{full.ID})
+		got, err := w.db.DocumentsByID(w.ctx, []string{w.ada.source}, []string{full.ID})
 		w.must(err)
 		w.same("by id", got, []source.Document{full})
 	}},
@@ -181,11 +181,11 @@ var documentTests = []test{
 		mine, theirs := w.doc("x", "mine"), w.doc("x", "theirs")
 		w.put(w.ada.source, 1, 0, mine)
 		w.put(w.bert.source, 1, 0, theirs)
-		got, err := w.db.DocumentsByID(w.ctx, w.ada.source, []string{mine.ID, theirs.ID, "doc_none"})
+		got, err := w.db.DocumentsByID(w.ctx, []string{w.ada.source}, []string{mine.ID, theirs.ID, "doc_none"})
 		w.must(err)
 		w.same("number", len(got), 1)
 		w.same("id", got[0].ID, mine.ID)
-		got, err = w.db.DocumentsByID(w.ctx, w.ada.source, nil)
+		got, err = w.db.DocumentsByID(w.ctx, []string{w.ada.source}, nil)
 		w.must(err)
 		w.same("none asked for", got, []source.Document{})
 	}},
@@ -211,7 +211,7 @@ var documentTests = []test{
 				if err != nil {
 					w.t.Error(err)
 				}
-				if _, err := w.db.DocumentsByID(w.ctx, w.ada.source, []string{d.ID}); err != nil {
+				if _, err := w.db.DocumentsByID(w.ctx, []string{w.ada.source}, []string{d.ID}); err != nil {
 					w.t.Error(err)
 				}
 				if seen++; seen == 70 {

@@ -1,0 +1,31 @@
+-- +goose Up
+
+-- What belongs to a reply besides its text (citations, checks, usage and so on), as JSON; '' for nothing. thumb is what a
+-- reader thinks of it, 'up' or 'down', and '' while nobody said.
+ALTER TABLE message ADD COLUMN details TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN thumb TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN note TEXT NOT NULL DEFAULT '';
+ALTER TABLE message ADD COLUMN feedback_at INTEGER;
+
+-- A memory that an agent proposes waits for the user's yes. One that was dismissed or deleted leaves the hash of its
+-- text behind, so that it is not proposed again, and nothing else.
+ALTER TABLE memory ADD COLUMN status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'proposed', 'dismissed'));
+ALTER TABLE memory ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1));
+
+CREATE INDEX memory_status ON memory (user_id, agent_id, status, id);
+
+-- What each turn has spent (micros) and, while it is reserved, may spend besides (reserved), in micro-dollars. The sums of
+-- a user's month are in budget. Rows outlive their turns.
+CREATE TABLE spend_entry (
+    turn_id    TEXT NOT NULL PRIMARY KEY,
+    user_id    TEXT NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
+    period     TEXT NOT NULL,
+    model      TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('reserved', 'settled')),
+    reserved   INTEGER NOT NULL,
+    micros     INTEGER NOT NULL,
+    estimated  INTEGER NOT NULL CHECK (estimated IN (0, 1)),
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX spend_entry_user ON spend_entry (user_id, period);
