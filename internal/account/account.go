@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/mail"
+	"runtime"
 	"strings"
 	"time"
 
@@ -32,17 +33,25 @@ type Store interface {
 	DisableUser(ctx context.Context, userID string, at time.Time) error
 	SetPlan(ctx context.Context, userID, plan string) error
 	SetSpendCap(ctx context.Context, userID string, spendCap *int64) error
+	// InsertFirstUser is InsertUser for an installation without users; else it is a conflict. Of many at once one succeeds.
+	InsertFirstUser(ctx context.Context, u User, passwordHash string) error
+	// PasswordHash is UserByEmail, with the hash of the password.
+	PasswordHash(ctx context.Context, email string) (User, string, error)
+	// SetPassword also ends the sessions of the user, but for one.
+	SetPassword(ctx context.Context, userID, passwordHash, exceptSession string, at time.Time) error
 }
 
 // Service is the door to accounts.
 type Service struct {
 	store Store
 	clock core.Clock
+	// hashing bounds how many passwords are hashed at once: each takes 19 MiB and a core.
+	hashing chan struct{}
 }
 
 // NewService returns a service on this store.
 func NewService(store Store, clock core.Clock) *Service {
-	return &Service{store: store, clock: clock}
+	return &Service{store: store, clock: clock, hashing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
 
 // NewUser is what an admin says of a person to let in.
@@ -65,6 +74,17 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return User{}, err
 	}
+	return s.create(ctx, n, s.store.InsertUser)
+}
+
+// CreateFirst makes the owner of an installation that has no account yet; with one it is a conflict. Who may do this is
+// decided by the set-up code, which only the operator has seen.
+func (s *Service) CreateFirst(ctx context.Context, n NewUser) (User, error) {
+	n.Role, n.Plan = core.RoleOwner, core.PlanOpen
+	return s.create(ctx, n, s.store.InsertFirstUser)
+}
+
+func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Context, User, string) error) (User, error) {
 	if n.Role == "" {
 		n.Role = core.RoleMember
 	}
@@ -76,7 +96,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User
 	if err := n.check(); err != nil {
 		return User{}, err
 	}
-	hash, err := HashPassword(n.Password)
+	hash, err := s.hash(ctx, n.Password)
 	if err != nil {
 		return User{}, fmt.Errorf("hash password: %w", err)
 	}
@@ -84,7 +104,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User
 		ID: core.NewID(core.PrefixUser), Email: n.Email, Name: n.Name,
 		Role: n.Role, Plan: n.Plan, CreatedAt: s.clock.Now(),
 	}
-	if err := s.store.InsertUser(ctx, u, hash); err != nil {
+	if err := insert(ctx, u, hash); err != nil {
 		return User{}, err
 	}
 	return u, nil

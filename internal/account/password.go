@@ -26,11 +26,18 @@ func HashPassword(password string) (string, error) {
 	if _, err := rand.Read(salt); err != nil {
 		return "", err
 	}
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	return encodeHash(salt, argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)), nil
+}
+
+func encodeHash(salt, key []byte) string {
 	enc := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
-		argon2.Version, argonMemory, argonTime, argonThreads, enc(salt), enc(key)), nil
+		argon2.Version, argonMemory, argonTime, argonThreads, enc(salt), enc(key))
 }
+
+// decoyHash is what the password of an unknown user is compared with. No password is known to have it, and comparing
+// takes as long as with a real one.
+var decoyHash = encodeHash(make([]byte, argonSalt), make([]byte, argonKey))
 
 // CheckPassword reports whether the password has this hash. A hash that can't be read matches nothing.
 func CheckPassword(hash, password string) bool {

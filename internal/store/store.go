@@ -5,6 +5,7 @@ package store
 import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
@@ -16,9 +17,12 @@ import (
 var (
 	_ account.Store    = (*DB)(nil)
 	_ agent.Store      = (*DB)(nil)
+	_ audit.Store      = (*DB)(nil)
 	_ credential.Store = (*DB)(nil)
 	_ favourite.Store  = (*DB)(nil)
 	_ memory.Store     = (*DB)(nil)
 	_ source.Store     = (*DB)(nil)
 	_ thread.Store     = (*DB)(nil)
+
+	_ credential.SessionStore = (*DB)(nil)
 )

@@ -33,12 +33,19 @@ func (r *userRow) value() account.User {
 	return u
 }
 
+const insertUser = `
+	INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, disabled_at, created_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+func userArgs(u account.User, passwordHash string) args {
+	return args{
+		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt), millis(u.CreatedAt),
+	}
+}
+
 // InsertUser adds a user.
 func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash string) error {
-	_, err := db.one(ctx, `
-		INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, disabled_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt), millis(u.CreatedAt))
+	_, err := db.one(ctx, insertUser, userArgs(u, passwordHash)...)
 	if classify(err) == classUnique {
 		return core.Conflict("conflict", "A user with this e-mail address exists already. Choose another address.")
 	}

@@ -22,6 +22,8 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Users", userTests},
 		{"Keys", keyTests},
 		{"Codes", codeTests},
+		{"Sessions", sessionTests},
+		{"Audit", auditTests},
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
 		{"Documents", documentTests},
@@ -47,6 +49,10 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 			}
 		})
 	}
+	t.Run("Setup/OfManyWhoMakeTheFirstAccountOneSucceeds", func(t *testing.T) {
+		t.Parallel()
+		firstUserTest(&world{t: t, ctx: t.Context(), db: open(t), now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)})
+	})
 }
 
 // group is the tests of one kind of thing.

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at, s.revoked_at`
+
+// sessionRow is a session as it is read.
+type sessionRow struct {
+	session                               credential.Session
+	created, authenticated, seen, expires int64
+	revoked                               sql.NullInt64
+}
+
+func (r *sessionRow) dest() []any {
+	s := &r.session
+	return []any{&s.ID, &s.UserID, &s.Address, &s.Agent, &r.created, &r.authenticated, &r.seen, &r.expires, &r.revoked}
+}
+
+func (r *sessionRow) value() credential.Session {
+	s := r.session
+	s.CreatedAt, s.AuthenticatedAt, s.SeenAt, s.ExpiresAt = at(r.created), at(r.authenticated), at(r.seen), at(r.expires)
+	s.RevokedAt = optAt(r.revoked)
+	return s
+}
+
+// InsertSession stores a session under the hash of its secret.
+func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []byte) error {
+	_, err := db.one(ctx, `
+		INSERT INTO web_session (id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		s.ID, s.UserID, hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt), millis(s.ExpiresAt))
+	return fail("insert session", "user", err)
+}
+
+// SessionByHash finds a session with its user, whether it has ended or not.
+func (db *DB) SessionByHash(ctx context.Context, hash []byte) (credential.FoundSession, error) {
+	var s sessionRow
+	var u userRow
+	err := get(ctx, db.read, `
+		SELECT `+sessionColumns+`, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at
+		FROM web_session s JOIN app_user u ON u.id = s.user_id WHERE s.hash = $1`, args{hash}, append(s.dest(), u.dest()...)...)
+	if err != nil {
+		return credential.FoundSession{}, fail("read session", "session", err)
+	}
+	return credential.FoundSession{Session: s.value(), User: u.value()}, nil
+}
+
+// Sessions returns those of a user that have not ended, newest first.
+func (db *DB) Sessions(ctx context.Context, userID string, now, idleSince time.Time) ([]credential.Session, error) {
+	var r sessionRow
+	sessions := []credential.Session{}
+	err := db.read.each(ctx, `
+		SELECT `+sessionColumns+` FROM web_session s
+		WHERE s.user_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND s.seen_at > $3 ORDER BY s.id DESC`,
+		args{userID, millis(now), millis(idleSince)}, r.dest(), func() error {
+			sessions = append(sessions, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list sessions", "user", err)
+	}
+	return sessions, nil
+}
+
+// TouchSession moves the last use of a session on, without ever setting a clock back.
+func (db *DB) TouchSession(ctx context.Context, sessionID string, now time.Time) error {
+	_, err := db.one(ctx, `UPDATE web_session SET seen_at = $1 WHERE id = $2 AND seen_at < $1`, millis(now), sessionID)
+	return fail("touch session", "session", err)
+}
+
+// StepUpSession notes a new proof of who the user is.
+func (db *DB) StepUpSession(ctx context.Context, sessionID string, now time.Time) error {
+	n, err := db.one(ctx, `UPDATE web_session SET authenticated_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), sessionID)
+	return changed("step a session up", "session", n, err)
+}
+
+// RevokeSession ends a session; one that was ended before keeps that time.
+func (db *DB) RevokeSession(ctx context.Context, userID, sessionID string, now time.Time) error {
+	n, err := db.one(ctx, `UPDATE web_session SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
+		millis(now), sessionID, userID)
+	return changed("revoke session", "session", n, err)
+}
+
+const revokeSessions = `UPDATE web_session SET revoked_at = $1 WHERE user_id = $2 AND id <> $3 AND revoked_at IS NULL`
+
+// RevokeSessions ends all sessions of a user but one.
+func (db *DB) RevokeSessions(ctx context.Context, userID, except string, now time.Time) error {
+	_, err := db.one(ctx, revokeSessions, millis(now), userID, except)
+	return fail("revoke sessions", "session", err)
+}
+
+// PruneSessions forgets those whose life is over. Ended ones stay until then: they are few.
+func (db *DB) PruneSessions(ctx context.Context, before time.Time) error {
+	_, err := db.one(ctx, `DELETE FROM web_session WHERE expires_at <= $1`, millis(before))
+	return fail("prune sessions", "session", err)
+}
+
+// PasswordHash finds a user by address, with the hash of the password.
+func (db *DB) PasswordHash(ctx context.Context, email string) (account.User, string, error) {
+	var r userRow
+	var hash string
+	err := get(ctx, db.read, `SELECT `+userColumns+`, password_hash FROM app_user WHERE email = $1`, args{email}, append(r.dest(), &hash)...)
+	if err != nil {
+		return account.User{}, "", fail("read user", "user", err)
+	}
+	return r.value(), hash, nil
+}
+
+// SetPassword gives a user another password and ends all sessions but one, in one transaction: a thief's session must
+// not outlive the password that it was made with.
+func (db *DB) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string, now time.Time) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `UPDATE app_user SET password_hash = $1 WHERE id = $2`, passwordHash, userID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return sql.ErrNoRows
+		}
+		_, err = tx.exec(ctx, revokeSessions, millis(now), userID, exceptSession)
+		return err
+	})
+	return fail("set password", "user", err)
+}
+
+// InsertFirstUser adds the first user. It is a conflict if there is one. Of many at once one succeeds: the row of setup
+// can be inserted once.
+func (db *DB) InsertFirstUser(ctx context.Context, u account.User, passwordHash string) error {
+	taken := core.Conflict("set_up", "This installation has an owner already. Sign in, or ask them for an account.")
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `
+			INSERT INTO setup (id, user_id, at) SELECT 1, $1, $2 WHERE NOT EXISTS (SELECT 1 FROM app_user)
+			ON CONFLICT (id) DO NOTHING`, u.ID, millis(u.CreatedAt))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return taken
+		}
+		_, err = tx.exec(ctx, insertUser, userArgs(u, passwordHash)...)
+		return err
+	})
+	return fail("insert the first user", "user", err)
+}

@@ -1,0 +1,146 @@
+package storetest
+
+import (
+	"sync/atomic"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// session is a session of the user as the service makes it.
+func (w *world) session(userID string) credential.Session {
+	return credential.Session{
+		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: "203.0.113.7", Agent: "Browser/1",
+		CreatedAt: w.now, AuthenticatedAt: w.now, SeenAt: w.now, ExpiresAt: w.after(1000),
+	}
+}
+
+// insertSession adds a session and returns the hash that it is found by.
+func (w *world) insertSession(s credential.Session) []byte {
+	w.t.Helper()
+	h := hash()
+	w.must(w.db.InsertSession(w.ctx, s, h))
+	return h
+}
+
+func (w *world) liveSessions(userID string) []string {
+	w.t.Helper()
+	sessions, err := w.db.Sessions(w.ctx, userID, w.now, w.now.Add(-time.Hour))
+	w.must(err)
+	ids := []string{}
+	for _, s := range sessions {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+var sessionTests = []test{
+	{"ASessionIsFoundByHashWithItsUser", func(w *world) {
+		s := w.session(w.ada.id)
+		h := w.insertSession(s)
+		got, err := w.db.SessionByHash(w.ctx, h)
+		w.must(err)
+		w.same("found", got, credential.FoundSession{Session: s, User: w.ada.user})
+		_, err = w.db.SessionByHash(w.ctx, hash())
+		w.wantMissing(err, "session")
+		w.wantMissing(w.db.InsertSession(w.ctx, w.session("usr_none"), hash()), "user")
+		w.wantKind(w.db.InsertSession(w.ctx, w.session(w.bert.id), h), core.KindConflict, "")
+	}},
+	{"RevokingASessionIsForItsUserAndKeepsTheFirstTime", func(w *world) {
+		s := w.session(w.ada.id)
+		h := w.insertSession(s)
+		w.wantMissing(w.db.RevokeSession(w.ctx, w.bert.id, s.ID, w.now), "session")
+		w.must(w.db.RevokeSession(w.ctx, w.ada.id, s.ID, w.after(1)))
+		w.must(w.db.RevokeSession(w.ctx, w.ada.id, s.ID, w.after(2)))
+		got, err := w.db.SessionByHash(w.ctx, h)
+		w.must(err)
+		first := w.after(1)
+		w.same("revoked", got.Session.RevokedAt, &first)
+		w.wantMissing(w.db.StepUpSession(w.ctx, s.ID, w.after(3)), "session")
+	}},
+	{"OnlySessionsThatCanBeUsedAreListed", func(w *world) {
+		good, newer, other := w.session(w.ada.id), w.session(w.ada.id), w.session(w.bert.id)
+		ended, expired, idle := w.session(w.ada.id), w.session(w.ada.id), w.session(w.ada.id)
+		expired.ExpiresAt, idle.SeenAt = w.now, w.now.Add(-time.Hour)
+		for _, s := range []credential.Session{good, newer, other, ended, expired, idle} {
+			w.insertSession(s)
+		}
+		w.must(w.db.RevokeSession(w.ctx, w.ada.id, ended.ID, w.now))
+		w.same("listed", w.liveSessions(w.ada.id), []string{newer.ID, good.ID})
+	}},
+	{"UseOnlyMovesForwardAndAProofIsNoted", func(w *world) {
+		s := w.session(w.ada.id)
+		h := w.insertSession(s)
+		w.must(w.db.TouchSession(w.ctx, s.ID, w.after(9)))
+		w.must(w.db.TouchSession(w.ctx, s.ID, w.after(3)))
+		w.must(w.db.StepUpSession(w.ctx, s.ID, w.after(5)))
+		s.SeenAt, s.AuthenticatedAt = w.after(9), w.after(5)
+		got, err := w.db.SessionByHash(w.ctx, h)
+		w.must(err)
+		w.same("session", got.Session, s)
+	}},
+	{"AllSessionsButOneEnd", func(w *world) {
+		kept, gone, other := w.session(w.ada.id), w.session(w.ada.id), w.session(w.bert.id)
+		for _, s := range []credential.Session{kept, gone, other} {
+			w.insertSession(s)
+		}
+		w.must(w.db.RevokeSessions(w.ctx, w.ada.id, kept.ID, w.now))
+		w.same("of the user", w.liveSessions(w.ada.id), []string{kept.ID})
+		w.must(w.db.RevokeSessions(w.ctx, w.ada.id, "", w.now))
+		w.same("of the user, later", w.liveSessions(w.ada.id), []string{})
+		w.same("of somebody else", w.liveSessions(w.bert.id), []string{other.ID})
+	}},
+	{"ANewPasswordEndsSessions", func(w *world) {
+		kept, gone := w.session(w.ada.id), w.session(w.ada.id)
+		w.insertSession(kept)
+		w.insertSession(gone)
+		w.must(w.db.SetPassword(w.ctx, w.ada.id, "another", kept.ID, w.now))
+		w.same("sessions", w.liveSessions(w.ada.id), []string{kept.ID})
+		u, h, err := w.db.PasswordHash(w.ctx, w.ada.user.Email)
+		w.must(err)
+		w.same("user", u, w.ada.user)
+		w.same("hash", h, "another")
+		w.wantMissing(w.db.SetPassword(w.ctx, "usr_none", "x", "", w.now), "user")
+		_, _, err = w.db.PasswordHash(w.ctx, "nobody@example.org")
+		w.wantMissing(err, "user")
+	}},
+	{"SessionsWhoseLifeIsOverAreForgotten", func(w *world) {
+		old, young := w.session(w.ada.id), w.session(w.ada.id)
+		old.ExpiresAt = w.now
+		oldHash, youngHash := w.insertSession(old), w.insertSession(young)
+		w.must(w.db.PruneSessions(w.ctx, w.now))
+		_, err := w.db.SessionByHash(w.ctx, oldHash)
+		w.wantMissing(err, "session")
+		_, err = w.db.SessionByHash(w.ctx, youngHash)
+		w.must(err)
+	}},
+	{"WhereThereAreUsersNobodyIsTheFirst", func(w *world) {
+		u := account.User{ID: core.NewID(core.PrefixUser), Email: "late@example.org", Name: "Late", Role: core.RoleOwner, CreatedAt: w.now}
+		w.wantKind(w.db.InsertFirstUser(w.ctx, u, "h"), core.KindConflict, "")
+		_, err := w.db.UserByEmail(w.ctx, u.Email)
+		w.wantMissing(err, "user")
+	}},
+}
+
+// firstUserTest needs a database without users, which no world is.
+func firstUserTest(w *world) {
+	const callers = 24
+	var winners atomic.Int32
+	together(callers, func(int) {
+		u := account.User{ID: core.NewID(core.PrefixUser), Role: core.RoleOwner, CreatedAt: w.now}
+		u.Email = u.ID + "@example.org"
+		switch err := w.db.InsertFirstUser(w.ctx, u, "h"); {
+		case err == nil:
+			winners.Add(1)
+		default:
+			w.wantKind(err, core.KindConflict, "This installation has an owner already. Sign in, or ask them for an account.")
+		}
+	})
+	users, err := w.db.Users(w.ctx)
+	w.must(err)
+	if winners.Load() != 1 || len(users) != 1 {
+		w.t.Errorf("%d callers made the first account, and there are %d", winners.Load(), len(users))
+	}
+}
