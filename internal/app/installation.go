@@ -91,7 +91,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.agents = agent.NewService(db, clock)
 	in.engine = &engine{log: log}
 	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})
-	in.memories = memory.NewService(db, in.agents, clock)
+	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
 	in.tasks.Register(in.threads.Kind())

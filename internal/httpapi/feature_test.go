@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/memory"
 	"carrel/internal/source"
 )
 
@@ -110,7 +111,7 @@ func agentCascade(t *testing.T, w *world) {
 func (p *person) rows(agentID, thread, src string) int {
 	p.t.Helper()
 	ctx := p.t.Context()
-	memories, err1 := p.w.db.Memories(ctx, p.id, agentID, "", 100)
+	memories, err1 := p.w.db.Memories(ctx, p.id, agentID, memory.StatusActive, "", 100)
 	favourites, err2 := p.w.db.Favourites(ctx, p.id, agentID, nil, -1)
 	threads, err3 := p.w.db.Threads(ctx, p.id, agentID, nil, 100)
 	messages, err4 := p.w.db.Messages(ctx, thread, 0, 100)

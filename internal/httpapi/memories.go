@@ -9,7 +9,7 @@ import (
 
 // ListMemories answers GET …/memories.
 func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*oas.MemoryList, error) {
-	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, page(p.Limit, p.Cursor))
+	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, memory.StatusActive, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (h handlers) AddMemory(ctx context.Context, req *oas.MemoryText, p oas.AddM
 
 // ChangeMemory answers PATCH …/memories/{memoryId}.
 func (h handlers) ChangeMemory(ctx context.Context, req *oas.MemoryText, p oas.ChangeMemoryParams) (*oas.MemoryReply, error) {
-	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, req.Text))
+	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, memory.Change{Text: &req.Text}))
 }
 
 // DeleteMemory answers DELETE …/memories/{memoryId}.

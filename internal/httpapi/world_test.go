@@ -172,7 +172,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 			t.Errorf("stop the tasks: %v", err)
 		}
 	})
-	w.memories = memory.NewService(db, w.agents, w.clock)
+	w.memories = memory.NewService(db, w.agents, w.clock, nil)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,

@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	w := &world{Service: memory.NewService(db, agents, clock), clock: clock}
+	w := &world{Service: memory.NewService(db, agents, clock, nil), clock: clock}
 	user := func() core.Actor {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanNone, CreatedAt: clock.Now()}
@@ -53,6 +53,8 @@ func newWorld(t *testing.T) *world {
 	w.agent, w.second, w.theirs = newAgent(w.ada), newAgent(w.ada), newAgent(w.bob)
 	return w
 }
+
+func worded(text string) memory.Change { return memory.Change{Text: &text} }
 
 func (w *world) add(t *testing.T, agentID, text string) memory.Memory {
 	t.Helper()
@@ -82,7 +84,7 @@ func TestTheSameWordsAreRememberedOnce(t *testing.T) {
 	if elsewhere := w.add(t, w.second, "Café society"); elsewhere.ID == first.ID {
 		t.Error("two agents share a memory")
 	}
-	if memories, _, err := w.List(t.Context(), w.ada, w.agent, core.Page{}); err != nil || len(memories) != 2 {
+	if memories, _, err := w.List(t.Context(), w.ada, w.agent, memory.StatusActive, core.Page{}); err != nil || len(memories) != 2 {
 		t.Errorf("there are %d memories, %v", len(memories), err)
 	}
 }
@@ -107,7 +109,7 @@ func TestTheSameRequestRemembersOnceEvenReworded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Change(t.Context(), w.ada, w.agent, first.ID, "reworded"); err != nil {
+	if _, err := w.Change(t.Context(), w.ada, w.agent, first.ID, worded("reworded")); err != nil {
 		t.Fatal(err)
 	}
 	again, err := w.Add(ctx, w.ada, w.agent, "once")
@@ -124,7 +126,7 @@ func TestBadTextsAreRefused(t *testing.T) {
 		"nothing": "", "white space": " \t\n\u2003", "4001 characters": strings.Repeat("😀", 4001), "a NUL": "a\x00b", "invalid UTF-8": "a\xff",
 	} {
 		_, errAdd := w.Add(t.Context(), w.ada, w.agent, text)
-		_, errChange := w.Change(t.Context(), w.ada, w.agent, kept.ID, text)
+		_, errChange := w.Change(t.Context(), w.ada, w.agent, kept.ID, worded(text))
 		for _, err := range []error{errAdd, errChange} {
 			if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/text" {
 				t.Errorf("%s: %v", name, err)
@@ -139,23 +141,23 @@ func TestMemoriesAreRewordedAndForgotten(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.add(t, w.agent, "one"), w.add(t, w.agent, "two")
 	w.clock.Advance(time.Hour)
-	changed, err := w.Change(t.Context(), w.ada, w.agent, one.ID, " ONE ")
+	changed, err := w.Change(t.Context(), w.ada, w.agent, one.ID, worded(" ONE "))
 	if err != nil || changed.Text != "ONE" || changed.ID != one.ID || !changed.CreatedAt.Equal(one.CreatedAt) || !changed.UpdatedAt.Equal(w.clock.Now()) {
 		t.Errorf("changed to %+v, %v", changed, err)
 	}
-	if _, err := w.Change(t.Context(), w.ada, w.agent, one.ID, "Two"); !core.IsKind(err, core.KindConflict) {
+	if _, err := w.Change(t.Context(), w.ada, w.agent, one.ID, worded("Two")); !core.IsKind(err, core.KindConflict) {
 		t.Errorf("the words of another memory: %v", err)
 	}
 	if err := w.Delete(t.Context(), w.ada, w.agent, two.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Change(t.Context(), w.ada, w.agent, one.ID, "Two"); err != nil {
+	if _, err := w.Change(t.Context(), w.ada, w.agent, one.ID, worded("Two")); err != nil {
 		t.Errorf("the words of a forgotten memory: %v", err)
 	}
 	for name, id := range map[string]string{
 		"forgotten": two.ID, "of another agent": w.add(t, w.second, "x").ID, "junk": "junk", "a NUL": one.ID + "\x00", "nothing": "",
 	} {
-		_, err := w.Change(t.Context(), w.ada, w.agent, id, "text")
+		_, err := w.Change(t.Context(), w.ada, w.agent, id, worded("text"))
 		for _, err := range []error{err, w.Delete(t.Context(), w.ada, w.agent, id)} {
 			if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != "There is no such memory." {
 				t.Errorf("%s: %v", name, err)
@@ -170,14 +172,14 @@ func TestMemoriesAreTheirUsersAlone(t *testing.T) {
 	m := w.add(t, w.agent, "mine")
 	ctx := t.Context()
 	for agentID, what := range map[string]string{w.agent: "There is no such agent.", w.theirs: "There is no such memory."} {
-		_, errChange := w.Change(ctx, w.bob, agentID, m.ID, "theirs")
+		_, errChange := w.Change(ctx, w.bob, agentID, m.ID, worded("theirs"))
 		for _, err := range []error{errChange, w.Delete(ctx, w.bob, agentID, m.ID)} {
 			if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != what {
 				t.Errorf("somebody else: %v", err)
 			}
 		}
 	}
-	if _, _, err := w.List(ctx, w.bob, w.agent, core.Page{}); !core.IsKind(err, core.KindNotFound) {
+	if _, _, err := w.List(ctx, w.bob, w.agent, memory.StatusActive, core.Page{}); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("somebody else lists: %v", err)
 	}
 	if _, err := w.Add(ctx, core.Actor{UserID: w.ada.UserID}, w.agent, "x"); core.AsError(err).Code != "insufficient_scope" {
@@ -193,7 +195,7 @@ func TestMemoriesArePagedNewestFirst(t *testing.T) {
 	}
 	got, page := "", core.Page{Limit: 2}
 	for n := 5; ; n++ {
-		memories, next, err := w.List(t.Context(), w.ada, w.agent, page)
+		memories, next, err := w.List(t.Context(), w.ada, w.agent, memory.StatusActive, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +211,7 @@ func TestMemoriesArePagedNewestFirst(t *testing.T) {
 		t.Errorf("listed %s", got)
 	}
 	for _, bad := range []core.Page{{Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("agents", "x")}} {
-		if _, _, err := w.List(t.Context(), w.ada, w.agent, bad); !core.IsKind(err, core.KindInvalid) {
+		if _, _, err := w.List(t.Context(), w.ada, w.agent, memory.StatusActive, bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}

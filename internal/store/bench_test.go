@@ -44,7 +44,7 @@ func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string
 	for i := range 200 {
 		text := fmt.Sprintf("Fact number %d: the user prefers primary sources over surveys.", i)
 		_, err := db.InsertMemory(ctx, benchUser, memory.Memory{
-			ID: core.NewID("mem"), AgentID: benchAgent, Text: text, Origin: "client", CreatedAt: now, UpdatedAt: now,
+			Status: memory.StatusActive, ID: core.NewID("mem"), AgentID: benchAgent, Text: text, Origin: "client", CreatedAt: now, UpdatedAt: now,
 		}, text)
 		must(err)
 	}
@@ -72,7 +72,10 @@ func BenchmarkReads(b *testing.B) {
 			{"KeyByHash", func() error { _, err := db.KeyByHash(b.Context(), hash, "2026-11"); return err }},
 			{"HasAgent", func() error { return db.HasAgent(b.Context(), benchUser, benchAgent) }},
 			{"Thread", func() error { _, err := db.Thread(b.Context(), benchUser, benchAgent, threadID); return err }},
-			{"Memories50", func() error { _, err := db.Memories(b.Context(), benchUser, benchAgent, "", 51); return err }},
+			{"Memories50", func() error {
+				_, err := db.Memories(b.Context(), benchUser, benchAgent, memory.StatusActive, "", 51)
+				return err
+			}},
 			{"Agents", func() error { _, err := db.Agents(b.Context(), benchUser, nil, "", 51); return err }},
 			{"Scan1000", func() error {
 				for _, err := range db.ScanDocuments(b.Context(), "src") {

@@ -11,22 +11,28 @@ import (
 	"carrel/internal/memory"
 )
 
-const memoryColumns = `id, text, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
+const memoryColumns = `id, text, status, pinned, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
+
+// statusDismissed is what is left of a memory that was dismissed or deleted: the hash of its text.
+const statusDismissed = "dismissed"
 
 // memoryRow is a memory as it is read. Its agent is known before.
 type memoryRow struct {
 	memory           memory.Memory
+	pinned           int
 	created, updated int64
 }
 
 func (r *memoryRow) dest() []any {
 	m := &r.memory
-	return []any{&m.ID, &m.Text, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated}
+	return []any{
+		&m.ID, &m.Text, (*string)(&m.Status), &r.pinned, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated,
+	}
 }
 
 func (r *memoryRow) value() memory.Memory {
 	m := r.memory
-	m.CreatedAt, m.UpdatedAt = at(r.created), at(r.updated)
+	m.Pinned, m.CreatedAt, m.UpdatedAt = r.pinned == 1, at(r.created), at(r.updated)
 	return m
 }
 
@@ -35,43 +41,92 @@ func foldedHash(folded string) []byte {
 	return sum[:]
 }
 
-// InsertMemory stores a memory, or returns the one that has the same folded text or the same id. The same id comes
-// with a request that is sent again; its memory may have got other words meanwhile.
+const insertMemory = `
+	INSERT INTO memory (user_id, agent_id, id, text, folded_hash, status, pinned, origin, thread_id, message_id, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+
+func memoryArgs(userID string, m memory.Memory, hash []byte) args {
+	return args{
+		userID, m.AgentID, m.ID, m.Text, hash, string(m.Status), flag(m.Pinned), string(m.Origin),
+		optText(m.ThreadID), optText(m.MessageID), millis(m.CreatedAt), millis(m.UpdatedAt),
+	}
+}
+
+// InsertMemory stores an active memory, or returns the one that has the same folded text or the same id. The same id
+// comes with a request that is sent again; its memory may have got other words meanwhile. One that was proposed becomes
+// this one, and keeps its id.
 func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, folded string) (memory.Memory, error) {
 	hash := foldedHash(folded)
-	// One that is deleted between the two statements no longer stands in the way.
+	// One that is gone between the two statements no longer stands in the way.
 	for range attempts {
-		n, err := db.one(ctx, `
-			INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, thread_id, message_id, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			userID, m.AgentID, m.ID, m.Text, hash, string(m.Origin), optText(m.ThreadID), optText(m.MessageID),
-			millis(m.CreatedAt), millis(m.UpdatedAt))
+		n, err := db.insertMemory(ctx, userID, m, hash)
 		if err != nil {
 			return memory.Memory{}, fail("insert memory", "agent", err)
 		}
 		if n == 1 {
 			return m, nil
 		}
-		r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
-		err = get(ctx, db.read, `
-			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
-			UNION ALL
-			SELECT `+memoryColumns+` FROM memory WHERE user_id = $4 AND agent_id = $5 AND id = $6
-			LIMIT 1`, args{userID, m.AgentID, hash, userID, m.AgentID, m.ID}, r.dest()...)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return r.value(), fail("read memory", "memory", err)
+		there, err := db.sameMemory(ctx, userID, m, hash)
+		if err == nil && there.Status != memory.StatusActive {
+			there, err = db.reviveMemory(ctx, userID, there.ID, m, hash)
+		}
+		if !errors.Is(err, sql.ErrNoRows) && classify(err) != classUnique {
+			return there, fail("insert memory", "memory", err)
 		}
 	}
 	return memory.Memory{}, fail("insert memory", "memory", errContended)
 }
 
-// Memories returns up to n memories, newest first.
-func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n int) ([]memory.Memory, error) {
+// insertMemory stores a memory in place of the trace of one that was forgotten, and returns how many rows that made.
+func (db *DB) insertMemory(ctx context.Context, userID string, m memory.Memory, hash []byte) (n int64, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `
+			DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3 AND status = $4`,
+			userID, m.AgentID, hash, statusDismissed)
+		if err != nil {
+			return err
+		}
+		n, err = tx.exec(ctx, insertMemory, memoryArgs(userID, m, hash)...)
+		return err
+	})
+	return n, err
+}
+
+// sameMemory reads the row that stands in the way of a new memory.
+func (db *DB) sameMemory(ctx context.Context, userID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
+	err := get(ctx, db.read, `
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
+		UNION ALL
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $4 AND agent_id = $5 AND id = $6
+		LIMIT 1`, args{userID, m.AgentID, hash, userID, m.AgentID, m.ID}, r.dest()...)
+	return r.value(), err
+}
+
+// reviveMemory makes a row that is not active the memory that it stands in the way of.
+func (db *DB) reviveMemory(ctx context.Context, userID, memoryID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
+	_, err := db.write.one(ctx, `
+		UPDATE memory SET text = $1, folded_hash = $2, status = $3, origin = $4, updated_at = $5
+		WHERE user_id = $6 AND agent_id = $7 AND id = $8 AND status <> $3 RETURNING `+memoryColumns,
+		args{m.Text, hash, string(m.Status), string(m.Origin), millis(m.UpdatedAt), userID, m.AgentID, memoryID}, r.dest())
+	return r.value(), err
+}
+
+// ProposeMemory stores a proposed memory. That each text stands here once, dismissed ones too, is all there is to it.
+func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory, folded string) error {
+	_, err := db.one(ctx, insertMemory, memoryArgs(userID, m, foldedHash(folded))...)
+	return fail("propose memory", "agent", err)
+}
+
+// Memories returns up to n memories of a status, newest first.
+func (db *DB) Memories(ctx context.Context, userID, agentID string, status memory.Status, before string, n int) ([]memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	memories := make([]memory.Memory, 0, room(n))
 	err := db.read.each(ctx, `
-		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4 + 0`,
-		args{userID, agentID, firstPage(before), n}, r.dest(), func() error {
+		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id < $4
+		ORDER BY id DESC LIMIT $5 + 0`,
+		args{userID, agentID, string(status), firstPage(before), n}, r.dest(), func() error {
 			memories = append(memories, r.value())
 			return nil
 		})
@@ -81,13 +136,32 @@ func (db *DB) Memories(ctx context.Context, userID, agentID, before string, n in
 	return memories, nil
 }
 
-// ChangeMemory sets a memory's text.
-func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID, text, folded string, now time.Time) (memory.Memory, error) {
+// ChangeMemory sets what is given of a memory. A new text takes the place of a proposal of the same text, and of the
+// trace of one that was dismissed.
+func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string, c memory.Change, now time.Time) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
-	_, err := db.write.one(ctx, `
-		UPDATE memory SET text = $1, folded_hash = $2, updated_at = $3
-		WHERE user_id = $4 AND agent_id = $5 AND id = $6 RETURNING `+memoryColumns,
-		args{text, foldedHash(folded), millis(now), userID, agentID, memoryID}, r.dest())
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		// The memory first: without it nothing else changes.
+		err := get(ctx, tx, `
+			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
+			args{userID, agentID, memoryID, statusDismissed}, r.dest()...)
+		if err != nil || c.Text == nil && c.Pinned == nil {
+			return err
+		}
+		if c.Text != nil {
+			r.memory.Text = *c.Text
+			if err := freeText(ctx, tx, userID, agentID, memoryID, foldedHash(c.Folded)); err != nil {
+				return err
+			}
+		}
+		if c.Pinned != nil {
+			r.pinned = flag(*c.Pinned)
+		}
+		return get(ctx, tx, `
+			UPDATE memory SET text = $1, pinned = $2, updated_at = $3 WHERE user_id = $4 AND agent_id = $5 AND id = $6
+			RETURNING `+memoryColumns,
+			args{r.memory.Text, r.pinned, millis(now), userID, agentID, memoryID}, r.dest()...)
+	})
 	if classify(err) == classUnique {
 		return memory.Memory{}, core.Conflict("conflict", "Another memory has this text already. Delete one of them, or choose other words.")
 	}
@@ -97,8 +171,46 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID, text,
 	return r.value(), nil
 }
 
-// DeleteMemory removes a memory.
-func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string) error {
-	n, err := db.one(ctx, `DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3`, userID, agentID, memoryID)
+// freeText gives a memory the hash of a text, after taking it from what is no active memory.
+func freeText(ctx context.Context, tx querier, userID, agentID, memoryID string, hash []byte) error {
+	_, err := tx.exec(ctx, `
+		DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3 AND id <> $4 AND status <> $5`,
+		userID, agentID, hash, memoryID, string(memory.StatusActive))
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `UPDATE memory SET folded_hash = $1 WHERE user_id = $2 AND agent_id = $3 AND id = $4`,
+		hash, userID, agentID, memoryID)
+	return err
+}
+
+// ConfirmMemory makes a proposed memory active; one that is active stays as it is.
+func (db *DB) ConfirmMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) (memory.Memory, error) {
+	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
+	_, err := db.write.one(ctx, `
+		UPDATE memory SET status = $1, updated_at = CASE WHEN status = $1 THEN updated_at ELSE $2 END
+		WHERE user_id = $3 AND agent_id = $4 AND id = $5 AND status <> $6 RETURNING `+memoryColumns,
+		args{string(memory.StatusActive), millis(now), userID, agentID, memoryID, statusDismissed}, r.dest())
+	if err != nil {
+		return memory.Memory{}, fail("confirm memory", "memory", err)
+	}
+	return r.value(), nil
+}
+
+// forgetMemory leaves nothing of a memory but the hash of its text.
+const forgetMemory = `
+	UPDATE memory SET status = $1, text = '', pinned = 0, thread_id = NULL, message_id = NULL, updated_at = $2
+	WHERE user_id = $3 AND agent_id = $4 AND id = $5`
+
+// DismissMemory forgets a proposed memory, which is not proposed again.
+func (db *DB) DismissMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
+	n, err := db.one(ctx, forgetMemory+` AND status = $6`,
+		statusDismissed, millis(now), userID, agentID, memoryID, string(memory.StatusProposed))
+	return changed("dismiss memory", "proposed memory", n, err)
+}
+
+// DeleteMemory forgets a memory, which is not proposed from then on.
+func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
+	n, err := db.one(ctx, forgetMemory+` AND status <> $6`, statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
 	return changed("delete memory", "memory", n, err)
 }

@@ -153,14 +153,25 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Reply(ctx, "t", "x")
 	must(err)
-	m, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", ThreadID: "t", MessageID: "1"}, "f")
+	m, err := db.InsertMemory(ctx, "u", memory.Memory{ID: "m", AgentID: "a", Status: memory.StatusActive, ThreadID: "t", MessageID: "1"}, "f")
 	must(err)
 	_, err = db.InsertMemory(ctx, "u", m, "g")
 	must(err)
-	_, err = db.Memories(ctx, "u", "a", "", 10)
+	_, err = db.Memories(ctx, "u", "a", memory.StatusActive, "", 10)
 	must(err)
-	_, err = db.ChangeMemory(ctx, "u", "a", "m", "x", "x", now)
+	text := "x"
+	_, err = db.ChangeMemory(ctx, "u", "a", "m", memory.Change{Text: &text, Folded: text}, now)
 	must(err)
+	for _, id := range []string{"n", "o"} {
+		must(db.ProposeMemory(ctx, "u", memory.Memory{ID: id, AgentID: "a", Status: memory.StatusProposed}, id))
+	}
+	_, err = db.ConfirmMemory(ctx, "u", "a", "n", now)
+	must(err)
+	must(db.DismissMemory(ctx, "u", "a", "o", now))
+	_, err = db.InsertMemory(ctx, "u", memory.Memory{ID: "o", AgentID: "a", Status: memory.StatusActive}, "p")
+	must(err)
+	must(db.SetFeedback(ctx, "t", "2", &thread.Feedback{Thumb: thread.ThumbUp, UpdatedAt: now}))
+	must(db.SetFeedback(ctx, "t", "2", nil))
 	_, err = db.SaveFavourite(ctx, "u", "a", favourite.Favourite{CardID: "c", Card: []byte("{}"), ThreadID: "t"})
 	must(err)
 	_, err = db.Favourites(ctx, "u", "a", nil, -1)
@@ -176,7 +187,7 @@ func deleteEverything(t *testing.T, db *DB) {
 		"release":   db.ReleaseIdempotency(ctx, "u", "k"),
 		"prune":     db.PruneIdempotency(ctx, time.Now()),
 		"webhook":   db.DeleteWebhook(ctx, "u", "w"),
-		"memory":    db.DeleteMemory(ctx, "u", "a", "m"),
+		"memory":    db.DeleteMemory(ctx, "u", "a", "m", time.Now()),
 		"favourite": db.DeleteFavourite(ctx, "u", "a", "c"),
 		"thread":    db.DeleteThread(ctx, "u", "a", "t"),
 		"agent":     db.DeleteAgent(ctx, "u", "a"),

@@ -132,9 +132,12 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 	}
 	question := messages()[0]
 	for name, err := range map[string]error{
-		"a question":   give(question.ID, thread.ThumbUp, ""),
-		"junk":         give("junk", thread.ThumbUp, ""),
-		"another's":    func() error { _, err := w.GiveFeedback(ctx, w.bob, w.theirs, made.ID, reply.ID, thread.ThumbUp, ""); return err }(),
+		"a question": give(question.ID, thread.ThumbUp, ""),
+		"junk":       give("junk", thread.ThumbUp, ""),
+		"another's": func() error {
+			_, err := w.GiveFeedback(ctx, w.bob, w.theirs, made.ID, reply.ID, thread.ThumbUp, "")
+			return err
+		}(),
 		"not there":    w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, question.ID),
 		"not a thread": w.RemoveFeedback(ctx, w.ada, w.second, made.ID, reply.ID),
 	} {

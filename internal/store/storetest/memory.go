@@ -11,7 +11,7 @@ import (
 // newMemory is a memory as the service makes it.
 func (w *world) newMemory(agentID, text string) memory.Memory {
 	return memory.Memory{
-		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
+		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 }
 
@@ -23,12 +23,37 @@ func (w *world) remember(p person, text string) memory.Memory {
 	return m
 }
 
+// worded is a change of a memory's text.
+func worded(text, folded string) memory.Change { return memory.Change{Text: &text, Folded: folded} }
+
+// proposal is a memory as an agent proposes it.
+func (w *world) proposal(text string) memory.Memory {
+	m := w.newMemory(w.ada.agent, text)
+	m.Status, m.Origin = memory.StatusProposed, memory.OriginAgent
+	return m
+}
+
+// propose proposes a memory of Ada's first agent.
+func (w *world) propose(text string) memory.Memory {
+	w.t.Helper()
+	m := w.proposal(text)
+	w.must(w.db.ProposeMemory(w.ctx, w.ada.id, m, core.Fold(text)))
+	return m
+}
+
+func (w *world) proposals() []memory.Memory {
+	w.t.Helper()
+	list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 10)
+	w.must(err)
+	return list
+}
+
 // memoryIDs pages through the memories of the person's first agent, calling between before each further page.
 func (w *world) memoryIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for before := ""; ; before = ids[len(ids)-1] {
-		page, err := w.db.Memories(w.ctx, p.id, p.agent, before, size)
+		page, err := w.db.Memories(w.ctx, p.id, p.agent, memory.StatusActive, before, size)
 		w.must(err)
 		for _, m := range page {
 			ids = append(ids, m.ID)
@@ -53,12 +78,12 @@ var memoryTests = []test{
 		got, err := w.db.InsertMemory(w.ctx, w.ada.id, m, "i read turing.")
 		w.must(err)
 		w.same("returned", got, m)
-		list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, "", 10)
+		list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusActive, "", 10)
 		w.must(err)
 		w.same("listed", list, []memory.Memory{m})
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
 		m.ThreadID, m.MessageID = "", ""
-		list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, "", 10)
+		list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusActive, "", 10)
 		w.must(err)
 		w.same("after its thread has gone", list, []memory.Memory{m})
 	}},
@@ -75,7 +100,7 @@ var memoryTests = []test{
 	}},
 	{"TheSameIdIsTheSameMemory", func(w *world) {
 		m := w.remember(w.ada, "one")
-		changed, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, "two", "two", w.now)
+		changed, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("two", "two"), w.now)
 		w.must(err)
 		got, err := w.db.InsertMemory(w.ctx, w.ada.id, m, "one")
 		w.must(err)
@@ -112,10 +137,10 @@ var memoryTests = []test{
 	{"AMemoryIsItsUsersAndAgentsAlone", func(w *world) {
 		m := w.remember(w.ada, "mine")
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
-			_, err := w.db.ChangeMemory(w.ctx, who[0], who[1], m.ID, "theirs", "theirs", w.now)
+			_, err := w.db.ChangeMemory(w.ctx, who[0], who[1], m.ID, worded("theirs", "theirs"), w.now)
 			w.wantMissing(err, "memory")
-			w.wantMissing(w.db.DeleteMemory(w.ctx, who[0], who[1], m.ID), "memory")
-			list, err := w.db.Memories(w.ctx, who[0], who[1], "", 10)
+			w.wantMissing(w.db.DeleteMemory(w.ctx, who[0], who[1], m.ID, w.now), "memory")
+			list, err := w.db.Memories(w.ctx, who[0], who[1], memory.StatusActive, "", 10)
 			w.must(err)
 			w.same("listed", list, []memory.Memory{})
 		}
@@ -127,17 +152,102 @@ var memoryTests = []test{
 	}},
 	{"AMemoryCanBeChangedAndDeleted", func(w *world) {
 		m, other := w.remember(w.ada, "one"), w.remember(w.ada, "other")
-		got, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, "Two", "two", w.after(4))
+		got, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Two", "two"), w.after(4))
 		w.must(err)
 		m.Text, m.UpdatedAt = "Two", w.after(4)
 		w.same("changed", got, m)
-		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, "Other", "other", w.now)
+		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Other", "other"), w.now)
 		w.wantKind(err, core.KindConflict, "")
-		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, "TWO", "two", w.now) // its own words are no clash
+		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // its own words are no clash
 		w.must(err)
 		w.remember(w.ada, "one") // free again
-		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID))
-		w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID), "memory")
+		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now))
+		w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now), "memory")
 		w.same("left", len(w.memoryIDs(w.ada, 10, nil)), 2)
+	}},
+	{"AProposalWaitsAndIsConfirmed", func(w *world) {
+		m := w.propose("I like green")
+		w.same("active", w.memoryIDs(w.ada, 10, nil), []string{})
+		w.same("proposed", w.proposals(), []memory.Memory{m})
+		got, err := w.db.ConfirmMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.after(5))
+		w.must(err)
+		m.Status, m.UpdatedAt = memory.StatusActive, w.after(5)
+		w.same("confirmed", got, m)
+		got, err = w.db.ConfirmMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.after(9))
+		w.must(err)
+		w.same("confirmed again", got, m)
+		w.same("left to confirm", w.proposals(), []memory.Memory{})
+		w.wantMissing(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now), "proposed memory")
+	}},
+	{"WhatIsKnownWaitingDismissedOrDeletedIsNotProposedAgain", func(w *world) {
+		w.remember(w.ada, "known")
+		waiting, dismissed := w.propose("waiting"), w.propose("dismissed")
+		w.must(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, dismissed.ID, w.now))
+		w.wantMissing(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, dismissed.ID, w.now), "proposed memory")
+		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, w.remember(w.ada, "deleted").ID, w.now))
+		for _, text := range []string{"Known", "WAITING", "Dismissed", "Deleted"} {
+			w.propose(text)
+		}
+		w.same("proposed", w.proposals(), []memory.Memory{waiting})
+		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 1)
+		for _, id := range []string{dismissed.ID, "mem_none"} {
+			_, err := w.db.ConfirmMemory(w.ctx, w.ada.id, w.ada.agent, id, w.now)
+			w.wantMissing(err, "memory")
+			_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, id, worded("x", "x"), w.now)
+			w.wantMissing(err, "memory")
+			w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, id, w.now), "memory")
+		}
+		// The user's own word counts more than what was waiting or forgotten.
+		w.same("of a proposal", w.remember(w.ada, "Waiting").ID, waiting.ID)
+		if again := w.remember(w.ada, "dismissed"); again.ID == dismissed.ID || again.Text != "dismissed" {
+			w.t.Errorf("of one that was dismissed: %+v", again)
+		}
+		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 3)
+		w.same("proposed", w.proposals(), []memory.Memory{})
+	}},
+	{"AProposalIsItsUsersAndAgentsAlone", func(w *world) {
+		m := w.propose("mine")
+		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
+			_, err := w.db.ConfirmMemory(w.ctx, who[0], who[1], m.ID, w.now)
+			w.wantMissing(err, "memory")
+			w.wantMissing(w.db.DismissMemory(w.ctx, who[0], who[1], m.ID, w.now), "proposed memory")
+		}
+		w.wantMissing(w.db.ProposeMemory(w.ctx, w.bert.id, w.newMemory(w.ada.agent, "x"), "x"), "agent")
+		w.same("left", w.proposals(), []memory.Memory{m})
+	}},
+	{"ManyWhoProposeAndDismissATextLeaveItDismissed", func(w *world) {
+		m := w.propose("fact")
+		together(16, func(i int) {
+			var err error
+			if i == 7 {
+				err = w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now)
+			} else {
+				err = w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("fact"), "fact")
+			}
+			if err != nil {
+				w.t.Error(err)
+			}
+		})
+		w.same("proposed", w.proposals(), []memory.Memory{})
+	}},
+	{"AMemoryIsPinnedAloneOrWithAText", func(w *world) {
+		m, pinned := w.remember(w.ada, "one"), true
+		w.propose("two")
+		forgotten := w.remember(w.ada, "three")
+		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, forgotten.ID, w.now))
+		got, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, memory.Change{Pinned: &pinned}, w.after(1))
+		w.must(err)
+		m.Pinned, m.UpdatedAt = true, w.after(1)
+		w.same("pinned", got, m)
+		got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, memory.Change{}, w.after(2))
+		w.must(err)
+		w.same("without a change", got, m)
+		for _, text := range []string{"two", "three"} { // neither a proposal nor a trace stands in the way
+			got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded(text, text), w.after(3))
+			w.must(err)
+			m.Text, m.UpdatedAt = text, w.after(3)
+			w.same("reworded", got, m)
+		}
+		w.same("proposed", w.proposals(), []memory.Memory{})
 	}},
 }
