@@ -147,13 +147,13 @@ func (ix *Index) vanished() error {
 
 // find returns a document of the part by its id. A part that turns out to be damaged has none: it will be dropped.
 func (d *draft) find(p *part, id string) (uint32, bool, error) {
-	if p.file == nil || d.broken[p] != nil {
+	if _, broken := d.broken[p]; broken || p.file == nil {
 		return 0, false, nil
 	}
 	doc, ok, err := p.file.FindID(id)
 	if isDamage(err) {
 		d.broken[p] = err
-		return 0, false, nil //nolint:nilerr // as said
+		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("look for a document in segment %d: %w", p.file.number, err)
