@@ -1,0 +1,118 @@
+package research_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"carrel/internal/testkit/modelfake"
+)
+
+// brain is how a fake model answers each kind of request; what is nil gets a sensible answer.
+type brain struct {
+	plan, evidence, answer, repair func(modelfake.Request) modelfake.Reply
+}
+
+// stage tells which stage a request is of.
+func stage(r modelfake.Request) string {
+	switch {
+	case strings.Contains(string(r.Schema), `"queries"`):
+		return "plan"
+	case strings.Contains(string(r.Schema), `"evidence"`):
+		return "evidence"
+	case strings.HasPrefix(r.System, "You correct"):
+		return "repair"
+	}
+	return "answer"
+}
+
+func (b brain) answerTo(r modelfake.Request) modelfake.Reply {
+	switch stage(r) {
+	case "plan":
+		return or(b.plan, plans())(r)
+	case "evidence":
+		return or(b.evidence, firstSentences)(r)
+	case "repair":
+		return or(b.repair, says("It is so [1]."))(r)
+	}
+	return or(b.answer, says("It is so [1]. And so [2]."))(r)
+}
+
+func or(f, d func(modelfake.Request) modelfake.Reply) func(modelfake.Request) modelfake.Reply {
+	if f != nil {
+		return f
+	}
+	return d
+}
+
+// says answers with a text.
+func says(text string) func(modelfake.Request) modelfake.Reply {
+	return func(modelfake.Request) modelfake.Reply { return modelfake.Say(text) }
+}
+
+// plans answers with queries.
+func plans(queries ...string) func(modelfake.Request) modelfake.Reply {
+	type query struct {
+		Query                    string `json:"query"`
+		Source, FromYear, ToYear int
+	}
+	out := struct {
+		Question string  `json:"question"`
+		Queries  []query `json:"queries"`
+	}{Queries: []query{}}
+	for _, q := range queries {
+		out.Queries = append(out.Queries, query{Query: q})
+	}
+	b, _ := json.Marshal(out) // strings always marshal
+	return says(string(b))
+}
+
+type quote struct {
+	Passage   int    `json:"passage"`
+	Quote     string `json:"quote"`
+	Relevance int    `json:"relevance"`
+}
+
+// quotes answers with evidence.
+func quotes(list ...quote) func(modelfake.Request) modelfake.Reply {
+	if list == nil {
+		list = []quote{}
+	}
+	b, _ := json.Marshal(map[string][]quote{"evidence": list}) // strings always marshal
+	return says(string(b))
+}
+
+var (
+	fenced   = regexp.MustCompile(`(?s)<(text-[A-Z2-7]+) kind="(\w+)[^"]*"(?: number="(\d+)")?>\n(.*?)\n</(text-[A-Z2-7]+)>`)
+	sentence = regexp.MustCompile(`(?s)^.*?[.!?](\s|$)`)
+)
+
+// passage is a passage as the model sees it.
+type passage struct {
+	number int
+	text   string
+}
+
+// passagesOf reads the fenced texts of a kind from a request.
+func passagesOf(r modelfake.Request, kind string) []passage {
+	var out []passage
+	for _, m := range fenced.FindAllStringSubmatch(r.Last(), -1) {
+		if m[2] != kind {
+			continue
+		}
+		_, text, _ := strings.Cut(m[4], "\n\n")
+		n, _ := strconv.Atoi(m[3]) // those without a number are 0
+		out = append(out, passage{n, text})
+	}
+	return out
+}
+
+// firstSentences chooses the first sentence of every passage.
+func firstSentences(r modelfake.Request) modelfake.Reply {
+	var list []quote
+	for _, p := range passagesOf(r, "passage") {
+		list = append(list, quote{p.number, strings.TrimSpace(sentence.FindString(p.text)), 10 - p.number})
+	}
+	return quotes(list...)(r)
+}

@@ -1,0 +1,58 @@
+package research
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"carrel/internal/core"
+	"carrel/internal/research/extract"
+	"carrel/internal/search/analysis"
+	"carrel/internal/source"
+	"carrel/internal/thread"
+)
+
+// cite makes citations of quotes; the number of each is its place among them, from 1. Each is compared once more with its document as it
+// is stored now; what does not stand there, letter by letter, at its place, is left out.
+func (t *turn) cite(ctx context.Context, quotes []extract.Quote) ([]thread.Citation, error) {
+	documents := map[string]source.Document{} // not those at hand, which may have changed since they were read
+	var out []thread.Citation
+	for i, q := range quotes {
+		d, ok := documents[q.DocumentID]
+		if !ok {
+			var err error
+			d, err = t.Documents.DocumentOf(ctx, t.q.UserID, t.q.AgentID, q.DocumentID)
+			if err != nil && !core.IsKind(err, core.KindNotFound) {
+				return nil, err
+			}
+			documents[q.DocumentID] = d
+		}
+		if !stands(d.Text, q) {
+			continue
+		}
+		out = append(out, thread.Citation{
+			N: i + 1, CardID: d.CardID(), DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Authors: d.Authors,
+			Year: d.Year, URL: d.URL, DOI: d.DOI, Quote: q.Text, Start: q.Start, End: q.End, Page: pageAt(d.Text, q.Start),
+		})
+	}
+	return out, nil
+}
+
+// stands reports whether a quote stands in a text at its place.
+func stands(text string, q extract.Quote) bool {
+	return q.Text != "" && q.Start >= 0 && q.End > q.Start &&
+		utf8.RuneCountInString(q.Text) == q.End-q.Start && slice(text, q.Start, q.End) == q.Text
+}
+
+// slice returns a part of a text, by code points.
+func slice(text string, start, end int) string {
+	return analysis.Passage{Start: start, End: end}.Of(text)
+}
+
+// pageAt returns the page on which a code point stands, or 0 where form feeds part no pages.
+func pageAt(text string, at int) int {
+	if !strings.Contains(text, "\f") {
+		return 0
+	}
+	return 1 + strings.Count(slice(text, 0, at), "\f")
+}

@@ -1,0 +1,219 @@
+package research
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"carrel/internal/core"
+	"carrel/internal/model"
+	"carrel/internal/research/extract"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+)
+
+// compose has the model write the answer from quotes, checks it, has it corrected once, and falls back on the quotes
+// themselves where nothing of it can be held to them.
+func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) {
+	quotes := g.best(t.limits.Quotes)
+	draft, err := t.ask(ctx, "answer", "Writing the answer", t.answerRequest(g, quotes), &live{say: t.run.Delta, quotes: keyed(quotes)})
+	if err != nil {
+		return thread.Answer{}, err
+	}
+	text := strings.TrimSpace(draft.Text)
+	if draft.Cut {
+		text = wholeSentences(text)
+	}
+	switch {
+	case text == "" && draft.Failure == nil:
+		draft.Failure = &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model answered with nothing. Try again."}
+		fallthrough
+	case text == "":
+		return t.quote(ctx, g.passages, quotes, why{Failure: draft.Failure, Silent: draft.Streamed})
+	case declines(text):
+		t.told = true
+		return t.quote(ctx, g.passages, nil, why{Unanswered: true})
+	}
+	t.told = true
+	checked, err := t.check(ctx, g, text, quotes)
+	if err != nil {
+		return thread.Answer{}, err
+	}
+	if checked.Unsupported > 0 || checked.Supported == 0 {
+		if draft.Failure == nil {
+			if checked, err = t.repair(ctx, g, checked, quotes); err != nil {
+				return thread.Answer{}, err
+			}
+		}
+	}
+	if checked.Supported == 0 {
+		f := cmpFailure(draft.Failure, &failure{
+			Kind: core.KindUpstream, Code: "model_failed", Detail: "What the model wrote could not be held to your sources.",
+		})
+		return t.quote(ctx, g.passages, quotes, why{Failure: f, Silent: draft.Streamed})
+	}
+	return t.reply(g, draft, checked), nil
+}
+
+func cmpFailure(f, or *failure) *failure {
+	if f != nil {
+		return f
+	}
+	return or
+}
+
+// reply is the answer, and why it is not all that it could be.
+func (t *turn) reply(g *gathered, draft said, c checked) thread.Answer {
+	answer := thread.Answer{Text: c.Text, Citations: c.Citations, Checks: c.Checks, FollowUps: c.FollowUps}
+	reason := ""
+	switch {
+	case draft.Failure != nil && draft.Failure.Code == codeTime:
+		reason = "the time for it ran out"
+	case draft.Failure != nil:
+		reason = "the model's answer broke off"
+	case draft.Cut:
+		reason = "it grew longer than an answer may be"
+	case g.failure != nil && g.failure.Code == codeCap:
+		reason = "the spending cap was reached"
+	case g.late || g.failure != nil && g.failure.Code == codeTime:
+		reason = "the time for it ran out"
+	case g.failure != nil:
+		reason = "the model failed before all was read"
+	case g.exhausted:
+		reason = "it used up what one turn may take"
+	}
+	if reason != "" {
+		answer.Partial = true
+		answer.Text += "\n\nThis answer is partial: " + reason + "."
+	}
+	p := page{}
+	if p.problems(t.found.Problems); p.length > 0 {
+		answer.Text += "\n\n" + p.String()
+	}
+	return answer
+}
+
+// keyed are the quotes by their keys, which count from 1.
+func keyed(quotes []extract.Quote) map[int][]string {
+	out := make(map[int][]string, len(quotes))
+	for i, q := range quotes {
+		out[i+1] = []string{q.Text}
+	}
+	return out
+}
+
+// answerRequest is what the model answers from: quotes with their keys, and nothing else of the sources.
+func (t *turn) answerRequest(g *gathered, quotes []extract.Quote) model.Request {
+	text := t.ready.conversation() + t.ready.notes() + t.quotesText(quotes) + t.asked(g)
+	return model.Request{
+		System: t.ready.system(answerPrompt), MaxTokens: t.limits.AnswerTokens,
+		Messages: []model.Message{{Role: model.RoleUser, Text: text}},
+	}
+}
+
+func (t *turn) quotesText(quotes []extract.Quote) string {
+	var b strings.Builder
+	for i, q := range quotes {
+		title := q.Title
+		if q.Year != 0 {
+			title += fmt.Sprintf(" (%d)", q.Year)
+		}
+		b.WriteString(t.ready.fence(fmt.Sprintf(`kind="quote" number="%d"`, i+1), "from: "+title+"\n\n"+q.Text))
+	}
+	return b.String()
+}
+
+// checked is an answer that was held to its quotes.
+type checked struct {
+	Text      string            `json:"text"`
+	Citations []thread.Citation `json:"citations,omitempty"`
+	Checks    []thread.Check    `json:"checks,omitempty"`
+	FollowUps []string          `json:"followUps,omitempty"`
+	// Supported and Unsupported count the sentences that cite.
+	Supported   int `json:"supported"`
+	Unsupported int `json:"unsupported"`
+}
+
+// check holds an answer to its quotes, and the quotes once more to their documents.
+func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []extract.Quote) (checked, error) {
+	return step(ctx, t, "check", "Checking citations", func(ctx context.Context, _ *task.Step) (checked, error) {
+		citations, err := t.cite(ctx, quotes)
+		if err != nil {
+			return checked{}, err
+		}
+		known := make(map[int][]string, len(citations))
+		for _, c := range citations {
+			known[c.N] = []string{c.Quote}
+		}
+		checks := tidy(strings.TrimSpace(text), known)
+		out := checked{Text: strings.TrimRight(checks.Text, " \n\t")}
+		used := map[int]bool{}
+		for _, s := range checks.Sentences {
+			for _, key := range s.Keys {
+				used[key] = true
+			}
+			switch s.State {
+			case extract.Supported:
+				out.Supported++
+				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Supported})
+			case extract.Unsupported:
+				out.Unsupported++
+				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s)})
+			}
+		}
+		out.Citations = slices.DeleteFunc(citations, func(c thread.Citation) bool { return !used[c.N] })
+		t.extract(func(x *extract.Extractor, q extract.Query) {
+			out.FollowUps = x.Answer(q, g.passages, t.statistics()).FollowUps
+		})
+		return out, nil
+	})
+}
+
+// reasonOf says to a person why a sentence is not supported.
+func reasonOf(s extract.Checked) string {
+	switch s.Reason {
+	case extract.NumberAbsent:
+		return "No quote that it cites has " + list(s.Absent, "or") + "."
+	case extract.WordsAbsent:
+		return "It puts words in quotation marks that no quote that it cites has."
+	case extract.NoSuchSource:
+		return "It cited a source that is not there."
+	}
+	return "There is no quote behind it."
+}
+
+// repair has the model correct an answer once, and returns the better of the two.
+func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []extract.Quote) (checked, error) {
+	var wrong strings.Builder
+	for _, c := range first.Checks {
+		if c.State == thread.Unsupported {
+			wrong.WriteString("- " + strings.TrimSpace(slice(first.Text, c.Start, c.End)) + " (" + c.Reason + ")\n")
+		}
+	}
+	if first.Supported+first.Unsupported == 0 {
+		wrong.WriteString("- Nothing in it cites a quote.\n")
+	}
+	text := t.quotesText(quotes) + t.ready.fence(`kind="answer"`, first.Text) + t.ready.fence(`kind="sentences to correct"`, wrong.String()) + t.asked(g)
+	draft, err := t.ask(ctx, "repair", "Correcting the answer", model.Request{
+		System: t.ready.system(repairPrompt), MaxTokens: t.limits.AnswerTokens, Temperature: new(float64),
+		Messages: []model.Message{{Role: model.RoleUser, Text: text}},
+	}, nil)
+	if err != nil || draft.Failure != nil || draft.Cut || strings.TrimSpace(draft.Text) == "" || declines(draft.Text) {
+		return first, err
+	}
+	second, err := t.check(ctx, g, draft.Text, quotes)
+	if err != nil {
+		return first, err
+	}
+	if second.Supported > 0 && (first.Supported == 0 || second.Unsupported < first.Unsupported) {
+		return second, nil
+	}
+	return first, nil
+}
+
+// wholeSentences cuts a text that broke off after its last whole sentence.
+func wholeSentences(text string) string {
+	end := wholeUpTo(text + " ")
+	return strings.TrimSpace(text[:min(end, len(text))])
+}

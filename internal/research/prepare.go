@@ -1,0 +1,184 @@
+package research
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"carrel/internal/research/extract"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+)
+
+const (
+	// recentMessages are looked at of the conversation before a question.
+	recentMessages = 8
+	// shownAnswer is how much of an earlier answer a model is shown, in code points.
+	shownAnswer = 600
+)
+
+// prepared is what a turn starts from.
+type prepared struct {
+	Instructions string `json:"instructions,omitempty"`
+	// Model is the one to ask: the agent's own choice, or the installation's; empty where there is none.
+	Model    string              `json:"model,omitempty"`
+	Limits   Limits              `json:"limits"`
+	Sources  []knownSource       `json:"sources"`
+	Talk     []exchange          `json:"talk,omitempty"`
+	Memories []thread.UsedMemory `json:"memories,omitempty"`
+	// Nonce is in the fences around what others wrote. Nobody who wrote it can have known it.
+	Nonce string `json:"nonce"`
+}
+
+// knownSource is a source of the agent.
+type knownSource struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Language  string `json:"language,omitempty"`
+	Documents int    `json:"documents"`
+}
+
+// exchange is a question and its answer, earlier in the thread.
+type exchange struct {
+	Question string   `json:"question"`
+	Answer   string   `json:"answer,omitempty"`
+	Titles   []string `json:"titles,omitempty"`
+}
+
+// prepare gathers what is known before anything is searched: the agent, the conversation, and what the user lets it
+// remember.
+func (t *turn) prepare(ctx context.Context) error {
+	var err error
+	t.ready, err = step(ctx, t, "prepare", "Reading the question", func(ctx context.Context, _ *task.Step) (prepared, error) {
+		a, err := t.Agents.Agent(ctx, t.q.UserID, t.q.AgentID)
+		if err != nil {
+			return prepared{}, err
+		}
+		out := prepared{Instructions: a.Instructions, Limits: t.limits, Nonce: rand.Text()[:16]}
+		if models := t.Model.Models(); len(models) > 0 {
+			out.Model = cmp.Or(a.Model, models[0])
+		}
+		for _, s := range a.Sources {
+			known := knownSource{ID: s.ID, Name: s.Name, Language: s.Language, Documents: s.Documents}
+			if s.Default {
+				out.Sources = append([]knownSource{known}, out.Sources...)
+			} else {
+				out.Sources = append(out.Sources, known)
+			}
+		}
+		messages, err := t.Conversation.Messages(ctx, t.q.ThreadID, 0, recentMessages+1)
+		if err != nil {
+			return prepared{}, err
+		}
+		out.Talk = t.exchanges(messages)
+		if out.Model != "" {
+			// Quotes are chosen by the question's own words alone: what nobody reads is not asked for.
+			out.Memories = t.recall(ctx)
+		}
+		return out, nil
+	})
+	if err != nil {
+		return err
+	}
+	t.limits = t.ready.Limits
+	t.extractors.use(t.language(), func(x *extract.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
+	return nil
+}
+
+// exchanges pairs the messages before the question, which come newest first, and returns them in order of time.
+func (t *turn) exchanges(messages []thread.Message) []exchange {
+	var out []exchange
+	var answer *thread.Message
+	for i := range messages {
+		m := &messages[i]
+		switch {
+		case m.ID == t.q.MessageID || m.TurnID == t.run.Task().ID:
+		case m.Role == thread.RoleAssistant:
+			answer = m
+		default:
+			e := exchange{Question: m.Text}
+			if answer != nil && answer.TurnID == m.TurnID {
+				e.Answer = clip(answer.Text, shownAnswer)
+				for _, c := range answer.Answer.Citations {
+					e.Titles = append(e.Titles, c.Title)
+				}
+			}
+			answer = nil
+			out = append([]exchange{e}, out...)
+		}
+	}
+	return out
+}
+
+// recall returns the memories that matter for the question. An answer without them is better than none.
+func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
+	memories, err := t.Memories.Recall(ctx, t.q.UserID, t.q.AgentID, t.q.Text)
+	if err != nil {
+		t.Log.WarnContext(ctx, "memories could not be recalled", "error", err)
+		return nil
+	}
+	var out []thread.UsedMemory
+	for _, m := range memories {
+		out = append(out, thread.UsedMemory{ID: m.ID, Text: m.Text})
+	}
+	return out
+}
+
+// before is what a question without a subject of its own is about: the last one, and what answered it.
+func (p prepared) before() extract.Talk {
+	if len(p.Talk) == 0 {
+		return extract.Talk{}
+	}
+	last := p.Talk[len(p.Talk)-1]
+	return extract.Talk{Question: last.Question, Titles: last.Titles}
+}
+
+// language returns the language to read the question in: that of the passages that were found, or of the source with
+// the most documents.
+func (t *turn) language() string { return t.languageOf(t.found.Places) }
+
+func (t *turn) languageOf(places []place) string {
+	votes := map[string]int{}
+	for _, s := range t.ready.Sources {
+		votes[s.Language] += s.Documents
+	}
+	if len(places) > 0 {
+		clear(votes)
+		for _, p := range places {
+			votes[t.ready.source(p.SourceID).Language]++
+		}
+	}
+	best := ""
+	for _, s := range t.ready.Sources { // in order, so that a draw is always won by the same
+		if s.Language != "" && (best == "" || votes[s.Language] > votes[best]) {
+			best = s.Language
+		}
+	}
+	return best
+}
+
+// source returns what is known of a source.
+func (p prepared) source(id string) knownSource {
+	for _, s := range p.Sources {
+		if s.ID == id {
+			return s
+		}
+	}
+	return knownSource{ID: id}
+}
+
+// clip cuts a text to so many code points.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	count := 0
+	for i := range text {
+		if count == n {
+			return strings.TrimSpace(text[:i]) + "…"
+		}
+		count++
+	}
+	return text
+}

@@ -1,0 +1,116 @@
+package research
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"carrel/internal/core"
+	"carrel/internal/research/extract"
+	"carrel/internal/search/analysis"
+	"carrel/internal/source"
+	"carrel/internal/task"
+)
+
+const (
+	// longestRead is how much of a document is read, around the passage that was found, in code points.
+	longestRead = 50_000
+	// quotePassages are read without a model, and quoteDocuments looked through for further passages.
+	quotePassages  = 20
+	quoteDocuments = 5
+)
+
+// reading is what was read in a round.
+type reading struct {
+	Passages []extract.Passage `json:"passages,omitempty"`
+}
+
+// read reads the documents of the places and chooses the passages that say the most to the question.
+func (t *turn) read(ctx context.Context, places []place) ([]extract.Passage, error) {
+	out, err := step(ctx, t, "read", "Reading "+count(len(places), "document"), func(ctx context.Context, _ *task.Step) (reading, error) {
+		passages, err := t.passages(ctx, places, len(places), t.limits.Passages)
+		return reading{passages}, err
+	})
+	return out.Passages, err
+}
+
+// passages returns up to n passages: first those that the search found, in its order, then further ones of the first
+// documents, as far as their sentences speak of the question. Documents that went away meanwhile are left out.
+func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]extract.Passage, error) {
+	var first, further []extract.Passage
+	for i, p := range places {
+		d, err := t.document(ctx, p.DocumentID)
+		if core.IsKind(err, core.KindNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		at, others := cut(d, p, i < through)
+		if at.Text != "" {
+			first = append(first, at)
+		}
+		further = append(further, others...)
+	}
+	first = first[:min(len(first), n)]
+	if room := n - len(first); room > 0 && len(further) > 0 {
+		first = append(first, t.best(further, room)...)
+	}
+	return first, nil
+}
+
+// cut returns the passage of a place, and those around it if they are wanted.
+func cut(d source.Document, p place, around bool) (at extract.Passage, others []extract.Passage) {
+	for _, part := range analysis.Passages(d.Text) {
+		here := part.Start <= p.Start && p.Start < part.End || at.Text == "" && part.End >= p.End
+		near := part.End > p.Start-longestRead/2 && part.Start < p.Start+longestRead/2
+		if !here && !(around && near) {
+			continue
+		}
+		passage := extract.Passage{
+			DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Year: d.Year, Text: part.Of(d.Text), Start: part.Start,
+			Page: part.Page, Heading: part.Heading,
+		}
+		if here && at.Text == "" {
+			passage.Score = p.Score
+			at = passage
+		} else {
+			others = append(others, passage)
+		}
+	}
+	return at, others
+}
+
+// best returns the n passages that hold the best sentences.
+func (t *turn) best(passages []extract.Passage, n int) []extract.Passage {
+	var chosen []int
+	t.extract(func(x *extract.Extractor, q extract.Query) {
+		for _, r := range x.Rank(q, passages, t.statistics()) {
+			if len(chosen) == n {
+				return
+			}
+			if !slices.Contains(chosen, r.Passage) {
+				chosen = append(chosen, r.Passage)
+			}
+		}
+	})
+	out := make([]extract.Passage, len(chosen))
+	for i, at := range chosen {
+		out[i] = passages[at]
+	}
+	return out
+}
+
+// extract lends an extractor in the language of what was found, with the question read by it.
+func (t *turn) extract(do func(x *extract.Extractor, q extract.Query)) {
+	question := cmp.Or(t.found.Corrected, t.text)
+	t.extractors.use(t.language(), func(x *extract.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
+}
+
+// statistics are those of the index, or nil when it gave none.
+func (t *turn) statistics() extract.Statistics {
+	if t.found.Total == 0 {
+		return nil
+	}
+	return &t.found
+}

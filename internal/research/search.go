@@ -1,0 +1,273 @@
+package research
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"carrel/internal/core"
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
+	"carrel/internal/source"
+	"carrel/internal/task"
+)
+
+const (
+	// searchTime is how long one search may take.
+	searchTime = 8 * time.Second
+	// hitsOfSearch are asked for of each search.
+	hitsOfSearch = 20
+	// fusion is the constant of reciprocal rank fusion: how little the first places of a list count more than the next.
+	fusion = 60
+)
+
+// lookup is one search.
+type lookup struct {
+	Text string `json:"text"`
+	// Source is the id of the only source to search; empty means all.
+	Source   string `json:"source,omitempty"`
+	FromYear int    `json:"fromYear,omitempty"`
+	ToYear   int    `json:"toYear,omitempty"`
+}
+
+// place is a passage of a document that a search found.
+type place struct {
+	DocumentID string  `json:"documentId"`
+	SourceID   string  `json:"sourceId"`
+	Start      int     `json:"start"`
+	End        int     `json:"end"`
+	Score      float64 `json:"score"`
+	// Keys are what the same work is known by in other records of it.
+	Keys []string `json:"keys,omitempty"`
+}
+
+// problem is something that keeps an answer from being all that it could be. Source is a name, or empty.
+type problem struct {
+	Source string `json:"source,omitempty"`
+	Detail string `json:"detail"`
+}
+
+// found is what the searches of a turn came to, the best first. It implements extract.Statistics.
+type found struct {
+	Places   []place   `json:"places,omitempty"`
+	Problems []problem `json:"problems,omitempty"`
+	// Total and Held are of the words of the question.
+	Total int            `json:"total,omitempty"`
+	Held  map[string]int `json:"held,omitempty"`
+	// Corrected is what was searched for in place of a misspelt question.
+	Corrected string `json:"corrected,omitempty"`
+	// Searches is how many there were, and Failed how many of them found nothing because they failed.
+	Searches int `json:"searches"`
+	Failed   int `json:"failed,omitempty"`
+	// Error is of the last that failed.
+	Error *failure `json:"error,omitempty"`
+}
+
+// Units implements extract.Statistics.
+func (f *found) Units() int { return f.Total }
+
+// Holders implements extract.Statistics.
+func (f *found) Holders(term string) int { return f.Held[term] }
+
+// search carries out the lookups of a round, at the same time, and adds what is new to what was found before. It
+// returns the new places.
+func (t *turn) search(ctx context.Context, lookups []lookup) ([]place, error) {
+	round, err := step(ctx, t, "search", searchLabel(t.ready.Sources, lookups), func(ctx context.Context, _ *task.Step) (found, error) {
+		return t.find(ctx, lookups)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.found.add(round), nil
+}
+
+func searchLabel(sources []knownSource, lookups []lookup) string {
+	n := map[string]bool{}
+	for _, l := range lookups {
+		if l.Source == "" {
+			return "Searching " + count(len(sources), "source")
+		}
+		n[l.Source] = true
+	}
+	return "Searching " + count(len(n), "source")
+}
+
+// find asks all lookups at once and puts their answers together.
+func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
+	answers := make([]source.Found, len(lookups))
+	failures := make([]error, len(lookups))
+	var group errgroup.Group
+	for i, l := range lookups {
+		group.Go(func() error {
+			limited, cancel := context.WithTimeout(ctx, searchTime)
+			defer cancel()
+			r := source.FindRequest{
+				UserID: t.q.UserID, AgentID: t.q.AgentID, Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch,
+			}
+			if l.Source != "" {
+				r.Sources = []string{l.Source}
+			}
+			answers[i], failures[i] = t.Search.Find(limited, r)
+			return nil
+		})
+	}
+	_ = group.Wait() // none returns an error
+	if ctx.Err() != nil {
+		return found{}, context.Cause(ctx)
+	}
+	out := found{Searches: len(lookups)}
+	ranks := newFusion(len(lookups) > 1)
+	for i, l := range lookups {
+		if err := failures[i]; err != nil {
+			t.Log.WarnContext(ctx, "a search of a turn failed", "turn", t.run.Task().ID, "error", err)
+			out.fail(t.ready.source(l.Source).Name, err)
+			continue
+		}
+		out.note(t.ready, answers[i])
+		for rank, h := range answers[i].Hits {
+			ranks.add(rank, h)
+			if h.Document.Text != "" {
+				t.documents[h.Document.ID] = h.Document
+			}
+		}
+	}
+	out.Places = ranks.places()
+	if t.found.Searches == 0 {
+		out.Corrected = answers[0].Corrected // the first lookup of a turn is the question
+		t.count(ctx, &out)
+	}
+	return out, nil
+}
+
+// count adds how rare the words of the question are. Without it the passages that were found have to do.
+func (t *turn) count(ctx context.Context, f *found) {
+	ids := make([]string, len(t.ready.Sources))
+	for i, s := range t.ready.Sources {
+		ids[i] = s.ID
+	}
+	text := cmp.Or(f.Corrected, t.query.Text)
+	var terms []string
+	for _, term := range query.Parse(analysis.New(t.languageOf(f.Places)), text).Terms {
+		terms = append(terms, term.Text)
+	}
+	if len(terms) == 0 || len(ids) == 0 {
+		return
+	}
+	s, err := t.Search.Statistics(ctx, ids, terms)
+	if err != nil {
+		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
+		return
+	}
+	f.Total, f.Held = s.Units, s.Holders
+}
+
+// fail notes a search that found nothing because it failed.
+func (f *found) fail(name string, err error) {
+	f.Failed++
+	e := failureOf(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		e = failure{Kind: core.KindTimeout, Code: "unavailable", Detail: fmt.Sprintf("The search took longer than %d seconds.", int(searchTime.Seconds()))}
+	}
+	f.Error = &e
+	f.warn(problem{Source: name, Detail: e.Detail})
+}
+
+// note takes over what a search tells besides its hits.
+func (f *found) note(known prepared, answer source.Found) {
+	for _, w := range answer.Warnings {
+		name := ""
+		if w.SourceID != "" {
+			name = known.source(w.SourceID).Name
+		}
+		f.warn(problem{Source: name, Detail: w.Detail})
+	}
+}
+
+func (f *found) warn(p problem) {
+	if !slices.Contains(f.Problems, p) {
+		f.Problems = append(f.Problems, p)
+	}
+}
+
+// add takes what a round found to what is there, and returns the places that are new.
+func (f *found) add(round found) []place {
+	var fresh []place
+	for _, p := range round.Places {
+		if !slices.ContainsFunc(f.Places, p.same) {
+			fresh = append(fresh, p)
+		}
+	}
+	f.Places = append(f.Places, fresh...)
+	for _, p := range round.Problems {
+		f.warn(p)
+	}
+	if f.Total == 0 {
+		f.Total, f.Held, f.Corrected = round.Total, round.Held, round.Corrected
+	}
+	f.Searches += round.Searches
+	f.Failed += round.Failed
+	if round.Error != nil {
+		f.Error = round.Error
+	}
+	return fresh
+}
+
+// fusionOf puts several ranked lists together: a document counts by its places in all of them.
+type fusionOf struct {
+	several bool
+	merged  []place
+}
+
+func newFusion(several bool) *fusionOf { return &fusionOf{several: several} }
+
+// add takes the hit at a rank of a list. The first list that has a document says where in it to look.
+func (f *fusionOf) add(rank int, h source.Card) {
+	p := place{
+		DocumentID: h.Document.ID, SourceID: h.Document.SourceID, Start: h.Snippet.Start, End: h.Snippet.End, Score: h.Score, Keys: keysOf(h.Document),
+	}
+	if f.several {
+		p.Score = 1 / float64(fusion+rank+1)
+	}
+	if at := slices.IndexFunc(f.merged, p.same); at >= 0 {
+		if f.several && f.merged[at].DocumentID == p.DocumentID {
+			f.merged[at].Score += p.Score
+		}
+		return
+	}
+	f.merged = append(f.merged, p)
+}
+
+func (f *fusionOf) places() []place {
+	slices.SortStableFunc(f.merged, func(a, b place) int { return cmp.Compare(b.Score, a.Score) })
+	return f.merged
+}
+
+// same reports whether two places are of the same work.
+func (p place) same(other place) bool {
+	return p.DocumentID == other.DocumentID || slices.ContainsFunc(p.Keys, func(k string) bool { return slices.Contains(other.Keys, k) })
+}
+
+// keysOf returns what tells that two records are of the same work: the DOI, the address, the hash of all they say.
+func keysOf(d source.Document) []string {
+	var keys []string
+	if doi := strings.ToLower(strings.TrimSpace(d.DOI)); doi != "" {
+		for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
+			doi = strings.TrimPrefix(doi, prefix)
+		}
+		keys = append(keys, "doi:"+strings.TrimSpace(doi))
+	}
+	if u, err := url.Parse(strings.TrimSpace(d.URL)); err == nil && u.Host != "" {
+		keys = append(keys, "url:"+strings.ToLower(u.Host)+strings.TrimRight(u.EscapedPath(), "/")+"?"+u.RawQuery)
+	}
+	if len(d.Hash) > 0 {
+		keys = append(keys, fmt.Sprintf("hash:%x", d.Hash))
+	}
+	return keys
+}

@@ -1,0 +1,89 @@
+package research_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/internal/model"
+	"carrel/internal/task"
+	"carrel/internal/testkit/modelfake"
+)
+
+// costs answers as the brain would, at a price.
+func costs(in int, f func(modelfake.Request) modelfake.Reply) func(modelfake.Request) modelfake.Reply {
+	return func(r modelfake.Request) modelfake.Reply {
+		reply := f(r)
+		reply.In, reply.Out = in, 1
+		return reply
+	}
+}
+
+func TestACapInTheMidstOfATurnMakesItPartial(t *testing.T) {
+	t.Parallel()
+	// A call may cost its MaxTokens, in micros: 600 for the plan, 2000 for the quotes, 1500 for the answer. Reading is
+	// free but for what the fake says.
+	for name, c := range map[string]struct {
+		cap    int64
+		asked  []string
+		starts string
+	}{
+		"before the plan":   {599, nil, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
+		"before the quotes": {1999, []string{"plan"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
+		"before the answer": {2002, []string{"plan", "evidence"}, "This answer is partial, because the spending cap was reached. These are quotes from your sources:"},
+		"never":             {10_000, []string{"plan", "evidence", "answer"}, "It was built in 1850 [1]."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := bridges(t)
+			w.options.Prices = model.Prices{Default: &model.Price{Out: 1_000_000}}
+			w.purse.capped, w.purse.cap = true, c.cap
+			s := w.fake(brain{plan: costs(1, plans("stone")), evidence: func(r modelfake.Request) modelfake.Reply {
+				reply := firstSentences(r)
+				reply.In, reply.Out = 1, 600
+				return reply
+			}, answer: says("It was built in 1850 [1].")})
+			got := w.ask(aboutBridge)
+			w.holds(got)
+			if got.task.State != task.StateComplete || got.Partial != (name != "never") || !strings.HasPrefix(got.Text, c.starts) || len(got.Citations) == 0 {
+				t.Errorf("ended %s, partial: %v, with %s", got.task.State, got.Partial, got.Text)
+			}
+			if got := stages(s); !slices.Equal(got, c.asked) {
+				t.Errorf("asked for %q", got)
+			}
+			if w.purse.spent > c.cap || w.purse.reserved != 0 {
+				t.Errorf("the purse is at %+v", &w.purse)
+			}
+			// With nothing to say it fails.
+			w.purse.cap = 0
+			if got := w.ask("Penguins?"); got.task.State != task.StateFailed || got.task.ErrorCode != "spend_cap_reached" || !strings.Contains(got.task.ErrorDetail, "resets at") {
+				t.Errorf("ended %s, %s: %s", got.task.State, got.task.ErrorCode, got.task.ErrorDetail)
+			}
+		})
+	}
+}
+
+func TestAModelWithoutAPriceCountsAsADearOne(t *testing.T) {
+	t.Parallel()
+	w := bridges(t)
+	w.options.Prices = model.Prices{}
+	w.fake(brain{})
+	got := w.ask(aboutBridge)
+	if u := got.Usage; u == nil || u.CostMicros < 10*u.InputTokens || !u.Estimated {
+		t.Errorf("used %+v", u)
+	}
+}
+
+func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
+	t.Parallel()
+	w := bridges(t)
+	w.fake(brain{answer: func(modelfake.Request) modelfake.Reply {
+		r := modelfake.Say("It was built in 1850 [1].")
+		r.NoUsage = true
+		return r
+	}})
+	got := w.ask(aboutBridge)
+	if u := got.Usage; u == nil || !u.Estimated || !w.purse.estimated || w.purse.spent != u.CostMicros {
+		t.Errorf("used %+v of %+v", u, &w.purse)
+	}
+}

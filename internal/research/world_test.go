@@ -1,0 +1,463 @@
+package research_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/agent"
+	"carrel/internal/app/demo"
+	"carrel/internal/core"
+	"carrel/internal/memory"
+	"carrel/internal/model"
+	"carrel/internal/research"
+	"carrel/internal/search/analysis"
+	"carrel/internal/source"
+	"carrel/internal/store"
+	"carrel/internal/task"
+	"carrel/internal/testkit"
+	"carrel/internal/testkit/modelfake"
+	"carrel/internal/thread"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is everything around an agent: a library that finds by words, a conversation, memories, a purse. Tasks are in
+// a real database.
+type world struct {
+	t       testing.TB
+	db      *store.DB
+	agent   agent.Agent
+	clock   core.Clock
+	options research.Options
+	model   model.Provider
+
+	mu       sync.Mutex
+	docs     []source.Document
+	messages []thread.Message // newest first
+	memories []memory.Memory
+	proposed []string
+	purse    purse
+	// searches are what was searched for.
+	searches []source.FindRequest
+	// find, when set, comes before the library.
+	find func(source.FindRequest) (source.Found, error)
+	// counted, when set, are the statistics of the library.
+	counted *source.Statistics
+}
+
+const (
+	userID   = "usr_ada"
+	threadID = "thr_1"
+	question = "msg_question"
+)
+
+// empty is a database that has its tables, which take longer to make than a turn does.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "carrel-research-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "carrel.db")
+	db, err := store.Open(context.Background(), store.Options{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "carrel.db")
+	tables, err := empty()
+	if err == nil {
+		err = os.WriteFile(path, tables, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{
+		t: t, db: db, clock: core.SystemClock{},
+		agent: agent.Agent{ID: "agt_1", UserID: userID, Name: "Librarian", Sources: []agent.Source{
+			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
+		}},
+	}
+}
+
+// put adds a document to a source of the agent.
+func (w *world) put(d source.Document) source.Document {
+	if d.ID == "" {
+		d.ID = core.NewID(core.PrefixDocument)
+	}
+	if d.SourceID == "" {
+		d.SourceID = "src_l"
+	}
+	for i := range w.agent.Sources {
+		if w.agent.Sources[i].ID == d.SourceID {
+			w.agent.Sources[i].Documents++
+		}
+	}
+	w.docs = append(w.docs, d)
+	return d
+}
+
+// landmarks fills the library with the demo's documents.
+func (w *world) landmarks() *world {
+	w.t.Helper()
+	for line := range strings.Lines(string(demo.Library())) {
+		var d struct {
+			Title   string
+			Authors []string
+			Text    string
+			Year    int
+			URL     string
+			DOI     string
+		}
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			w.t.Fatal(err)
+		}
+		w.put(source.Document{Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year, URL: d.URL, DOI: d.DOI})
+	}
+	return w
+}
+
+// fake gives the world a model that answers as the brain says.
+func (w *world) fake(b brain) *modelfake.Server {
+	w.t.Helper()
+	s := modelfake.New(w.t, modelfake.OpenAI)
+	s.Answer(b.answerTo)
+	p, err := model.New(model.Options{API: model.OpenAI, BaseURL: s.URL(), Key: s.Key, Name: "fake-1"}, w.clock)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(p.Close)
+	w.model = p
+	return s
+}
+
+func (w *world) answerer() *research.Agent {
+	return research.New(research.Deps{
+		Search: w, Documents: w, Conversation: w, Memories: w, Agents: w, Spend: &w.purse,
+		Model: w.model, Clock: w.clock, Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+	}, w.options)
+}
+
+// reply is how a turn ended.
+type reply struct {
+	thread.Answer
+	task  task.Task
+	steps []string // their labels
+	shown string   // what readers of the stream saw
+}
+
+// ask has a question answered in a turn of its own.
+func (w *world) ask(text string) reply {
+	w.t.Helper()
+	return w.turn(thread.Question{Text: text})
+}
+
+func (w *world) turn(q thread.Question) reply {
+	w.t.Helper()
+	e := w.engine(w.db)
+	id := w.submit(e, q)
+	return w.await(e, id)
+}
+
+// engine runs turns on a store.
+func (w *world) engine(s task.Store) *task.Engine {
+	w.t.Helper()
+	e := task.New(s, w.clock, slog.New(slog.DiscardHandler), task.Options{Alone: true, Poll: 20 * time.Millisecond, Gather: time.Millisecond, Grace: time.Second})
+	answerer := w.answerer()
+	e.Register(task.Kind{Name: "turn", Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		var q thread.Question
+		if err := json.Unmarshal(r.Task().Input, &q); err != nil {
+			return task.Outcome{}, err
+		}
+		answer, err := answerer.Answer(ctx, r, q)
+		raw, jsonErr := json.Marshal(answer)
+		if jsonErr != nil {
+			return task.Outcome{}, jsonErr
+		}
+		return task.Outcome{Result: raw}, err
+	}})
+	if err := e.Start(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := e.Stop(ctx); err != nil {
+			w.t.Errorf("stop: %v", err)
+		}
+	})
+	return e
+}
+
+func (w *world) submit(e *task.Engine, q thread.Question) string {
+	w.t.Helper()
+	q.UserID, q.AgentID, q.ThreadID, q.MessageID = userID, w.agent.ID, threadID, question
+	input, err := json.Marshal(q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	id := core.NewID(core.PrefixTurn)
+	if _, err := e.Submit(w.t.Context(), task.Spec{ID: id, Kind: "turn", Key: id, Input: input}); err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func (w *world) await(e *task.Engine, id string) reply {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer cancel()
+	got, err := e.Wait(ctx, id)
+	if err != nil {
+		w.t.Fatalf("wait for the turn: %v", err)
+	}
+	out := reply{task: got}
+	if len(got.Result) > 0 {
+		if err := json.Unmarshal(got.Result, &out.Answer); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	steps, err := w.db.TaskSteps(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range steps {
+		out.steps = append(out.steps, s.Label)
+	}
+	events, err := w.db.TaskEvents(w.t.Context(), id, 0, 10_000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == task.EventDelta {
+			var delta struct{ Text string }
+			if err := json.Unmarshal(e.Payload, &delta); err != nil {
+				w.t.Fatal(err)
+			}
+			out.shown += delta.Text
+		}
+	}
+	return out
+}
+
+// holds fails the test unless every citation stands in its document at its place.
+func (w *world) holds(r reply) {
+	w.t.Helper()
+	if err := w.broken(r); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// broken returns what is wrong with the citations and checks of a reply.
+func (w *world) broken(r reply) error {
+	for _, c := range r.Citations {
+		i := slices.IndexFunc(w.docs, func(d source.Document) bool { return d.ID == c.DocumentID })
+		if i < 0 {
+			return fmt.Errorf("[%d] cites %s, which is not there", c.N, c.DocumentID)
+		}
+		text := []rune(w.docs[i].Text)
+		if c.Start < 0 || c.End > len(text) || c.Start >= c.End || string(text[c.Start:c.End]) != c.Quote {
+			return fmt.Errorf("[%d] is not at %d to %d of its document: %q", c.N, c.Start, c.End, c.Quote)
+		}
+		if c.Title != w.docs[i].Title || c.CardID != w.docs[i].CardID() {
+			return fmt.Errorf("[%d] is named %q, %s", c.N, c.Title, c.CardID)
+		}
+		if !strings.Contains(r.Text, fmt.Sprintf("[%d]", c.N)) {
+			return fmt.Errorf("[%d] is not in %q", c.N, r.Text)
+		}
+	}
+	for _, mark := range regexp.MustCompile(`\[(\d+)\]`).FindAllStringSubmatch(r.Text, -1) {
+		if !slices.ContainsFunc(r.Citations, func(c thread.Citation) bool { return strconv.Itoa(c.N) == mark[1] }) {
+			return fmt.Errorf("%s has nothing behind it: %q", mark[0], r.Text)
+		}
+	}
+	length := len([]rune(r.Text))
+	for _, c := range r.Checks {
+		if c.Start < 0 || c.End > length || c.Start >= c.End {
+			return fmt.Errorf("a check of %d to %d in a text of %d", c.Start, c.End, length)
+		}
+	}
+	return nil
+}
+
+// Find implements research.Search: by the share of the words, the rarer the better.
+func (w *world) Find(ctx context.Context, r source.FindRequest) (source.Found, error) {
+	w.mu.Lock()
+	w.searches = append(w.searches, r)
+	find := w.find
+	w.mu.Unlock()
+	if find != nil {
+		return find(r)
+	}
+	return w.library(r)
+}
+
+func (w *world) library(r source.FindRequest) (source.Found, error) {
+	a := analysis.New("en")
+	terms := termsOf(a, r.Text)
+	var hits []source.Card
+	for _, d := range w.docs {
+		if len(r.Sources) > 0 && !slices.Contains(r.Sources, d.SourceID) || r.FromYear != 0 && d.Year < r.FromYear || r.ToYear != 0 && d.Year > r.ToYear {
+			continue
+		}
+		best := source.Card{Document: d}
+		for _, p := range analysis.Passages(d.Text) {
+			has := termsOf(a, d.Title+" "+p.Of(d.Text))
+			score := 0.0
+			for term := range terms {
+				if has[term] {
+					score += math.Log1p(float64(len(w.docs)) / float64(1+w.holders(a, term)))
+				}
+			}
+			if score > best.Score {
+				best.Score, best.Snippet = score, source.Snippet{Start: p.Start, End: p.End, Page: p.Page, Heading: p.Heading}
+			}
+		}
+		if best.Score > 0 {
+			hits = append(hits, best)
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b source.Card) int { return cmp.Compare(b.Score, a.Score) })
+	return source.Found{Hits: hits[:min(len(hits), r.Limit)]}, nil
+}
+
+func (w *world) holders(a *analysis.Analyser, term string) int {
+	n := 0
+	for _, d := range w.docs {
+		if termsOf(a, d.Title+" "+d.Text)[term] {
+			n++
+		}
+	}
+	return n
+}
+
+func termsOf(a *analysis.Analyser, text string) map[string]bool {
+	out := map[string]bool{}
+	for token := range a.Tokens(text) {
+		if !token.Stop {
+			out[token.Term] = true
+		}
+	}
+	return out
+}
+
+// Statistics implements research.Search.
+func (w *world) Statistics(_ context.Context, _, terms []string) (source.Statistics, error) {
+	if w.counted != nil {
+		return *w.counted, nil
+	}
+	a := analysis.New("en")
+	out := source.Statistics{Units: len(w.docs), Holders: map[string]int{}}
+	for _, term := range terms {
+		out.Holders[term] = w.holders(a, term)
+	}
+	return out, nil
+}
+
+// DocumentOf implements research.Documents.
+func (w *world) DocumentOf(_ context.Context, user, agentID, id string) (source.Document, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.docs {
+		if d.ID == id && user == userID && agentID == w.agent.ID {
+			return d, nil
+		}
+	}
+	return source.Document{}, core.NotFound("document")
+}
+
+// Messages implements research.Conversation.
+func (w *world) Messages(_ context.Context, _ string, _, n int) ([]thread.Message, error) {
+	asked := thread.Message{ID: question, Role: thread.RoleUser, Text: "the question itself"}
+	all := append([]thread.Message{asked}, w.messages...)
+	return all[:min(n, len(all))], nil
+}
+
+// said adds an exchange to the conversation.
+func (w *world) said(question, answer string, titles ...string) {
+	turn := fmt.Sprintf("trn_%d", len(w.messages))
+	a := thread.Message{ID: "msg_a" + turn, Role: thread.RoleAssistant, Text: answer, TurnID: turn}
+	for _, title := range titles {
+		a.Answer.Citations = append(a.Answer.Citations, thread.Citation{Title: title})
+	}
+	q := thread.Message{ID: "msg_q" + turn, Role: thread.RoleUser, Text: question, TurnID: turn}
+	w.messages = append([]thread.Message{a, q}, w.messages...)
+}
+
+// Recall implements research.Memories.
+func (w *world) Recall(context.Context, string, string, string) ([]memory.Memory, error) {
+	return w.memories, nil
+}
+
+// Propose implements research.Memories.
+func (w *world) Propose(_ context.Context, _, _, _, _, text string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.proposed = append(w.proposed, text)
+	return nil
+}
+
+// Agent implements research.Agents.
+func (w *world) Agent(context.Context, string, string) (agent.Agent, error) { return w.agent, nil }
+
+// purse is the money of the user.
+type purse struct {
+	mu                   sync.Mutex
+	capped               bool
+	cap, spent, reserved int64
+	estimated            bool
+	settled              int
+}
+
+// Reserve implements research.Spend.
+func (p *purse) Reserve(_ context.Context, _, _, _ string, micros int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent += p.reserved // of a call that a crash cut off
+	p.reserved = 0
+	if p.capped && p.spent+micros > p.cap {
+		return core.Spend{Cap: p.cap, Used: p.spent, Capped: true}.Reached()
+	}
+	p.reserved = micros
+	return nil
+}
+
+// Settle implements research.Spend.
+func (p *purse) Settle(_ context.Context, _, _ string, micros int64, estimated bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spent += micros
+	p.reserved = 0
+	p.estimated = p.estimated || estimated
+	p.settled++
+	return nil
+}
