@@ -69,6 +69,9 @@ const (
 	maxPassword = 256
 )
 
+// maxEmail is the longest address that mail can be sent to (RFC 5321, 4.5.3.1.3).
+const maxEmail = 254
+
 // Create adds a user.
 func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
@@ -117,7 +120,7 @@ func (n NewUser) check() error {
 			bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 		}
 	}
-	if addr, err := mail.ParseAddress(n.Email); err != nil || addr.Address != n.Email || len(n.Email) > 254 {
+	if addr, err := mail.ParseAddress(n.Email); err != nil || addr.Address != n.Email || len(n.Email) > maxEmail {
 		add("/email", "Must be an e-mail address.")
 	}
 	add("/name", core.TextRule{Min: 1, Max: 200}.Check(n.Name))

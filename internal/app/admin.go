@@ -26,7 +26,7 @@ type adminCommand struct {
 	Data     *string `placeholder:"DIR" help:"${help_data}"`
 	Database *string `placeholder:"URL" help:"${help_database}"`
 
-	User        userCommands        `cmd:"" help:"Create, list and disable accounts."`
+	User        userCommands        `cmd:"" help:"Create, list and disable accounts, and set passwords."`
 	Key         keyCommands         `cmd:"" help:"Create, list and revoke API keys."`
 	ConnectCode connectCodeCommands `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
 	Agent       agentCommands       `cmd:"" help:"Create and list agents."`
@@ -34,6 +34,7 @@ type adminCommand struct {
 	Index       indexCommands       `cmd:"" help:"Check the search index of this node, or build it anew."`
 	Plan        planCommands        `cmd:"" help:"Set an account's plan."`
 	Spend       spendCommands       `cmd:"" help:"Set an account's spend cap."`
+	Audit       auditCommands       `cmd:"" help:"Read and check the log of what happened to accounts and credentials."`
 	Tasks       taskCommands        `cmd:"" help:"Look at durable work, such as turns, and cancel it."`
 }
 

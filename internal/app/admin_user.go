@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
 type userCommands struct {
-	Create  userCreate  `cmd:"" help:"Create an account. The first one owns the installation."`
-	List    userList    `cmd:"" help:"List accounts."`
-	Disable userDisable `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
+	Create   userCreate   `cmd:"" help:"Create an account. The first one owns the installation."`
+	List     userList     `cmd:"" help:"List accounts."`
+	Password userPassword `cmd:"" help:"Give an account a new password, which signs it out everywhere."`
+	Disable  userDisable  `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
 }
 
 type userCreate struct {
@@ -45,6 +47,9 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			Email: c.Email, Name: c.Name, Password: password, Role: role, Plan: c.Plan,
 		})
 		if err != nil {
+			return err
+		}
+		if err := a.note(ctx, audit.UserCreated, u); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "Created %s (%s), role %s, plan %s.", u.Email, u.ID, u.Role, u.Plan)
@@ -107,8 +112,44 @@ func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		if err := a.accounts.Disable(ctx, core.Operator(""), u.ID); err != nil {
 			return err
 		}
+		if err := a.note(ctx, audit.UserDisabled, u); err != nil {
+			return err
+		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "disabled": true}}, "Disabled %s.", u.Email)
 	})
+}
+
+type userPassword struct {
+	User     string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	Password string `required:"" help:"Password of at least 8 characters; - asks for it, or reads it from the standard input."`
+	JSON     bool   `help:"Print one JSON object."`
+}
+
+// Run sets a password.
+func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	password, err := secretOf(env, c.Password, "Password")
+	if err != nil {
+		return err
+	}
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		if err := a.accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
+			return err
+		}
+		if err := a.note(ctx, audit.PasswordChanged, u); err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "signedOut": true}},
+			"%s has a new password and is signed out everywhere.", u.Email)
+	})
+}
+
+// note writes down what the operator did to an account.
+func (a admin) note(ctx context.Context, event audit.Event, u account.User) error {
+	return a.audit.Append(ctx, audit.Record{Event: event, UserID: u.ID, Actor: string(core.CredentialOperator)})
 }
 
 type planCommands struct {

@@ -28,7 +28,7 @@ var rules = map[string][]string{
 	"internal/thread":           internal("core", "agent", "source", "task"),
 	"internal/webhook":          internal("core", "task"),
 	"internal/seal":             {},
-	"internal/credential":       internal("core", "account"),
+	"internal/credential":       internal("core", "account", "audit"),
 	"internal/audit":            internal("core"),
 	"internal/search":           internal("search/analysis", "search/disk", "search/query", "search/rank", "search/segment"),
 	"internal/search/analysis":  {},
@@ -46,6 +46,7 @@ var rules = map[string][]string{
 	"internal/httpapi/docs":     {},
 	"internal/httpapi/oas":      {},
 	"internal/httpapi/gen":      {"api"},
+	"internal/webapp":           internal("core", "account", "audit", "credential"),
 	"internal/config":           {},
 	"internal/obs":              {},
 	"internal/server":           internal("core", "config", "obs"),
@@ -62,7 +63,7 @@ var rules = map[string][]string{
 var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
-		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/model",
+		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/model", "internal/webapp",
 		"internal/testkit", "internal/testkit/contract", "e2e/chaos/server",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},

@@ -17,6 +17,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/ingest"
+	"carrel/internal/webapp"
 )
 
 // The demo account. Its secrets are made at random, kept in files that only the owner reads, and never written to
@@ -131,7 +132,7 @@ func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile 
 	_, err = fmt.Fprintf(env.Out, `
 Carrel's demo is at %s (API reference: %s/docs)
 
-  Sign-in   %s, password in %s
+  Sign in   at %s as %s, password in %s
   API key   in %s
 
 Three commands to try:
@@ -147,7 +148,7 @@ Three commands to try:
 
 Stop with Ctrl-C. Everything stays in %s.
 
-`, cfg.BaseURL, cfg.BaseURL, demoEmail, passwordFile, keyFile, a.Name, get+agents,
+`, cfg.BaseURL, cfg.BaseURL, cfg.BaseURL+webapp.SignInPath, demoEmail, passwordFile, keyFile, a.Name, get+agents,
 		post+this+`/search -d '{"query": "relational model of data", "fromYear": 1960, "toYear": 1979, "numResults": 3}'`,
 		`THREAD=$(`+post+this+`/threads -d '{}' | grep -o 'thr_[a-z0-9]*' | head -n 1); `+
 			post+this+`/threads/$THREAD/messages -d '{"text": "Who proposed the relational model?"}'`,

@@ -9,6 +9,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -23,6 +24,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 )
 
@@ -33,6 +35,8 @@ type installation struct {
 	clock       core.Clock
 	accounts    *account.Service
 	credentials *credential.Service
+	sessions    *credential.Sessions
+	audit       *audit.Log
 	agents      *agent.Service
 	sources     *source.Service
 	memories    *memory.Service
@@ -44,6 +48,8 @@ type installation struct {
 	// embedding is nil unless the settings name an endpoint for it.
 	embedding *embedding.Service
 	closers   []func()
+	// setupCode is what the first person proves themselves with.
+	setupCode string
 	// replies seals the ones that hold a secret and are kept for a retry.
 	replies *seal.Box
 }
@@ -88,6 +94,10 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	in.sessions = credential.NewSessions(db, clock, secret)
+	in.audit = audit.New(db, clock, clientAddress, log)
+	in.credentials.RecordTo(in.audit)
+	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)
 	in.engine = &engine{log: log}
 	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})

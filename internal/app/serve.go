@@ -16,9 +16,11 @@ import (
 
 	"carrel/internal/config"
 	"carrel/internal/core"
+	"carrel/internal/credential"
 	"carrel/internal/httpapi"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 )
 
@@ -80,7 +82,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix, webhook.SecretPrefix},
+		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, webhook.SecretPrefix},
 	})
 }
 
@@ -96,8 +98,15 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err != nil {
 		return err
 	}
+	pages, err := in.newPages(cfg, log)
+	if err != nil {
+		return err
+	}
 	srv := server.New(cfg, log, metrics, server.Options{
-		Routes:  func(mux *http.ServeMux) { api.Routes(mux) },
+		Routes: func(mux *http.ServeMux) {
+			api.Routes(mux)
+			pages.Routes(mux)
+		},
 		Problem: problems.Write,
 		// Waits and streams end, so that what is left are requests that end by themselves.
 		Draining: sync.OnceFunc(func() { close(draining) }),
@@ -177,7 +186,8 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 		case <-prune.C:
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
-				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)))
+				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
+				in.sessions.Prune(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))
@@ -200,12 +210,17 @@ func welcome(ctx context.Context, env *Env, cfg config.Config, in *installation)
 	}
 	_, err = fmt.Fprintf(env.Out, `Nobody has an account yet. Make the first one, which will own this installation:
 
+  Open      %s%s
+  and type  %s
+
+The code is good once. Or make the account here; it asks for the password:
+
   carrel admin %s user create --email you@example.org --name "Your Name" --password -
 
-It asks for the password. Then make a key for your programs:
+Then make a key for your programs:
 
   carrel admin %s key create --user you@example.org --name laptop
 
-`, where, where)
+`, cfg.BaseURL, webapp.SetupPath, in.setupCode, where, where)
 	return err
 }

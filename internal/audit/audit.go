@@ -31,7 +31,6 @@ const (
 	KeyRevoked      Event = "key_revoked"
 	CodeCreated     Event = "code_created"
 	CodeExchanged   Event = "code_exchanged"
-	ExchangeFailed  Event = "exchange_failed"
 )
 
 // Entry is one line of the log. It never holds a secret, nor what somebody typed into a form.

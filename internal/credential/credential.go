@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
@@ -79,6 +80,7 @@ type Service struct {
 	prefixes Prefixes
 	uses     uses
 	recent   recent
+	recorder Recorder
 }
 
 // NewService returns a service whose hashes are keyed with secret.
@@ -117,6 +119,7 @@ func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Ke
 	if err := s.store.InsertKey(ctx, k, hashToken(s.secret, token)); err != nil {
 		return Key{}, "", err
 	}
+	s.note(ctx, actor, audit.KeyCreated, k.ID, k.Name)
 	return k, token, nil
 }
 
@@ -140,7 +143,11 @@ func (s *Service) RevokeKey(ctx context.Context, actor core.Actor, keyID string)
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err
 	}
-	return s.store.RevokeKey(ctx, actor.UserID, keyID, s.clock.Now())
+	if err := s.store.RevokeKey(ctx, actor.UserID, keyID, s.clock.Now()); err != nil {
+		return err
+	}
+	s.note(ctx, actor, audit.KeyRevoked, keyID, "")
+	return nil
 }
 
 // CreateCode makes a connect code for a user and returns it; it can't be had again.
@@ -154,6 +161,7 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 	if err := s.store.InsertCode(ctx, c, hashToken(s.secret, token)); err != nil {
 		return Code{}, "", err
 	}
+	s.note(ctx, actor, audit.CodeCreated, c.ID, "")
 	return c, token, nil
 }
 
@@ -179,5 +187,6 @@ func (s *Service) Exchange(ctx context.Context, code, client string) (string, er
 	if err != nil {
 		return "", err
 	}
+	s.noteExchange(ctx, minted, token)
 	return token, nil
 }

@@ -1,0 +1,52 @@
+package webapp
+
+import (
+	"net/http"
+	"net/url"
+
+	"carrel/internal/credential"
+)
+
+// cookie is how the secret of a session travels.
+type cookie struct {
+	name   string
+	secure bool
+}
+
+// newCookie returns the cookie of an installation. With the prefix __Host- a browser takes it from this very host over
+// HTTPS alone, so that no other host of the domain can plant one. Over plain HTTP there are no such cookies.
+func newCookie(base *url.URL) cookie {
+	if base.Scheme == "https" {
+		return cookie{name: "__Host-carrel", secure: true}
+	}
+	return cookie{name: "carrel"}
+}
+
+// read returns the secret that a request carries. Two cookies of the name mean that somebody planted one; neither is
+// believed.
+func (c cookie) read(r *http.Request) (string, bool) {
+	sent := r.CookiesNamed(c.name)
+	if len(sent) != 1 || sent[0].Value == "" {
+		return "", false
+	}
+	return sent[0].Value, true
+}
+
+// write gives the browser a secret to keep.
+func (c cookie) write(w http.ResponseWriter, token string) {
+	http.SetCookie(w, c.with(token, int(credential.SessionLife.Seconds())))
+}
+
+// clear makes the browser forget it.
+func (c cookie) clear(w http.ResponseWriter) {
+	http.SetCookie(w, c.with("", -1))
+}
+
+// with is Lax, not Strict: a link from a mail to a page of ours should find its reader signed in, and no GET of ours
+// changes anything.
+func (c cookie) with(value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: c.name, Value: value, Path: "/", MaxAge: maxAge,
+		Secure: c.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}

@@ -1,0 +1,160 @@
+package webapp
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/audit"
+	"carrel/internal/core"
+)
+
+// returnField is the parameter and the hidden field with the address to come back to.
+const returnField = "return"
+
+// signInPage is what the sign-in form shows.
+type signInPage struct {
+	Title string
+	// Email is what was typed before.
+	Email    string
+	ReturnTo string
+	// As is the address of the account that is signed in already, if one is.
+	As string
+	// Error is about the whole form, the others about one field.
+	Error, EmailError, PasswordError string
+}
+
+func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
+	some, err := a.hasAccounts(r.Context())
+	switch {
+	case err != nil:
+		a.trouble(w, r, err)
+		return
+	case !some:
+		seeOther(w, SetupPath)
+		return
+	}
+	p := signInPage{ReturnTo: localPath(r.URL.Query().Get(returnField))}
+	// The form is shown to somebody who is signed in as well: they may have been sent here to prove themselves again.
+	if found, ok := a.signedIn(r); ok {
+		p.As, p.Email = found.User.Email, found.User.Email
+	}
+	a.showSignInForm(w, r, http.StatusOK, p)
+}
+
+func (a *App) showSignInForm(w http.ResponseWriter, r *http.Request, status int, p signInPage) {
+	p.Title = "Sign in"
+	a.show(w, r, status, "signin", p)
+}
+
+func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
+	if !form(w, r) {
+		a.badForm(w, r)
+		return
+	}
+	p := signInPage{Email: r.PostForm.Get("email"), ReturnTo: localPath(r.PostForm.Get(returnField))}
+	password := r.PostForm.Get("password")
+	if p.Email == "" {
+		p.EmailError = "Type your e-mail address."
+	}
+	if password == "" {
+		p.PasswordError = "Type your password."
+	}
+	if p.EmailError+p.PasswordError != "" {
+		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
+		return
+	}
+	if wait, what := a.limited(r, p.Email); wait > 0 {
+		p.Error = "Too many attempts " + what + ". Try again in " + inWords(wait) + "."
+		retryAfter(w, wait)
+		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
+		return
+	}
+	user, refused, err := a.Accounts.SignIn(r.Context(), p.Email, password)
+	switch {
+	case errors.Is(err, account.ErrSignIn):
+		a.Audit.Note(r.Context(), audit.Record{
+			Event: audit.SignInFailed, UserID: refused.User.ID, Detail: map[string]string{"reason": refused.Reason},
+		})
+		p.Error = account.ErrSignIn.Detail
+		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
+		return
+	case err != nil:
+		a.trouble(w, r, err)
+		return
+	}
+	a.limits.forgive(account.NormalEmail(p.Email))
+	a.begin(w, r, user, audit.SignedIn, p.ReturnTo)
+}
+
+// limited counts an attempt, and returns how long to wait and what there were too many of.
+func (a *App) limited(r *http.Request, email string) (wait time.Duration, what string) {
+	now := a.Clock.Now()
+	if wait := a.limits.fromAddress(a.opts.Address(r.Context()), now); wait > 0 {
+		return wait, "from your network"
+	}
+	return a.limits.onAccount(account.NormalEmail(email), now), "on this account"
+}
+
+// begin starts a session and goes on to returnTo. The session is a new one, and the one that the browser had ends.
+func (a *App) begin(w http.ResponseWriter, r *http.Request, user account.User, event audit.Event, returnTo string) {
+	ctx := r.Context()
+	session, token, err := a.Sessions.Begin(ctx, user.ID, a.address(ctx), r.UserAgent())
+	if err != nil {
+		a.trouble(w, r, err)
+		return
+	}
+	if old, ok := a.signedIn(r); ok {
+		if err := a.Sessions.End(ctx, old.User.ID, old.Session.ID); err != nil {
+			a.trouble(w, r, err)
+			return
+		}
+	}
+	a.Audit.Note(ctx, audit.Record{Event: event, UserID: user.ID, Detail: map[string]string{"session": session.ID}})
+	a.cookie.write(w, token)
+	seeOther(w, returnTo)
+}
+
+func (a *App) signOut(w http.ResponseWriter, r *http.Request) {
+	if found, ok := a.signedIn(r); ok {
+		err := a.Sessions.End(r.Context(), found.User.ID, found.Session.ID)
+		if err != nil && !core.IsKind(err, core.KindNotFound) {
+			a.trouble(w, r, err)
+			return
+		}
+		a.Audit.Note(r.Context(), audit.Record{
+			Event: audit.SignedOut, UserID: found.User.ID, Detail: map[string]string{"session": found.Session.ID},
+		})
+	}
+	a.cookie.clear(w)
+	seeOther(w, "/")
+}
+
+func (a *App) badForm(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, http.StatusBadRequest, "The form did not arrive whole", "Go back and send it again.")
+}
+
+// seeOther goes on to a path of our own. The browser asks for it with GET, so that reloading sends no form again.
+func seeOther(w http.ResponseWriter, local string) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Location", local)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func retryAfter(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+// signInURL is the sign-in page that comes back to a local path.
+func signInURL(returnTo string) string {
+	to := localPath(returnTo)
+	if to == "/" {
+		return SignInPath
+	}
+	return SignInPath + "?" + url.Values{returnField: {to}}.Encode()
+}

@@ -1,0 +1,201 @@
+// Package webapp is the pages that people see before there is an app in their browser, and when there is none: signing
+// in and out, making the first account, allowing a client, and saying what went wrong. They are plain HTML without any
+// script, so that the policy of their content can forbid all of it.
+package webapp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"carrel/internal/account"
+	"carrel/internal/audit"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// The paths of the pages.
+const (
+	SignInPath  = "/sign-in"
+	SignOutPath = "/sign-out"
+	SetupPath   = "/setup"
+)
+
+// Services is what the pages work with.
+type Services struct {
+	Accounts *account.Service
+	Sessions *credential.Sessions
+	Audit    *audit.Log
+	Clock    core.Clock
+	Log      *slog.Logger
+}
+
+// Options is how an installation has its pages.
+type Options struct {
+	// BaseURL is the address that people use. It decides what cookies are like.
+	BaseURL string
+	// SetupCode is what the first person types to prove that they have seen the server start.
+	SetupCode string
+	// Limits is whether attempts to sign in are limited.
+	Limits bool
+	// Address tells where the request of a context came from.
+	Address func(context.Context) netip.Addr
+}
+
+// App serves the pages.
+type App struct {
+	Services
+	opts   Options
+	cookie cookie
+	// referrer is the Referrer-Policy of all pages.
+	referrer string
+	limits   limits
+	// settled is whether there is an account. It never becomes false again.
+	settled    atomic.Bool
+	sameOrigin *http.CrossOriginProtection
+}
+
+// New returns the pages of an installation.
+func New(s Services, o Options) (*App, error) {
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Address == nil {
+		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
+	}
+	a := &App{Services: s, opts: o, cookie: newCookie(base), referrer: referrerPolicy(base), limits: newLimits(o.Limits)}
+	a.sameOrigin = http.NewCrossOriginProtection()
+	// A proxy may pass on another Host than the one that browsers see.
+	if err := a.sameOrigin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+		return nil, err
+	}
+	a.sameOrigin.SetDenyHandler(http.HandlerFunc(a.crossOrigin))
+	return a, nil
+}
+
+// Routes adds the pages to a mux.
+func (a *App) Routes(mux *http.ServeMux) {
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /{$}":            a.home,
+		"GET " + SignInPath:   a.showSignIn,
+		"POST " + SignInPath:  a.signIn,
+		"POST " + SignOutPath: a.signOut,
+		"GET " + SetupPath:    a.showSetup,
+		"POST " + SetupPath:   a.setUp,
+	} {
+		mux.Handle(pattern, a.Guard(h))
+	}
+	for _, f := range files {
+		mux.Handle("GET "+f.path, f)
+	}
+}
+
+// Guard refuses requests that another site makes a browser send, on every method that changes something. Pages of other
+// packages that take forms go through it as well.
+func (a *App) Guard(h http.Handler) http.Handler { return a.sameOrigin.Handler(h) }
+
+func (a *App) crossOrigin(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, http.StatusForbidden, "This form came from another site",
+		"To protect you, forms are taken from our own pages alone. Open the page here and try again.")
+}
+
+// signedIn returns the session of the request's cookie, if it has one that is good.
+func (a *App) signedIn(r *http.Request) (credential.FoundSession, bool) {
+	token, ok := a.cookie.read(r)
+	if !ok {
+		return credential.FoundSession{}, false
+	}
+	found, err := a.Sessions.Find(r.Context(), token)
+	if err != nil {
+		if !core.IsKind(err, core.KindUnauthenticated) && r.Context().Err() == nil {
+			a.Log.ErrorContext(r.Context(), "a session could not be looked up", slog.Any("error", err))
+		}
+		return credential.FoundSession{}, false
+	}
+	return found, true
+}
+
+// hasAccounts reports whether anybody has an account.
+func (a *App) hasAccounts(ctx context.Context) (bool, error) {
+	if a.settled.Load() {
+		return true, nil
+	}
+	users, err := a.Accounts.List(ctx, core.Operator(""))
+	if err != nil {
+		return false, err
+	}
+	if len(users) > 0 {
+		a.settled.Store(true)
+	}
+	return len(users) > 0, nil
+}
+
+// home is a small place to land on.
+func (a *App) home(w http.ResponseWriter, r *http.Request) {
+	found, ok := a.signedIn(r)
+	if !ok {
+		some, err := a.hasAccounts(r.Context())
+		if err != nil {
+			a.trouble(w, r, err)
+			return
+		}
+		a.show(w, r, http.StatusOK, "welcome", map[string]any{"Title": "Carrel", "SetUp": !some})
+		return
+	}
+	a.show(w, r, http.StatusOK, "home", map[string]any{
+		"Title": "Carrel", "User": found.User, "Session": found.Session,
+	})
+}
+
+// trouble answers with what went wrong on our side, or with the database away.
+func (a *App) trouble(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && errors.Is(err, r.Context().Err()) {
+		return // nobody is waiting for an answer
+	}
+	e := core.AsError(err)
+	if e.Kind == core.KindUnavailable {
+		a.fail(w, r, http.StatusServiceUnavailable, "Carrel is busy", e.Detail)
+		return
+	}
+	a.Log.ErrorContext(r.Context(), "a page failed", slog.Any("error", err))
+	a.fail(w, r, http.StatusInternalServerError, "Something went wrong on our side", "Try again. If it stays, report the number below.")
+}
+
+// address is where a request came from, as it is shown and stored.
+func (a *App) address(ctx context.Context) string {
+	if addr := a.opts.Address(ctx); addr.IsValid() {
+		return addr.String()
+	}
+	return ""
+}
+
+// form reads the fields of a posted form.
+func form(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	return r.ParseForm() == nil
+}
+
+// maxForm bounds a posted form. The longest has an address to come back to.
+const maxForm = 64 << 10
+
+// trustworthy reports whether browsers treat the address as safe (W3C Secure Contexts): HTTPS, or this machine.
+func trustworthy(base *url.URL) bool {
+	host := base.Hostname()
+	ip, err := netip.ParseAddr(host)
+	return base.Scheme == "https" || err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// referrerPolicy is no-referrer wherever browsers send Sec-Fetch-Site. Over plain HTTP to another machine they don't,
+// and with no-referrer they also hide the Origin of a form (Fetch, 3.2): our own could not be told from a stranger's.
+func referrerPolicy(base *url.URL) string {
+	if trustworthy(base) {
+		return "no-referrer"
+	}
+	return "same-origin"
+}
