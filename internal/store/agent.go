@@ -165,8 +165,8 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 	// Bulk, since an agent may have many documents.
 	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
 		// Turns are known by their thread alone; one that runs is stopped by its fence.
-		_, err := tx.exec(ctx, `
-			DELETE FROM task WHERE key IN (SELECT id FROM thread WHERE user_id = $1 AND agent_id = $2)`, userID, agentID)
+		err := dropTasks(ctx, tx, `
+			DELETE FROM task WHERE key IN (SELECT id FROM thread WHERE user_id = $1 AND agent_id = $2) RETURNING id`, args{userID, agentID})
 		if err != nil {
 			return err
 		}

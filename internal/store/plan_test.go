@@ -145,6 +145,13 @@ func callThreads(t *testing.T, db *DB) {
 	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
+	for range 2 {
+		must(db.ReserveSpend(ctx, account.Reservation{UserID: "u", TurnID: "x", Micros: 1, At: now}))
+	}
+	must(db.SettleSpend(ctx, "x", 1, false))
+	must(db.ReserveSpend(ctx, account.Reservation{UserID: "u", TurnID: "x", Micros: 1, At: now}))
+	_, _, err = db.SpendOf(ctx, "u", "2026-11")
+	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
 		thread.Message{ID: "2", ThreadID: "t", TurnID: "x", Role: thread.RoleAssistant}))
 	_, _, err = db.ThreadPosition(ctx, "t")
@@ -291,7 +298,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
-		"credential_key", "connect_code", "budget", "idempotency", "webhook", "usage_day", // go with a user
+		"credential_key", "connect_code", "budget", "spend_entry", "idempotency", "webhook", "usage_day", // go with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -310,10 +317,10 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				return all
 			}
 			callEverything(t, db)
-			if _, err := db.one(t.Context(), "INSERT INTO budget VALUES ('u', '2026-11', 1, 2)"); err != nil {
+			if _, err := db.one(t.Context(), "INSERT INTO budget VALUES ('u', '2000-01', 1, 2)"); err != nil {
 				t.Fatal(err)
 			}
-			if found, err := db.KeyByHash(t.Context(), []byte("h"), "2026-11"); err != nil || found.Used != 3 {
+			if found, err := db.KeyByHash(t.Context(), []byte("h"), "2000-01"); err != nil || found.Used != 3 {
 				t.Errorf("spent and reserved %d (%v), want 3", found.Used, err)
 			}
 			for table, n := range counts() {

@@ -184,8 +184,26 @@ func (db *DB) DeleteTasks(ctx context.Context, key string) error {
 
 // deleteTasks removes all tasks of a key inside a transaction. One that runs is stopped by its fence.
 func deleteTasks(ctx context.Context, tx querier, key string) error {
-	_, err := tx.exec(ctx, `DELETE FROM task WHERE key = $1`, key)
-	return err
+	return dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{key})
+}
+
+// dropTasks runs a statement that deletes tasks and returns their ids, and gives back what they had reserved to spend.
+func dropTasks(ctx context.Context, tx querier, statement string, a args) error {
+	var ids []string
+	var id string
+	err := tx.each(ctx, statement, a, []any{&id}, func() error {
+		ids = append(ids, id)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := releaseSpend(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CancelTask notes that the task's end is wanted and returns the task; one that has ended is left as it is.

@@ -65,7 +65,8 @@ func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) erro
 	return failTask("finish task", err)
 }
 
-// finishTask ends a task inside a transaction, with its last events, or queues it again. When the fence does not hold
+// finishTask ends a task inside a transaction, with its last events and without what it had reserved to spend, or queues
+// it again. When the fence does not hold
 // it returns task.ErrLost, and when a task is to complete whose cancellation was asked for, task.ErrCancelled: the
 // transaction must then be given up.
 func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) error {
@@ -86,6 +87,9 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	}
 	if n == 0 {
 		return whyNotFinished(ctx, tx, f)
+	}
+	if err := releaseSpend(ctx, tx, f.TaskID); err != nil {
+		return err
 	}
 	if err := writeEntry(ctx, tx, f.TaskID, o.Entry); err != nil {
 		return err

@@ -1,0 +1,145 @@
+package storetest
+
+import (
+	"sync/atomic"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+// working starts a turn of Ada's in a thread of its own.
+func (w *world) working() task.Task {
+	w.t.Helper()
+	_, t, err := w.submit(w.ada, w.thread(w.ada, "", w.now).ID, "hello")
+	w.must(err)
+	return t
+}
+
+func (w *world) reserve(t task.Task, micros int64) error {
+	return w.db.ReserveSpend(w.ctx, account.Reservation{UserID: t.UserID, TurnID: t.ID, Model: "m", Micros: micros, At: w.now})
+}
+
+// wantUsed fails the test unless Ada has used so much this month, for her key as well.
+func (w *world) wantUsed(when string, want int64) {
+	w.t.Helper()
+	_, used, err := w.db.SpendOf(w.ctx, w.ada.id, core.Month(w.now))
+	w.must(err)
+	w.same("used "+when, used, want)
+}
+
+func (w *world) capAda(micros int64) {
+	w.t.Helper()
+	w.must(w.db.SetSpendCap(w.ctx, w.ada.id, &micros))
+}
+
+// finish ends a turn.
+func (w *world) finish(t task.Task, state task.State) {
+	w.t.Helper()
+	_, reply := w.exchange(t.Key, "x", 5)
+	reply.TurnID, reply.Status = t.ID, string(state)
+	w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, At: w.now}, reply))
+}
+
+var spendTests = []test{
+	{"WhatIsReservedCountsAndWhatIsSettledStays", func(w *world) {
+		t := w.working()
+		w.must(w.reserve(t, 100))
+		w.wantUsed("while it is reserved", 100)
+		for range 2 {
+			w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false))
+			w.wantUsed("after it was settled", 30)
+		}
+		w.must(w.reserve(t, 100))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 5, true))
+		w.finish(t, task.StateComplete)
+		w.wantUsed("at the end", 35)
+		_, other, err := w.db.SpendOf(w.ctx, w.bert.id, core.Month(w.now))
+		w.must(err)
+		_, before, err := w.db.SpendOf(w.ctx, w.ada.id, "2026-10")
+		w.must(err)
+		w.same("of others and other months", []int64{other, before}, []int64{0, 0})
+	}},
+	{"TheCapIsNeverPassedByManyAtOnce", func(w *world) {
+		w.capAda(7*10 + 9)
+		const many = 200
+		turns := make([]task.Task, many)
+		for i := range turns {
+			turns[i] = w.working()
+		}
+		var got, refused atomic.Int32
+		together(many, func(i int) {
+			switch err := w.reserve(turns[i], 10); {
+			case err == nil:
+				got.Add(1)
+			case core.AsError(err).Code == "spend_cap_reached":
+				refused.Add(1)
+			default:
+				w.t.Error(err)
+			}
+		})
+		w.same("reserved and refused", []int32{got.Load(), refused.Load()}, []int32{7, many - 7})
+		w.wantUsed("by all", 70)
+		together(many, func(i int) {
+			if err := w.db.SettleSpend(w.ctx, turns[i].ID, 1, false); err != nil {
+				w.t.Error(err)
+			}
+		})
+		w.wantUsed("after all have settled", 7)
+	}},
+	{"ARefusalSaysWhatTheCapIs", func(w *world) {
+		w.capAda(50)
+		t := w.working()
+		w.must(w.reserve(t, 50))
+		err := w.reserve(w.working(), 1)
+		w.wantKind(err, core.KindPaymentRequired, core.Spend{Cap: 50, Used: 50, ResetsAt: core.MonthEnd(w.now)}.Reached().Detail)
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 49, false))
+		w.must(w.reserve(w.working(), 1))
+	}},
+	{"WhatACrashLeftOpenIsSpent", func(w *world) {
+		w.capAda(150)
+		t := w.working()
+		w.must(w.reserve(t, 100))
+		err := w.reserve(t, 60) // by the next attempt
+		w.wantKind(err, core.KindPaymentRequired, "")
+		w.wantUsed("after the refusal", 100)
+		w.must(w.reserve(t, 50))
+		w.finish(t, task.StateFailed)
+		w.wantUsed("at the end", 100)
+	}},
+	{"TheEndOfATurnGivesBackWhatItReserved", func(w *world) {
+		for _, state := range []task.State{task.StateComplete, task.StateFailed, task.StateCancelled} {
+			t := w.working()
+			w.must(w.reserve(t, 100))
+			w.finish(t, state)
+			w.wantUsed("after it was "+string(state), 0)
+			w.wantMissing(w.reserve(t, 1), "turn")
+			w.must(w.db.SettleSpend(w.ctx, t.ID, 9, false))
+			w.wantUsed("by one that came late", 0)
+		}
+		t := w.working()
+		w.must(w.reserve(t, 100))
+		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, At: w.now}))
+		w.wantUsed("after the engine's own end", 0)
+	}},
+	{"DeletingATurnGivesBackWhatItReserved", func(w *world) {
+		t := w.working()
+		w.must(w.reserve(t, 100))
+		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key))
+		w.wantUsed("after its thread has gone", 0)
+		w.wantMissing(w.reserve(t, 1), "turn")
+		t = w.working()
+		w.must(w.reserve(t, 100))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 20, false))
+		w.must(w.reserve(t, 100))
+		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
+		w.wantUsed("after its agent has gone", 20)
+	}},
+	{"NobodyReservesForAnother", func(w *world) {
+		t := w.working()
+		t.UserID = w.bert.id
+		w.wantMissing(w.reserve(t, 1), "turn")
+		_, _, err := w.db.SpendOf(w.ctx, "usr_none", core.Month(w.now))
+		w.wantMissing(err, "user")
+	}},
+}
