@@ -23,6 +23,7 @@ type CredentialKind string
 const (
 	CredentialKey      CredentialKind = "key"
 	CredentialMinted   CredentialKind = "minted"
+	CredentialOAuth    CredentialKind = "oauth"
 	CredentialOperator CredentialKind = "operator"
 )
 

@@ -19,6 +19,8 @@ const (
 	PrefixTurn       = "trn"
 	PrefixMemory     = "mem"
 	PrefixCredential = "crd"
+	PrefixGrant      = "grt"
+	PrefixClient     = "cli"
 	PrefixWebhook    = "whk"
 	PrefixDelivery   = "whd"
 )

@@ -3,7 +3,9 @@ package credential
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 	"unicode"
@@ -12,13 +14,19 @@ import (
 	"carrel/internal/core"
 )
 
-// Authenticate returns the actor behind a bearer token. What it knows of a token it uses again only while the store
-// vouches that nothing was written since; otherwise it asks. So a revoked key or a disabled user fails on the very
-// next request, on every node.
+// Authenticate is AuthenticateFor where no resource is asked for, and so no OAuth token is good.
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
+	return s.AuthenticateFor(ctx, token, "")
+}
+
+// AuthenticateFor returns the actor behind a bearer token that was sent to a resource; an OAuth token must have been
+// issued for it. What it knows of a token it uses again only while the store vouches that nothing was written since;
+// otherwise it asks. So a revoked key or a disabled user fails on the very next request, on every node.
+func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (core.Actor, error) {
 	invalid := core.Unauthenticated("invalid_credential",
 		"This credential is unknown, revoked or expired. Make a new key, or connect again.")
-	if !wellFormed(s.prefixes.Key, token) {
+	isToken := s.oauth.recognise(token)
+	if !isToken && !wellFormed(s.prefixes.Key, token) {
 		return core.Actor{}, invalid
 	}
 	now := s.clock.Now()
@@ -33,7 +41,15 @@ func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, e
 	if k.RevokedAt != nil || u.DisabledAt != nil || (k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)) {
 		return core.Actor{}, invalid
 	}
-	s.uses.note(k.ID, now)
+	if isToken {
+		if !slices.Contains(found.Audience, resource) {
+			return core.Actor{}, core.Unauthenticated("invalid_credential",
+				"This access token was issued for another resource. Ask for one with this resource.")
+		}
+		s.oauth.uses.note(k.ID, now)
+	} else {
+		s.uses.note(k.ID, now)
+	}
 	actor := core.Actor{
 		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: k.ID, Credential: k.Kind,
 		Scopes: k.Scopes, Agents: k.Agents,
@@ -55,7 +71,11 @@ func (s *Service) find(ctx context.Context, token string, now time.Time) (Found,
 			return found, nil
 		}
 	}
-	found, err := s.store.KeyByHash(ctx, hashToken(s.secret, token), core.Month(now))
+	look := s.store.KeyByHash
+	if s.oauth.recognise(token) {
+		look = s.oauth.tokens.TokenByHash
+	}
+	found, err := look(ctx, hashToken(s.secret, token), core.Month(now))
 	if err == nil && known {
 		s.recent.put(at, digest, found)
 	}
@@ -131,15 +151,24 @@ func (u *uses) put(taken map[string]time.Time) {
 // FlushUses writes when keys were last used. The server calls it now and then and once at the end; what a crash
 // loses is a minute of "last used".
 func (s *Service) FlushUses(ctx context.Context) error {
-	taken := s.uses.take()
+	err := s.uses.flush(ctx, s.store.TouchKeys)
+	if s.oauth.tokens != nil {
+		err = errors.Join(err, s.oauth.uses.flush(ctx, s.oauth.tokens.TouchGrants))
+	}
+	return err
+}
+
+// flush hands over what was gathered, and keeps it when that fails.
+func (u *uses) flush(ctx context.Context, write func(context.Context, map[string]time.Time) error) error {
+	taken := u.take()
 	if len(taken) == 0 {
 		return nil
 	}
-	if err := s.store.TouchKeys(ctx, taken); err != nil {
-		s.uses.put(taken)
-		return err
+	err := write(ctx, taken)
+	if err != nil {
+		u.put(taken)
 	}
-	return nil
+	return err
 }
 
 // maxClient bounds the name a connecting tool gives itself, in code points.

@@ -42,6 +42,8 @@ type Found struct {
 	User account.User
 	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
 	Used int64
+	// Audience are the resources that an OAuth token is for.
+	Audience []string
 }
 
 // Store keeps credentials. Each method is one statement or one transaction; what is not there is not_found.
@@ -81,6 +83,7 @@ type Service struct {
 	uses     uses
 	recent   recent
 	recorder Recorder
+	oauth    oauthTokens
 }
 
 // NewService returns a service whose hashes are keyed with secret.

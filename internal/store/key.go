@@ -106,19 +106,22 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 
 // TouchKeys records when keys were last used, without ever setting a clock back. Keys that have gone are passed over.
 func (db *DB) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+	return db.touch(ctx, "touch keys", `
+		UPDATE credential_key SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
+}
+
+// touch runs an update of a time for each id.
+func (db *DB) touch(ctx context.Context, operation, update string, used map[string]time.Time) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		// In one order, so that two nodes can't lock each other out.
 		for _, id := range slices.Sorted(maps.Keys(used)) {
-			_, err := tx.exec(ctx, `
-				UPDATE credential_key SET last_used_at = $1
-				WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, millis(used[id]), id)
-			if err != nil {
+			if _, err := tx.exec(ctx, update, millis(used[id]), id); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return fail("touch keys", "key", err)
+	return fail(operation, "key", err)
 }
 
 // InsertCode stores a connect code under the hash of its secret.

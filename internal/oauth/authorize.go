@@ -1,0 +1,263 @@
+package oauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// request is an authorization request whose client and redirect are good.
+type request struct {
+	ClientID string
+	// RedirectURI is what the client sent, which the token request must repeat; empty if it has only one and sent none.
+	RedirectURI string
+	// RedirectTo is where the answer goes.
+	RedirectTo string
+	State      string
+	Challenge  string
+	Nonce      string
+	Scopes     []string
+	Resources  []string
+}
+
+// handle is a request on its way through the consent page. It is sealed for one session, so that nobody else can have it
+// made or send it.
+type handle struct {
+	Request request
+	Expires time.Time
+}
+
+// handleLife is how long a person may look at the consent page.
+const handleLife = 10 * time.Minute
+
+// challengeForm is a SHA-256 in base64url (RFC 7636, 4.2).
+var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// maxNonce and maxState bound what is kept or given back for a client.
+const (
+	maxNonce = 512
+	maxState = 4096
+)
+
+// authorize answers an authorization request: it asks who is there and whether they consent, every time.
+func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	p, err := parseParams(r.URL.RawQuery)
+	if err != nil {
+		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
+		return nil
+	}
+	c, req, ok := s.trustedRequest(w, r, p)
+	if !ok {
+		return nil
+	}
+	if err := s.fill(&req, p); err != nil {
+		s.redirectError(w, r, http.StatusFound, req, err)
+		return nil
+	}
+	session, signedIn := s.front.Session(r)
+	prompt := strings.Fields(p.Get("prompt"))
+	switch {
+	case slices.Contains(prompt, "none"):
+		code := "consent_required"
+		if !signedIn {
+			code = "login_required"
+		}
+		s.redirectError(w, r, http.StatusFound, req, bad(code, "The user must be asked. Do not send prompt=none."))
+		return nil
+	case !signedIn || slices.Contains(prompt, "login"):
+		p.Del("prompt") // or the user would be asked for ever
+		s.front.SignIn(w, r, r.URL.Path+"?"+p.Encode())
+		return nil
+	}
+	s.front.Consent(w, r, s.consentPage(c, req, session))
+	return nil
+}
+
+// trustedRequest finds the client and where its answer goes. Before both are known to be good nothing is sent anywhere.
+func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, p params) (Client, request, bool) {
+	for _, name := range []string{"client_id", "redirect_uri"} {
+		if len(p.Values[name]) > 1 {
+			s.failPage(w, r, "The request is malformed", "The program that sent you here has named itself twice. Try to connect again from there.")
+			return Client{}, request{}, false
+		}
+	}
+	c, err := s.client(r.Context(), p.Get("client_id"))
+	switch {
+	case core.IsKind(err, core.KindNotFound):
+		s.failPage(w, r, "This program is not known here",
+			"It has not registered, or its registration was removed because it was never used. Remove the connection in the program and add it again.")
+		return Client{}, request{}, false
+	case err != nil:
+		e := s.protocolErrorOf(r, err)
+		s.front.Fail(w, r, FailPage{Title: "This did not work", Detail: e.description, Status: e.status})
+		return Client{}, request{}, false
+	}
+	req := request{ClientID: c.ID, RedirectURI: p.Get("redirect_uri"), State: p.Get("state")}
+	req.RedirectTo = req.RedirectURI
+	if req.RedirectURI == "" && len(c.RedirectURIs) == 1 {
+		req.RedirectTo = c.RedirectURIs[0]
+	}
+	if !matchRedirect(c.RedirectURIs, req.RedirectTo) {
+		s.failPage(w, r, "The return address is not the program's",
+			"The program wants the answer sent to an address that it has not registered. Nothing was sent there. Remove the connection in the program and add it again.")
+		return Client{}, request{}, false
+	}
+	return c, req, true
+}
+
+// fill reads the rest of the request. What is wrong with it the client is told.
+func (s *Service) fill(req *request, p params) (err error) {
+	switch {
+	case len(req.State) > maxState:
+		req.State = ""
+		return invalidRequest("state is too long.")
+	case p.repeated != "":
+		if p.repeated == "state" {
+			req.State = ""
+		}
+		return invalidRequest("A parameter is there twice.")
+	case p.Get("request") != "":
+		return bad("request_not_supported", "Send the parameters themselves.")
+	case p.Get("request_uri") != "":
+		return bad("request_uri_not_supported", "Send the parameters themselves.")
+	case p.Get("response_type") == "":
+		return invalidRequest("response_type is missing; it must be code.")
+	case p.Get("response_type") != "code":
+		return bad("unsupported_response_type", "response_type must be code.")
+	case p.Get("response_mode") != "" && p.Get("response_mode") != "query":
+		return invalidRequest("response_mode must be query.")
+	case p.Get("code_challenge") == "":
+		return invalidRequest("code_challenge is missing: PKCE is required.")
+	case p.Get("code_challenge_method") != "S256":
+		return invalidRequest("code_challenge_method must be S256.")
+	case !challengeForm.MatchString(p.Get("code_challenge")):
+		return invalidRequest("code_challenge must be 43 characters of base64url.")
+	case len(p.Get("nonce")) > maxNonce:
+		return invalidRequest("nonce is too long.")
+	}
+	req.Challenge, req.Nonce = p.Get("code_challenge"), p.Get("nonce")
+	if req.Scopes, err = parseScope(p.Get("scope")); err != nil {
+		return err
+	}
+	req.Resources, err = s.parseResources(p.resources())
+	return err
+}
+
+func (s *Service) failPage(w http.ResponseWriter, r *http.Request, title, detail string) {
+	s.front.Fail(w, r, FailPage{Title: title, Detail: detail, Status: http.StatusBadRequest})
+}
+
+// redirectError tells the client what went wrong, at the address that is known to be its own.
+func (s *Service) redirectError(w http.ResponseWriter, r *http.Request, status int, req request, err error) {
+	e := s.protocolErrorOf(r, err)
+	s.redirect(w, status, req, url.Values{"error": {e.code}, "error_description": {e.description}})
+}
+
+// redirect sends an answer. Every one says who it is from (RFC 9207).
+func (s *Service) redirect(w http.ResponseWriter, status int, req request, answer url.Values) {
+	answer.Set("iss", s.issuer)
+	if req.State != "" {
+		answer.Set("state", req.State)
+	}
+	h := w.Header()
+	h.Set("Location", withQuery(req.RedirectTo, answer))
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
+}
+
+func (s *Service) consentPage(c Client, req request, session Session) ConsentPage {
+	plain, err := json.Marshal(handle{Request: req, Expires: s.clock.Now().Add(handleLife)})
+	if err != nil {
+		panic(err) // strings and a time always marshal
+	}
+	sealed := s.handles.Seal(plain, session.ID)
+	action := root + "/authorize"
+	if u, err := url.Parse(s.issuer); err == nil {
+		action = u.Path + action
+	}
+	return ConsentPage{
+		Client: c.Name, ClientHost: hostOf(req.RedirectTo), RedirectTo: req.RedirectTo, Scopes: textsOf(req.Scopes),
+		Account: session.Email, Action: action,
+		Fields: map[string]string{"request": base64.RawURLEncoding.EncodeToString(sealed)},
+	}
+}
+
+// decide answers the consent page's form.
+func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	if err := s.origin.Check(r); err != nil {
+		s.front.Fail(w, r, FailPage{
+			Title: "This came from another site", Detail: "The answer was not sent from our own page, so it was not taken.", Status: http.StatusForbidden,
+		})
+		return nil
+	}
+	form, err := readForm(w, r)
+	if err != nil {
+		s.failPage(w, r, "The form is malformed", "Try to connect again from the program.")
+		return nil
+	}
+	session, signedIn := s.front.Session(r)
+	req, ok := s.openHandle(form.Get("request"), session.ID)
+	if !signedIn || !ok {
+		s.failPage(w, r, "This page is too old", "You were signed out, or took longer than ten minutes. Try to connect again from the program.")
+		return nil
+	}
+	// The client may have been removed, or its addresses changed, since the page was shown.
+	c, err := s.client(r.Context(), req.ClientID)
+	if err != nil || !matchRedirect(c.RedirectURIs, req.RedirectTo) {
+		s.failPage(w, r, "This program is not known here", "Remove the connection in the program and add it again.")
+		return nil
+	}
+	switch form.Get("decision") {
+	case "allow":
+		code, err := s.issueCode(r.Context(), req, session)
+		if err != nil {
+			s.redirectError(w, r, http.StatusSeeOther, req, err)
+			return nil
+		}
+		s.redirect(w, http.StatusSeeOther, req, url.Values{"code": {code}})
+	case "deny":
+		s.redirectError(w, r, http.StatusSeeOther, req, bad("access_denied", "The user said no."))
+	default:
+		s.failPage(w, r, "The form is malformed", "It says neither yes nor no. Try to connect again from the program.")
+	}
+	return nil
+}
+
+// openHandle returns the request that was shown to this session.
+func (s *Service) openHandle(text, sessionID string) (request, bool) {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || sessionID == "" {
+		return request{}, false
+	}
+	plain, err := s.handles.Open(sealed, sessionID)
+	if err != nil {
+		return request{}, false
+	}
+	var h handle
+	if json.Unmarshal(plain, &h) != nil || !s.clock.Now().Before(h.Expires) {
+		return request{}, false
+	}
+	return h.Request, true
+}
+
+// issueCode makes the code that the client turns into tokens.
+func (s *Service) issueCode(ctx context.Context, req request, session Session) (string, error) {
+	code := credential.NewSecret(s.prefixes.Code)
+	err := s.store.InsertAuthCode(ctx, Code{
+		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID, RedirectURI: req.RedirectURI,
+		Challenge: req.Challenge, Nonce: req.Nonce, Scopes: req.Scopes, Resources: req.Resources,
+		AuthTime: session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
+	}, credential.Hash(s.hashKey, code))
+	return code, err
+}

@@ -1,0 +1,78 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// errInvalidClient is the one answer to a client that is unknown or can't prove itself.
+var errInvalidClient = &protocolError{
+	status: http.StatusUnauthorized, code: "invalid_client", description: "The client is unknown or its secret is wrong. Register again.",
+	challenge: `Basic realm="oauth", charset="UTF-8"`,
+}
+
+// parseBasic reads the header of HTTP Basic. Both halves are form-encoded first (RFC 6749, 2.3.1): real clients send %5F.
+func parseBasic(header string) (id, secret string, ok bool) {
+	scheme, encoded, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return "", "", false
+	}
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil {
+		return "", "", false
+	}
+	id, secret, ok = strings.Cut(string(decoded), ":")
+	if !ok {
+		return "", "", false
+	}
+	id, errID := url.QueryUnescape(id)
+	secret, errSecret := url.QueryUnescape(secret)
+	ok = errID == nil && errSecret == nil && id != "" && utf8.ValidString(id) && !strings.ContainsRune(id, 0)
+	if !ok {
+		return "", "", false
+	}
+	return id, secret, true
+}
+
+// authenticateClient returns the client that asks. A public one says who it is; any other proves it by its secret, in the
+// header or the form but not both.
+func (s *Service) authenticateClient(r *http.Request, form params) (Client, error) {
+	id, secret := form.Get("client_id"), form.Get("client_secret")
+	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
+		basicID, basicSecret, ok := parseBasic(headers[0])
+		switch {
+		case !ok || len(headers) > 1:
+			return Client{}, errInvalidClient
+		case secret != "" || id != "" && id != basicID:
+			return Client{}, invalidRequest("The client must prove itself in one way: in the header or in the form.")
+		}
+		id, secret = basicID, basicSecret
+	}
+	if id == "" {
+		return Client{}, errInvalidClient
+	}
+	c, err := s.client(r.Context(), id)
+	if core.IsKind(err, core.KindNotFound) {
+		return Client{}, errInvalidClient
+	}
+	if err != nil {
+		return Client{}, err
+	}
+	if c.public() {
+		if secret != "" {
+			return Client{}, errInvalidClient
+		}
+		return c, nil
+	}
+	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
+		return Client{}, errInvalidClient
+	}
+	return c, nil
+}

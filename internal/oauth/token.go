@@ -1,0 +1,142 @@
+package oauth
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// verifierForm is a code verifier (RFC 7636, 4.1).
+var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+
+// errInvalidGrant is the one answer to a code or a refresh token that does not work, whatever the reason.
+var errInvalidGrant = bad("invalid_grant", "This code or refresh token is unknown, expired, used or revoked, or was issued for another request. Ask for authorization again.")
+
+// tokenReply is the answer of RFC 6749, 5.1.
+type tokenReply struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"`
+	Scope        string `json:"scope"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	IDToken      string `json:"id_token,omitempty"`
+}
+
+// token answers the token endpoint.
+func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Pragma", "no-cache")
+	form, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	c, err := s.authenticateClient(r, form)
+	if err != nil {
+		return err
+	}
+	var reply tokenReply
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		reply, err = s.redeem(r, c, form)
+	case "refresh_token":
+		reply, err = s.refresh(r, c, form)
+	case "":
+		err = invalidRequest("grant_type is missing.")
+	default:
+		err = bad("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+	}
+	switch {
+	case core.IsKind(err, core.KindNotFound), errors.Is(err, ErrReused):
+		return errInvalidGrant
+	case err != nil:
+		return err
+	}
+	writeJSON(w, http.StatusOK, reply)
+	return nil
+}
+
+// askedResources checks the resources of a token request; none means those of the grant.
+func (s *Service) askedResources(form params) ([]string, error) {
+	asked := form.resources()
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	return s.parseResources(asked)
+}
+
+// redeem turns a code into tokens.
+func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, error) {
+	code, verifier := form.Get("code"), form.Get("code_verifier")
+	switch {
+	case code == "":
+		return tokenReply{}, invalidRequest("code is missing.")
+	case verifier == "":
+		return tokenReply{}, invalidRequest("code_verifier is missing: PKCE is required.")
+	case !credential.IsSecret(s.prefixes.Code, code) || !verifierForm.MatchString(verifier):
+		return tokenReply{}, errInvalidGrant
+	}
+	resources, err := s.askedResources(form)
+	if err != nil {
+		return tokenReply{}, err
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	access, refresh := credential.NewSecret(s.prefixes.Access), credential.NewSecret(s.prefixes.Refresh)
+	issued, err := s.store.RedeemAuthCode(r.Context(), s.clock, Redemption{
+		CodeHash: credential.Hash(s.hashKey, code), ClientID: c.ID, RedirectURI: form.Get("redirect_uri"),
+		Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Narrow: narrower("", resources),
+		AccessHash: credential.Hash(s.hashKey, access), RefreshHash: credential.Hash(s.hashKey, refresh),
+	})
+	if err != nil {
+		return tokenReply{}, err
+	}
+	reply := s.reply(issued, access, refresh)
+	if slices.Contains(issued.Token.Scopes, ScopeOpenID) {
+		reply.IDToken, err = s.idToken(r.Context(), issued.Token, issued.Nonce, access)
+	}
+	return reply, err
+}
+
+// refresh turns a refresh token into its successor and a new access token. Both follow from the old one by a keyed hash,
+// so that a client that asks twice gets the same pair twice and nothing is kept in clear for it.
+func (s *Service) refresh(r *http.Request, c Client, form params) (tokenReply, error) {
+	old := form.Get("refresh_token")
+	switch {
+	case old == "":
+		return tokenReply{}, invalidRequest("refresh_token is missing.")
+	case !credential.IsSecret(s.prefixes.Refresh, old):
+		return tokenReply{}, errInvalidGrant
+	}
+	resources, err := s.askedResources(form)
+	if err != nil {
+		return tokenReply{}, err
+	}
+	access := credential.DeriveSecret(s.deriveKey, s.prefixes.Access, old)
+	next := credential.DeriveSecret(s.deriveKey, s.prefixes.Refresh, old)
+	issued, err := s.store.RotateRefresh(r.Context(), s.clock, Rotation{
+		RefreshHash: credential.Hash(s.hashKey, old), ClientID: c.ID, Narrow: narrower(form.Get("scope"), resources),
+		NewAccess: credential.Hash(s.hashKey, access), NewRefresh: credential.Hash(s.hashKey, next),
+	})
+	if err != nil {
+		return tokenReply{}, err
+	}
+	return s.reply(issued, access, next), nil
+}
+
+func (s *Service) reply(issued Issued, access, refresh string) tokenReply {
+	t := issued.Token
+	reply := tokenReply{
+		AccessToken: access, TokenType: "Bearer", Scope: strings.Join(t.Scopes, " "),
+		ExpiresIn: int64(t.ExpiresAt.Sub(s.clock.Now()) / time.Second),
+	}
+	if t.Grant.Offline() {
+		reply.RefreshToken = refresh
+	}
+	return reply
+}

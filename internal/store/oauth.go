@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/oauth"
+)
+
+var _ oauth.Store = (*DB)(nil)
+
+// PutClient stores a client. Of one that is there already, a document that was read again, it keeps when it was made and
+// used.
+func (db *DB) PutClient(ctx context.Context, c oauth.Client) error {
+	_, err := db.one(ctx, `
+		INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
+			auth_method = excluded.auth_method, fetched_at = excluded.fetched_at
+		WHERE oauth_client.kind = 'document' AND excluded.kind = 'document'`,
+		c.ID, string(c.Kind), c.Name, c.URI, listOf(c.RedirectURIs), string(c.AuthMethod), optBytes(c.SecretHash),
+		millis(c.CreatedAt), optMillis(c.FetchedAt), optMillis(c.UsedAt))
+	return fail("put client", "client", err)
+}
+
+// optBytes stores no bytes as NULL.
+func optBytes(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// Client returns a client by its id.
+func (db *DB) Client(ctx context.Context, id string) (oauth.Client, error) {
+	var c oauth.Client
+	var uris string
+	var created int64
+	var fetched, used sql.NullInt64
+	err := get(ctx, db.read, `
+		SELECT id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at
+		FROM oauth_client WHERE id = $1`, args{id},
+		&c.ID, (*string)(&c.Kind), &c.Name, &c.URI, &uris, (*string)(&c.AuthMethod), &c.SecretHash, &created, &fetched, &used)
+	if err == nil {
+		c.RedirectURIs, err = wordsOf[string](uris)
+	}
+	if err != nil {
+		return oauth.Client{}, fail("read client", "client", err)
+	}
+	c.CreatedAt, c.FetchedAt, c.UsedAt = at(created), optAt(fetched), optAt(used)
+	return c, nil
+}
+
+// SigningKeys returns the keys by number.
+func (db *DB) SigningKeys(ctx context.Context) ([]oauth.SigningKey, error) {
+	var k oauth.SigningKey
+	var created, active int64
+	keys := []oauth.SigningKey{}
+	err := db.read.each(ctx, `SELECT number, id, sealed, created_at, active_at FROM oauth_key ORDER BY number`, nil,
+		[]any{&k.Number, &k.ID, &k.Sealed, &created, &active}, func() error {
+			k.CreatedAt, k.ActiveAt = at(created), at(active)
+			keys = append(keys, k)
+			k = oauth.SigningKey{} // the next row must not share its bytes
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list signing keys", "key", err)
+	}
+	return keys, nil
+}
+
+// InsertSigningKey adds a key. Of two nodes that add the same number one has a conflict.
+func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
+	_, err := db.one(ctx, `INSERT INTO oauth_key (number, id, sealed, created_at, active_at) VALUES ($1, $2, $3, $4, $5)`,
+		k.Number, k.ID, k.Sealed, millis(k.CreatedAt), millis(k.ActiveAt))
+	return fail("insert signing key", "key", err)
+}
+
+// PruneOAuth deletes what has ended. Grants take their tokens along.
+func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) error {
+	for _, step := range []struct {
+		query string
+		args  args
+	}{
+		{`DELETE FROM oauth_code WHERE expires_at < $1`, args{millis(traces)}},
+		{`DELETE FROM oauth_token WHERE expires_at < $1`, args{millis(now)}},
+		{`DELETE FROM oauth_refresh WHERE replaced_at < $1`, args{millis(traces)}},
+		{`DELETE FROM oauth_grant WHERE expires_at < $1`, args{millis(traces)}},
+		{`DELETE FROM oauth_client WHERE used_at IS NULL AND created_at < $1`, args{millis(unused)}},
+		// The one before the latest may still sign, or have signed what is read.
+		{`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`, args{millis(traces)}},
+	} {
+		if _, err := db.one(ctx, step.query, step.args...); err != nil {
+			return fail("prune oauth", "client", err)
+		}
+	}
+	return nil
+}
+
+// Grants returns a user's grants, newest first.
+func (db *DB) Grants(ctx context.Context, userID string) ([]oauth.Grant, error) {
+	var r grantRow
+	grants := []oauth.Grant{}
+	err := db.read.each(ctx, `
+		SELECT `+grantColumns+` FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id
+		WHERE g.user_id = $1 ORDER BY g.id DESC`, args{userID}, r.dest(), func() error {
+		g, err := r.value()
+		grants = append(grants, g)
+		return err
+	})
+	if err != nil {
+		return nil, fail("list grants", "user", err)
+	}
+	return grants, nil
+}
+
+// RevokeGrant ends a grant; one that was revoked before keeps that time.
+func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) error {
+	n, err := db.one(ctx, `UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
+		millis(now), grantID, userID)
+	return changed("revoke grant", "connection", n, err)
+}
+
+// RevokeToken ends an access token, or the grant of a refresh token, if it is the client's.
+func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `
+			DELETE FROM oauth_token WHERE hash = $1 AND grant_id IN (SELECT id FROM oauth_grant WHERE client_id = $2)`,
+			hash, clientID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1)
+			WHERE client_id = $2 AND id = (SELECT grant_id FROM oauth_refresh WHERE hash = $3)`, millis(now), clientID, hash)
+		return err
+	})
+	return fail("revoke token", "token", err)
+}
+
+// TouchGrants records when grants were last used, without ever setting a clock back.
+func (db *DB) TouchGrants(ctx context.Context, used map[string]time.Time) error {
+	return db.touch(ctx, "touch grants", `
+		UPDATE oauth_grant SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
+}
+
+// revokeGrantOf ends a grant inside a transaction.
+func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) error {
+	_, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2`, millis(now), grantID)
+	return err
+}

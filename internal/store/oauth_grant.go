@@ -1,0 +1,295 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/oauth"
+)
+
+const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at, g.expires_at,
+	g.last_used_at, g.revoked_at`
+
+// grantRow is a grant as it is read.
+type grantRow struct {
+	grant                      oauth.Grant
+	scopes, resources          string
+	authTime, created, expires int64
+	used, revoked              sql.NullInt64
+}
+
+func (r *grantRow) dest() []any {
+	g := &r.grant
+	return []any{
+		&g.ID, &g.UserID, &g.ClientID, &g.ClientName, &r.scopes, &r.resources, &r.authTime, &r.created, &r.expires,
+		&r.used, &r.revoked,
+	}
+}
+
+func (r *grantRow) value() (g oauth.Grant, err error) {
+	g = r.grant
+	if g.Scopes, err = wordsOf[string](r.scopes); err != nil {
+		return g, err
+	}
+	if g.Resources, err = wordsOf[string](r.resources); err != nil {
+		return g, err
+	}
+	g.AuthTime, g.CreatedAt, g.ExpiresAt = at(r.authTime), at(r.created), at(r.expires)
+	g.LastUsedAt, g.RevokedAt = optAt(r.used), optAt(r.revoked)
+	return g, nil
+}
+
+// grantQuery reads a grant with its user; a user who is disabled has none.
+const grantQuery = `
+	SELECT ` + grantColumns + `, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at
+	FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
+	WHERE u.disabled_at IS NULL AND g.id = $1`
+
+func oneGrant(ctx context.Context, q querier, query string, a args) (t oauth.Token, err error) {
+	var g grantRow
+	var u userRow
+	if err := get(ctx, q, query, a, append(g.dest(), u.dest()...)...); err != nil {
+		return t, err
+	}
+	t.User = u.value()
+	t.Grant, err = g.value()
+	return t, err
+}
+
+// InsertAuthCode stores an authorization code under the hash of its secret.
+func (db *DB) InsertAuthCode(ctx context.Context, c oauth.Code, hash []byte) error {
+	_, err := db.one(ctx, `
+		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, listOf(c.Scopes), listOf(c.Resources),
+		millis(c.AuthTime), millis(c.ExpiresAt))
+	return fail("insert authorization code", "client", err)
+}
+
+// RedeemAuthCode uses a code up and begins its grant. The update decides: it finds an unused code for one transaction
+// only, and for nobody but whom the code was made for.
+func (db *DB) RedeemAuthCode(ctx context.Context, clock core.Clock, r oauth.Redemption) (issued oauth.Issued, err error) {
+	reused := false
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		reused, issued = false, oauth.Issued{}
+		var grantID string
+		var used sql.NullInt64
+		if err = get(ctx, tx, `SELECT grant_id, used_at FROM oauth_code WHERE hash = $1`+db.dialect.lock,
+			args{r.CodeHash}, &grantID, &used); err != nil {
+			return err
+		}
+		now := clock.Now()
+		if used.Valid {
+			reused = true
+			return revokeGrantOf(ctx, tx, grantID, now)
+		}
+		var g grantRow
+		err = get(ctx, tx, `
+			UPDATE oauth_code SET used_at = $1
+			WHERE hash = $2 AND used_at IS NULL AND expires_at > $1 AND client_id = $3 AND redirect_uri = $4 AND challenge = $5
+			RETURNING user_id, scopes, resources, auth_time, nonce`,
+			args{millis(now), r.CodeHash, r.ClientID, r.RedirectURI, r.Challenge},
+			&g.grant.UserID, &g.scopes, &g.resources, &g.authTime, &issued.Nonce)
+		if err != nil {
+			return err
+		}
+		begun, err := g.value()
+		if err != nil {
+			return err
+		}
+		begun.ID, begun.ClientID, begun.CreatedAt = grantID, r.ClientID, now
+		issued.Token, err = beginGrant(ctx, tx, begun, r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return oauth.Issued{}, fail("redeem authorization code", "authorization code", err)
+	case reused:
+		return oauth.Issued{}, oauth.ErrReused
+	}
+	return issued, nil
+}
+
+// beginGrant stores a grant with its first tokens.
+func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redemption) (oauth.Token, error) {
+	now := g.CreatedAt
+	_, err := tx.exec(ctx, `
+		INSERT INTO oauth_grant (id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at, last_used_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, g.ID, g.UserID, g.ClientID, listOf(g.Scopes), listOf(g.Resources),
+		millis(g.AuthTime), millis(now), millis(g.EndAfter(now)), millis(now))
+	if err != nil {
+		return oauth.Token{}, err
+	}
+	if _, err = tx.exec(ctx, `UPDATE oauth_client SET used_at = $1 WHERE id = $2 AND used_at IS NULL`, millis(now), g.ClientID); err != nil {
+		return oauth.Token{}, err
+	}
+	if g.Offline() {
+		if err := insertRefresh(ctx, tx, g.ID, r.RefreshHash, millis(now)); err != nil {
+			return oauth.Token{}, err
+		}
+	}
+	t, err := oneGrant(ctx, tx, grantQuery, args{g.ID})
+	if err != nil {
+		return t, err
+	}
+	if t.Scopes, t.Resources, err = r.Narrow(t.Grant); err != nil {
+		return t, err
+	}
+	t.CreatedAt, t.ExpiresAt = now, now.Add(oauth.AccessLife)
+	return t, insertToken(ctx, tx, t, r.AccessHash)
+}
+
+func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte, now int64) error {
+	_, err := tx.exec(ctx, `INSERT INTO oauth_refresh (hash, grant_id, created_at) VALUES ($1, $2, $3)`, hash, grantID, now)
+	return err
+}
+
+func insertToken(ctx context.Context, tx querier, t oauth.Token, hash []byte) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO oauth_token (hash, grant_id, scopes, resources, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		hash, t.Grant.ID, listOf(t.Scopes), listOf(t.Resources), millis(t.CreatedAt), millis(t.ExpiresAt))
+	return err
+}
+
+// RotateRefresh replaces a refresh token by its successor, once.
+func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotation) (issued oauth.Issued, err error) {
+	reused := false
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		reused, issued = false, oauth.Issued{}
+		var grantID string
+		var replaced sql.NullInt64
+		if err = get(ctx, tx, `SELECT grant_id, replaced_at FROM oauth_refresh WHERE hash = $1`+db.dialect.lock,
+			args{r.RefreshHash}, &grantID, &replaced); err != nil {
+			return err
+		}
+		now := clock.Now()
+		t, err := oneGrant(ctx, tx, grantQuery, args{grantID})
+		if err != nil {
+			return err
+		}
+		switch {
+		case t.Grant.ClientID != r.ClientID || !t.Grant.Live(now):
+			return sql.ErrNoRows
+		case !replaced.Valid:
+			t.CreatedAt, t.ExpiresAt = now, now.Add(oauth.AccessLife)
+			issued.Token, err = replaceRefresh(ctx, tx, t, r)
+			return err
+		case now.Sub(at(replaced.Int64)) <= oauth.RefreshGrace:
+			issued.Token, err = tokenByHash(ctx, tx, r.NewAccess)
+			return err
+		}
+		reused = true
+		return revokeGrantOf(ctx, tx, grantID, now)
+	})
+	switch {
+	case err != nil:
+		return oauth.Issued{}, fail("rotate refresh token", "refresh token", err)
+	case reused:
+		return oauth.Issued{}, oauth.ErrReused
+	}
+	return issued, nil
+}
+
+// replaceRefresh stores what follows a refresh token. The update decides, as with codes.
+func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rotation) (_ oauth.Token, err error) {
+	if t.Scopes, t.Resources, err = r.Narrow(t.Grant); err != nil {
+		return t, err
+	}
+	now := t.CreatedAt
+	n, err := tx.exec(ctx, `UPDATE oauth_refresh SET replaced_at = $1 WHERE hash = $2 AND replaced_at IS NULL`, millis(now), r.RefreshHash)
+	if err == nil && n == 0 {
+		err = errContended // can't be, with the row locked
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Grant.ExpiresAt, t.Grant.LastUsedAt = t.Grant.EndAfter(now), &now
+	if _, err = tx.exec(ctx, `UPDATE oauth_grant SET expires_at = $1, last_used_at = $2 WHERE id = $3`,
+		millis(t.Grant.ExpiresAt), millis(now), t.Grant.ID); err != nil {
+		return t, err
+	}
+	if err := insertRefresh(ctx, tx, t.Grant.ID, r.NewRefresh, millis(now)); err != nil {
+		return t, err
+	}
+	return t, insertToken(ctx, tx, t, r.NewAccess)
+}
+
+// tokenByHash reads an access token with its grant and user.
+func tokenByHash(ctx context.Context, q querier, hash []byte) (oauth.Token, error) {
+	var grantID, scopes, resources string
+	var created, expires int64
+	err := get(ctx, q, `SELECT grant_id, scopes, resources, created_at, expires_at FROM oauth_token WHERE hash = $1`, args{hash},
+		&grantID, &scopes, &resources, &created, &expires)
+	if err != nil {
+		return oauth.Token{}, err
+	}
+	t, err := oneGrant(ctx, q, grantQuery, args{grantID})
+	if err != nil {
+		return t, err
+	}
+	var errScopes, errResources error
+	t.Scopes, errScopes = wordsOf[string](scopes)
+	t.Resources, errResources = wordsOf[string](resources)
+	t.CreatedAt, t.ExpiresAt = at(created), at(expires)
+	return t, errors.Join(errScopes, errResources)
+}
+
+// AccessToken returns an access token by its hash.
+func (db *DB) AccessToken(ctx context.Context, hash []byte) (oauth.Token, error) {
+	t, err := tokenByHash(ctx, db.read, hash)
+	return t, fail("read access token", "token", err)
+}
+
+// RefreshToken returns a refresh token that was not replaced, with its grant and user.
+func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error) {
+	var grantID string
+	var created int64
+	err := get(ctx, db.read, `SELECT grant_id, created_at FROM oauth_refresh WHERE hash = $1 AND replaced_at IS NULL`, args{hash},
+		&grantID, &created)
+	if err != nil {
+		return oauth.Token{}, fail("read refresh token", "token", err)
+	}
+	t, err := oneGrant(ctx, db.read, grantQuery, args{grantID})
+	t.Scopes, t.Resources, t.CreatedAt, t.ExpiresAt = t.Grant.Scopes, t.Grant.Resources, at(created), t.Grant.ExpiresAt
+	return t, fail("read refresh token", "token", err)
+}
+
+// TokenByHash finds an access token in the form of a key, with its user and what the user has spent and reserved in the
+// period, in one query: it stands before every request.
+func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
+	var u userRow
+	var f credential.Found
+	var scopes, resources string
+	var created, expires int64
+	var revoked sql.NullInt64
+	k := &f.Key
+	err := get(ctx, db.read, `
+		SELECT g.id, c.name, t.scopes, t.resources, t.created_at, t.expires_at, g.revoked_at,
+			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
+			coalesce(b.reserved + b.spent, 0)
+		FROM oauth_token t
+		JOIN oauth_grant g ON g.id = t.grant_id
+		JOIN oauth_client c ON c.id = g.client_id
+		JOIN app_user u ON u.id = g.user_id
+		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1
+		WHERE t.hash = $2`, args{period, hash},
+		append(append([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest()...), &f.Used)...)
+	if err != nil {
+		return credential.Found{}, fail("read access token", "token", err)
+	}
+	f.User = u.value()
+	granted, err := wordsOf[string](scopes)
+	if err != nil {
+		return credential.Found{}, fail("read access token", "token", err)
+	}
+	if f.Audience, err = wordsOf[string](resources); err != nil {
+		return credential.Found{}, fail("read access token", "token", err)
+	}
+	end := at(expires)
+	k.UserID, k.Kind, k.Scopes = f.User.ID, core.CredentialOAuth, oauth.APIScopes(granted)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = at(created), &end, optAt(revoked)
+	return f, nil
+}
