@@ -17,6 +17,7 @@ import (
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
 	"carrel/internal/model"
+	"carrel/internal/oauth"
 	"carrel/internal/seal"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
@@ -35,6 +36,7 @@ type installation struct {
 	clock       core.Clock
 	accounts    *account.Service
 	credentials *credential.Service
+	oauth       *oauth.Service
 	sessions    *credential.Sessions
 	audit       *audit.Log
 	agents      *agent.Service
@@ -94,6 +96,11 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
+	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{Issuer: cfg.BaseURL, Prefixes: prefixes}, log); err != nil {
+		return nil, err
+	}
+	in.credentials.AcceptTokens(db, prefixes.Access)
 	in.sessions = credential.NewSessions(db, clock, secret)
 	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)

@@ -18,6 +18,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/httpapi"
+	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
 	"carrel/internal/webapp"
@@ -82,7 +83,8 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, webhook.SecretPrefix},
+		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, webhook.SecretPrefix},
+			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }
 
@@ -94,7 +96,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
 		Credentials: in.credentials, Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
-		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining}, problems, log)
+		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, OAuthScopes: oauth.Scopes()}, problems, log)
 	if err != nil {
 		return err
 	}
@@ -106,6 +108,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		Routes: func(mux *http.ServeMux) {
 			api.Routes(mux)
 			pages.Routes(mux)
+			in.oauth.Routes(mux, pages)
 		},
 		Problem: problems.Write,
 		// Waits and streams end, so that what is left are requests that end by themselves.
@@ -186,7 +189,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 		case <-prune.C:
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
-				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
+				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
 				in.sessions.Prune(ctx))
 		}
 		if err != nil && ctx.Err() == nil {

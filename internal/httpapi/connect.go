@@ -19,11 +19,15 @@ func (h handlers) ExchangeConnectCode(ctx context.Context, req *oas.ConnectExcha
 
 // resourceMetadata answers with RFC 9728 metadata for the resource at this path below the base address.
 func (a *API) resourceMetadata(path string) http.HandlerFunc {
-	body, err := json.Marshal(map[string]any{
+	metadata := map[string]any{
 		"resource":                 a.baseURL + path,
 		"resource_name":            "Carrel",
 		"bearer_methods_supported": []string{"header"},
-	})
+	}
+	if len(a.scopes) > 0 {
+		metadata["authorization_servers"], metadata["scopes_supported"] = []string{a.baseURL}, a.scopes
+	}
+	body, err := json.Marshal(metadata)
 	if err != nil {
 		panic(err) // strings always marshal
 	}

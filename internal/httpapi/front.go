@@ -179,7 +179,7 @@ func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 		return core.Actor{}, core.Unauthenticated("invalid_credential",
 			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
 	}
-	who, err := a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
+	who, err := a.Credentials.AuthenticateFor(r.Context(), strings.TrimSpace(token), a.baseURL)
 	if err == nil {
 		a.hooks.Authenticated(r.Context())
 	}
@@ -219,12 +219,17 @@ func refused(mediaRange string) bool {
 }
 
 // bodiless are the operations that say all with their path; what is sent along is not read.
-var bodiless = map[string]bool{oas.CancelTurnOperation: true, oas.TestWebhookOperation: true}
+var bodiless = map[string]bool{
+	oas.CancelTurnOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true,
+}
+
+// hasBody are the methods whose requests bring a body.
+var hasBody = map[string]bool{http.MethodPost: true, http.MethodPatch: true, http.MethodPut: true}
 
 // readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
 // space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
 func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
-	if operation == "" || bodiless[operation] || r.Method != http.MethodPost && r.Method != http.MethodPatch {
+	if operation == "" || bodiless[operation] || !hasBody[r.Method] {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}

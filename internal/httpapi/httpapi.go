@@ -52,6 +52,8 @@ type Options struct {
 	TurnWait time.Duration
 	// Draining is closed when the server stops: waits and streams end then.
 	Draining <-chan struct{}
+	// OAuthScopes are those that the authorization server at BaseURL gives out; none means that there is no such server.
+	OAuthScopes []string
 }
 
 // Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and that
@@ -66,6 +68,7 @@ type API struct {
 	Services
 	hooks    Hooks
 	baseURL  string
+	scopes   []string
 	turnWait time.Duration
 	draining <-chan struct{}
 	log      *slog.Logger
@@ -77,7 +80,7 @@ type API struct {
 func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logger) (*API, error) {
 	s.Idempotency = sealedReplies{s.Idempotency, s.Sealer}
 	a := &API{
-		Services: s, hooks: hooks, baseURL: o.BaseURL, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
+		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
 	}
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
@@ -107,6 +110,8 @@ func (a *API) Routes(mux *http.ServeMux) {
 	plain := http.NewServeMux()
 	plain.HandleFunc("/api/", a.serve)
 	plain.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
+	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/export", a.exportThread)
+	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
 	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.

@@ -24,7 +24,7 @@ func (s *Service) metadata() []byte {
 		"userinfo_endpoint":                              at + "/userinfo",
 		"revocation_endpoint":                            at + "/revoke",
 		"introspection_endpoint":                         at + "/introspect",
-		"scopes_supported":                               scopesSupported(),
+		"scopes_supported":                               Scopes(),
 		"response_types_supported":                       []string{"code"},
 		"response_modes_supported":                       []string{"query"},
 		"grant_types_supported":                          []string{"authorization_code", "refresh_token"},

@@ -100,7 +100,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	reply := map[string]any{
 		"client_id": c.ID, "client_id_issued_at": now.Unix(), "client_name": c.Name, "redirect_uris": c.RedirectURIs,
 		"token_endpoint_auth_method": c.AuthMethod, "grant_types": []string{"authorization_code", "refresh_token"},
-		"response_types": []string{"code"}, "scope": strings.Join(scopesSupported(), " "),
+		"response_types": []string{"code"}, "scope": strings.Join(Scopes(), " "),
 		"id_token_signed_response_alg": signingAlgorithm,
 	}
 	if c.URI != "" {

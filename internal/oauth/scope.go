@@ -25,7 +25,8 @@ var scopeTexts = []ScopeText{
 	{ScopeOffline, "Stay connected while you are away, until you revoke it."},
 }
 
-func scopesSupported() []string {
+// Scopes lists the scopes that can be had.
+func Scopes() []string {
 	names := make([]string, len(scopeTexts))
 	for i, t := range scopeTexts {
 		names[i] = t.Scope
@@ -58,7 +59,7 @@ func parseScope(raw string) ([]string, error) {
 		asked = append(asked, string(core.ScopeAgents), string(core.ScopeManage))
 	}
 	var scopes []string
-	for _, name := range scopesSupported() {
+	for _, name := range Scopes() {
 		if slices.Contains(asked, name) {
 			scopes = append(scopes, name)
 		}

@@ -1,26 +1,17 @@
 package webapp
 
-import "time"
+import "carrel/internal/oauth"
 
-// Session is who is signed in at a browser.
-type Session struct {
-	ID, UserID, Email, Name string
-	AuthenticatedAt         time.Time
-}
+// The pages are the front of the authorization server, which says what they show.
+type (
+	// Session is who is signed in at a browser.
+	Session = oauth.Session
+	// ConsentPage is a question to the user: may this client do this?
+	ConsentPage = oauth.ConsentPage
+	// ScopeText says in a sentence what a scope lets a client do.
+	ScopeText = oauth.ScopeText
+	// FailPage tells a person why a request can't go on.
+	FailPage = oauth.FailPage
+)
 
-// ConsentPage is a question to the user: may this client do this?
-type ConsentPage struct {
-	Client, ClientHost, RedirectTo string
-	Scopes                         []ScopeText
-	Account, Action                string
-	Fields                         map[string]string
-}
-
-// ScopeText says in a sentence what a scope lets a client do.
-type ScopeText struct{ Scope, Text string }
-
-// FailPage tells a person why a request can't go on.
-type FailPage struct {
-	Title, Detail string
-	Status        int
-}
+var _ oauth.Front = (*App)(nil)
