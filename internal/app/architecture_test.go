@@ -24,9 +24,10 @@ var rules = map[string][]string{
 	"internal/agent":            internal("core"),
 	"internal/source":           internal("core"),
 	"internal/memory":           internal("core"),
-	"internal/favourite":        internal("core"),
-	"internal/thread":           internal("core", "agent", "source", "task"),
+	"internal/favourite":        internal("core", "markdown"),
+	"internal/thread":           internal("core", "agent", "source", "task", "markdown"),
 	"internal/webhook":          internal("core", "task"),
+	"internal/markdown":         internal("core"),
 	"internal/seal":             {},
 	"internal/credential":       internal("core", "account", "audit"),
 	"internal/audit":            internal("core"),
@@ -54,6 +55,7 @@ var rules = map[string][]string{
 	"internal/app":              nil, // the only wiring: anything but tests' helpers
 	"internal/app/demo":         {},
 	"internal/testkit":          internal("core"),
+	"internal/testkit/browser":  {},
 	"internal/testkit/contract": {},
 	"internal/testkit/gotest":   internal("testkit"),
 	"e2e/chaos/server":          internal("app", "task", "thread"),         // carrel, with turns that ask a model of the test's

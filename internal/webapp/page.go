@@ -68,11 +68,28 @@ func parsePages(names ...string) map[string]*template.Template {
 type field struct {
 	Name, Label, Type, Complete, Value, Error, Hint string
 	Focus                                           bool
+	// Alert is whether what is wrong with the whole form concerns this field too.
+	Alert bool
+}
+
+// Describes are the ids of the texts that belong to the field, which screen readers read with it.
+func (f field) Describes() string {
+	var ids []string
+	if f.Error != "" {
+		ids = append(ids, f.Name+"-error")
+	}
+	if f.Alert {
+		ids = append(ids, "error")
+	}
+	if f.Hint != "" {
+		ids = append(ids, f.Name+"-hint")
+	}
+	return strings.Join(ids, " ")
 }
 
 // newField is called by templates: their only way to give another template more than one value.
-func newField(name, label, kind, complete, value, problem, hint string, focus bool) field {
-	return field{name, label, kind, complete, value, problem, hint, focus}
+func newField(name, label, kind, complete, value, problem, hint string, focus, alert bool) field {
+	return field{name, label, kind, complete, value, problem, hint, focus, alert}
 }
 
 // pagePolicy lets a page use its style sheet and icon and send its forms here, and nothing else. There is no script.

@@ -27,8 +27,9 @@ func localPath(returnTo string) string {
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" {
 		return home
 	}
-	// Doubled slashes and dots, also when they are escaped.
-	if clean := path.Clean(u.Path); clean != strings.TrimSuffix(u.Path, "/") && clean != u.Path || strings.ContainsAny(u.Path, "\\\x00") {
+	// Doubled slashes, dots and control characters, also when they are escaped.
+	if clean := path.Clean(u.Path); clean != strings.TrimSuffix(u.Path, "/") && clean != u.Path ||
+		strings.ContainsFunc(u.Path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return home
 	}
 	switch u.Path {
