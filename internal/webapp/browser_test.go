@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/oauth"
 	"carrel/internal/testkit/browser"
-	"carrel/internal/webapp"
 )
 
 // picturesEnv names a folder to leave pictures of all pages in, to look at.
 const picturesEnv = "CARREL_TEST_PICTURES"
 
-var consent = webapp.ConsentPage{
+var consent = oauth.ConsentPage{
 	Client: "Claude Code", ClientHost: "127.0.0.1 (a program on this computer)", Account: email, Action: "/consent",
-	Scopes: []webapp.ScopeText{
+	Scopes: []oauth.ScopeText{
 		{Scope: "agents", Text: "Search your sources, ask your agents, and read and change your threads, memories and favourites"},
 		{Scope: "manage", Text: "Make and change agents and their sources"}, {Scope: "offline_access", Text: "Stay connected when you are away, until you take it back"},
 	},

@@ -5,15 +5,20 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"carrel/internal/oauth"
 )
 
+// App shows people what the authorization server asks of them.
+var _ oauth.Front = (*App)(nil)
+
 // Session returns who is signed in at the browser that asks. It is looked up each time.
-func (a *App) Session(r *http.Request) (Session, bool) {
+func (a *App) Session(r *http.Request) (oauth.Session, bool) {
 	found, ok := a.signedIn(r)
 	if !ok {
-		return Session{}, false
+		return oauth.Session{}, false
 	}
-	return Session{
+	return oauth.Session{
 		ID: found.Session.ID, UserID: found.User.ID, Email: found.User.Email, Name: found.User.Name,
 		AuthenticatedAt: found.Session.AuthenticatedAt,
 	}, true
@@ -25,17 +30,17 @@ func (a *App) SignIn(w http.ResponseWriter, _ *http.Request, returnTo string) {
 }
 
 // Consent asks the user whether a client may do what it asks for.
-func (a *App) Consent(w http.ResponseWriter, r *http.Request, p ConsentPage) {
+func (a *App) Consent(w http.ResponseWriter, r *http.Request, p oauth.ConsentPage) {
 	// Browsers hold every redirect after a form to form-action as well, not only the form's own target.
 	w.Header().Set("Content-Security-Policy", pagePolicy(formTargets(p.RedirectTo)))
 	a.render(w, r, http.StatusOK, "consent", struct {
-		ConsentPage
+		oauth.ConsentPage
 		Title string
 	}{p, "Allow access"})
 }
 
 // Fail says what is wrong with a request that must not be sent anywhere.
-func (a *App) Fail(w http.ResponseWriter, r *http.Request, p FailPage) {
+func (a *App) Fail(w http.ResponseWriter, r *http.Request, p oauth.FailPage) {
 	status := p.Status
 	if status < 400 || status > 599 {
 		status = http.StatusBadRequest

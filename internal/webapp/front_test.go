@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/internal/webapp"
+	"carrel/internal/oauth"
 )
 
 func TestConsentNamesTheClientAndEscapesIt(t *testing.T) {
@@ -75,7 +75,7 @@ func TestFailNeverRedirects(t *testing.T) {
 	w := newWorld(t)
 	for status, want := range map[int]int{400: 400, 403: 403, 0: 400, 302: 400, 700: 400} {
 		rec := httptest.NewRecorder()
-		w.app.Fail(rec, w.request(http.MethodGet, "/", nil, nil), webapp.FailPage{Title: "Unknown <client>", Detail: "Register it.", Status: status})
+		w.app.Fail(rec, w.request(http.MethodGet, "/", nil, nil), oauth.FailPage{Title: "Unknown <client>", Detail: "Register it.", Status: status})
 		if rec.Code != want || rec.Header().Get("Location") != "" || !strings.Contains(rec.Body.String(), "Unknown &lt;client&gt;") {
 			t.Errorf("%d: %d %s", status, rec.Code, rec.Body)
 		}
