@@ -1,0 +1,116 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPoint02ARegistrationIs201WithWhatWasRegistered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, method := range []string{"none", "client_secret_basic", "client_secret_post", ""} {
+		body, _ := json.Marshal(map[string]any{
+			"redirect_uris": []string{redirectURI, "http://127.0.0.1/cb"}, "client_name": "<b>App</b>", "token_endpoint_auth_method": method,
+			"logo_uri": "https://app.example/logo.png", "unknown": 7, "grant_types": []string{"authorization_code", "refresh_token"},
+		})
+		r := w.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json", "Origin", "https://elsewhere.example")
+		v := r.json(t)
+		if r.status != http.StatusCreated || r.header.Get("Cache-Control") != "no-store" || r.header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %d %v", method, r.status, r.header)
+		}
+		_, secret := v["client_secret"]
+		if v["client_id"] == "" || v["client_name"] != "<b>App</b>" || secret != (method != "none") || len(v["redirect_uris"].([]any)) != 2 {
+			t.Errorf("%s: %v", method, v)
+		}
+		if secret && v["client_secret_expires_at"] != float64(0) {
+			t.Errorf("%s: the secret expires at %v", method, v["client_secret_expires_at"])
+		}
+	}
+	r := w.send(http.MethodOptions, "/api/auth/mcp/register", "", "Origin", "https://elsewhere.example", "Access-Control-Request-Method", "POST")
+	if r.status != http.StatusNoContent || !strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "POST") ||
+		!strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
+		t.Errorf("preflight: %d %v", r.status, r.header)
+	}
+}
+
+func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	redirect := func(uri string) string {
+		b, _ := json.Marshal(map[string]any{"redirect_uris": []string{uri}, "token_endpoint_auth_method": "none"})
+		return string(b)
+	}
+	bad := map[string][]string{
+		"invalid_client_metadata": {
+			``, `[]`, `null`, `"x"`, `{`, `{"redirect_uris":"https://a.example"}`, `{"redirect_uris":["https://a.example"],"client_name":7}`,
+			`{"redirect_uris":["https://a.example"],"token_endpoint_auth_method":"private_key_jwt"}`,
+			`{"redirect_uris":["https://a.example"],"grant_types":["implicit"]}`,
+			`{"redirect_uris":["https://a.example"],"response_types":["token"]}`,
+			`{"redirect_uris":["https://a.example"],"id_token_signed_response_alg":"none"}`,
+			`{"redirect_uris":["https://a.example"],"id_token_signed_response_alg":"HS256"}`,
+			`{"redirect_uris":["https://a.example"],"client_name":"` + strings.Repeat("x", 101) + `"}`,
+			`{"redirect_uris":["https://a.example"],"client_name":"a\u0000b"}`,
+			`{"redirect_uris":["https://a.example"],"client_name":"a\u202eb"}`,
+			"{\"redirect_uris\":[\"https://a.example\"],\"client_name\":\"\xff\"}",
+		},
+		"invalid_redirect_uri": {
+			`{}`, `{"redirect_uris":[]}`, `{"redirect_uris":null}`,
+			`{"redirect_uris":[` + strings.Repeat(`"https://a.example",`, 20) + `"https://a.example"]}`,
+			`{"redirect_uris":["cursor://x"],"token_endpoint_auth_method":"client_secret_basic"}`,
+			`{"redirect_uris":["https://a.example","http://a.example"]}`,
+		},
+	}
+	for _, uri := range []string{
+		"", "/relative", "a.example/cb", "//a.example/cb", "https://", "https:///cb", "https://a.example/#", "https://a.example/cb#x", "https://u:p@a.example/cb", "https://u@a.example/",
+		"http://a.example/cb", "http://127.0.0.2/cb", "http://localhost.evil.example/cb", "http://127.0.0.1@evil.example/", "http://127.0.0.1:80:80/", "http://[::2]/cb", "http://10.0.0.1/",
+		"javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "blob:https://a.example/x", "about:blank", "vbscript:x", "view-source:https://a.example",
+		"https://a.example/\\evil", "https://a.example/ cb", "https://a.example/\n", "https://ä.example/", "HTTPS://a.example/cb", "ws://a.example", "http:127.0.0.1/cb", "https:a.example",
+		"https://a.example/" + strings.Repeat("x", 2000),
+	} {
+		bad["invalid_redirect_uri"] = append(bad["invalid_redirect_uri"], redirect(uri))
+	}
+	for code, bodies := range bad {
+		for _, body := range bodies {
+			r := w.send(http.MethodPost, "/api/auth/mcp/register", body, "Content-Type", "application/json")
+			if w.wantError(r, http.StatusBadRequest, code); w.Failed() {
+				t.Fatalf("for %.200s", body)
+			}
+		}
+	}
+	r := w.send(http.MethodPost, "/api/auth/mcp/register", `{"client_name":"`+strings.Repeat("x", 65<<10)+`"}`)
+	w.wantError(r, http.StatusRequestEntityTooLarge, "invalid_request")
+	for _, uri := range []string{
+		"https://a.example", "https://a.example:8443/cb?x=1", "http://127.0.0.1", "http://127.0.0.1:7777/cb", "http://[::1]/cb", "http://localhost:1/cb",
+		"cursor://anysphere.cursor-retrieval/oauth/user-x/callback", "com.example.app:/cb", "vscode://vscode.github-authentication/did-authenticate",
+	} {
+		if r := w.send(http.MethodPost, "/api/auth/mcp/register", redirect(uri)); r.status != http.StatusCreated {
+			t.Errorf("%s: %d %s", uri, r.status, r.body)
+		}
+	}
+}
+
+func TestPoint02AClientThatIsNeverUsedGoesAfterAWeek(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	unused, used := w.register("none"), w.register("none")
+	w.connect(used)
+	var found []string
+	for _, after := range []time.Duration{7*day - time.Second, 2 * time.Second} {
+		w.clock.Advance(after)
+		if err := w.service.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []client{unused, used} {
+			if r := w.authorize(c.request()); r.status == http.StatusOK {
+				found = append(found, c.id)
+			}
+		}
+	}
+	if !slices.Equal(found, []string{unused.id, used.id, used.id}) {
+		t.Errorf("found %v of %s and %s", found, unused.id, used.id)
+	}
+}

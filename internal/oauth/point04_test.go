@@ -1,0 +1,209 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"carrel/internal/oauth"
+)
+
+// wantRedirectError fails the test unless the client is told of this error, at its own address, by whom and with its state.
+func (w *world) wantRedirectError(q url.Values, code string) {
+	w.Helper()
+	r := w.authorize(q)
+	to, err := url.Parse(r.header.Get("Location"))
+	answer := to.Query()
+	if err != nil || r.status != http.StatusFound || answer.Get("error") != code || answer.Get("iss") != w.issuer || answer.Get("error_description") == "" ||
+		!strings.HasPrefix(r.header.Get("Location"), redirectURI+"?") || len(q["state"]) == 1 && answer.Get("state") != q.Get("state") {
+		w.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
+	}
+	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
+		w.Errorf("headers %v", r.header)
+	}
+}
+
+func TestPoint04ABadClientOrRedirectNeverRedirects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none", redirectURI, "http://127.0.0.1/cb", "http://localhost:3000/cb?x=1", "http://[::1]/cb", "cursor://app/cb")
+	never := []url.Values{
+		c.request("client_id", ""), c.request("client_id", "cli_none"), c.request("client_id", strings.Replace(c.id, "cli_", "cli_0", 1)),
+		c.request("client_id", "https://app.example/client.json\x00"), c.request("redirect_uri", ""),
+	}
+	for _, uri := range []string{
+		"https://evil.example/cb", redirectURI + "/", redirectURI + "x", redirectURI + "?x=1", redirectURI + "#x", "https://app.example", "https://app.example/", "https://APP.example/cb", "https://app.example:443/cb",
+		"https://app.example.evil.example/cb", "https://app.example@evil.example/cb", "https://evil.example/https://app.example/cb", "http://app.example/cb", "https://app.example/cb/../x", "https://app.example/%63b",
+		"http://127.0.0.1:99/cb2", "http://127.0.0.1/cb?x=1", "http://127.0.0.2/cb", "http://localhost/cb", "http://localhost:9/cb?x=2", "https://127.0.0.1/cb", "http://127.0.0.1:99@evil.example/cb",
+		"http://127.0.0.1:x/cb", "http://127.0.0.1:123456/cb", "http://127.0.0.1.evil.example/cb", "http://[::1]:80/cb#", "http://[::2]/cb", "http://127.0.0.1\\@evil.example/cb", "http://127.0.0.1:/cb", "cursor://app:99/cb", "cursor://app/cb/", "javascript:alert(1)",
+	} {
+		never = append(never, c.request("redirect_uri", uri))
+	}
+	for _, name := range []string{"client_id", "redirect_uri"} {
+		q := c.request()
+		q.Add(name, q.Get(name))
+		never = append(never, q)
+	}
+	for _, q := range never {
+		if r := w.authorize(q); r.status != http.StatusBadRequest || r.header.Get("Location") != "" || !strings.HasPrefix(r.body, "FAIL") || strings.Contains(r.body, "evil") {
+			t.Errorf("%v\ngot %d %s %q", q, r.status, r.header.Get("Location"), r.body)
+		}
+	}
+	if r := w.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie", "session=s1"); r.status != http.StatusBadRequest {
+		t.Errorf("a malformed query: %d", r.status)
+	}
+	for _, uri := range []string{
+		redirectURI, "http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb", "http://localhost:4/cb?x=1", "http://localhost/cb?x=1", "http://[::1]:8080/cb", "cursor://app/cb",
+	} {
+		if r := w.authorize(c.request("redirect_uri", uri)); r.status != http.StatusOK {
+			t.Errorf("%s: %d %s", uri, r.status, r.body)
+		}
+	}
+}
+
+func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	for code, changes := range map[string][][2]string{
+		"invalid_request": {
+			{"response_type", ""}, {"code_challenge", ""}, {"code_challenge_method", ""}, {"code_challenge_method", "plain"}, {"code_challenge_method", "s256"},
+			{"code_challenge", "short"}, {"code_challenge", strings.Repeat("x", 44)}, {"code_challenge", strings.Repeat("=", 43)}, {"response_mode", "fragment"}, {"response_mode", "form_post"},
+			{"nonce", strings.Repeat("x", 513)},
+		},
+		"invalid_target": {
+			{"resource", "https://other.example"}, {"resource", w.issuer + "/api"}, {"resource", w.issuer + "/mcp/x"}, {"resource", w.issuer + "#x"}, {"resource", "x"},
+		},
+		"invalid_scope":             {{"scope", "openid account"}, {"scope", "admin"}},
+		"request_not_supported":     {{"request", "e30.e30."}},
+		"request_uri_not_supported": {{"request_uri", "https://app.example/r"}},
+		"consent_required":          {{"prompt", "none"}},
+	} {
+		for _, change := range changes {
+			w.wantRedirectError(c.request(change[0], change[1]), code)
+		}
+	}
+	for _, name := range []string{"state", "scope", "response_type", "code_challenge", "code_challenge_method", "nonce", "unknown"} {
+		q := c.request("unknown", "x")
+		q.Add(name, "again")
+		w.wantRedirectError(q, "invalid_request")
+	}
+	w.cookie = "nobody"
+	w.wantRedirectError(c.request("prompt", "none"), "login_required")
+}
+
+func TestPoint04ResourceMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	q := c.request()
+	q["resource"] = []string{w.issuer + "/", w.issuer + "/mcp"}
+	_, answer := w.consent(q, "allow")
+	got := w.tokensIn(w.post("token", c.redemption(answer.Get("code"))))
+	if !w.works(got.Access, w.issuer) || !w.works(got.Access, w.issuer+"/mcp") {
+		t.Error("the token is not for both")
+	}
+}
+
+func TestPoint04WhoIsNotSignedInSignsInFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	for name, set := range map[string]func() url.Values{
+		"nobody":       func() url.Values { w.cookie = "nobody"; return c.request() },
+		"prompt=login": func() url.Values { w.cookie = "s1"; return c.request("prompt", "login") },
+	} {
+		q := set()
+		r := w.authorize(q)
+		to, _ := url.Parse(r.header.Get("Location"))
+		back, err := url.Parse(to.Query().Get("return"))
+		if err != nil || r.status != http.StatusSeeOther || back.IsAbs() || back.Path != "/api/auth/mcp/authorize" || back.Query().Get("code_challenge") != q.Get("code_challenge") || back.Query().Has("prompt") {
+			t.Errorf("%s: %d %s", name, r.status, to)
+		}
+	}
+}
+
+func TestPoint04ConsentIsAskedEveryTimeAndNamesWhoAndWhat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	for range 2 {
+		page := w.authorize(c.request())
+		for _, want := range []string{"App at app.example for ada@example.org", "openid", "offline_access", "agents", "manage"} {
+			if !strings.Contains(page.body, want) {
+				t.Errorf("%s is not on the page %s", want, page.body)
+			}
+		}
+		w.connect(c)
+	}
+	page := w.authorize(c.request("scope", "agents"))
+	if strings.Contains(page.body, "manage") || strings.Contains(page.body, "offline") {
+		t.Errorf("more than was asked for: %s", page.body)
+	}
+}
+
+func TestPoint04ConsentIsBoundToSessionAndRequestAndSite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.front.sessions["s2"] = oauth.Session{ID: "ses_2", UserID: w.user.ID, Email: w.user.Email, AuthenticatedAt: w.clock.Now()}
+	c := w.register("none")
+	handle := w.handleIn(w.authorize(c.request()))
+	form := func(pairs ...string) url.Values {
+		f := url.Values{"request": {handle}, "decision": {"allow"}}
+		for i := 0; i < len(pairs); i += 2 {
+			f.Set(pairs[i], pairs[i+1])
+		}
+		return f
+	}
+	const same = "same-origin"
+	for name, try := range map[string]struct {
+		form    url.Values
+		headers []string
+	}{
+		"another session":   {form(), []string{"Cookie", "session=s2", "Sec-Fetch-Site", same}},
+		"no session":        {form(), []string{"Sec-Fetch-Site", same}},
+		"another site":      {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "cross-site"}},
+		"a sister site":     {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "same-site"}},
+		"another origin":    {form(), []string{"Cookie", "session=s1", "Origin", "https://evil.example"}},
+		"a null origin":     {form(), []string{"Cookie", "session=s1", "Origin", "null"}},
+		"no handle":         {form("request", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"a changed handle":  {form("request", handle[:len(handle)-4]+"AAAA"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"no decision":       {form("decision", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"an odd decision":   {form("decision", "yes"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"two decisions":     {url.Values{"request": {handle}, "decision": {"deny", "allow"}}, []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"the plain request": {c.request("decision", "allow"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+	} {
+		if r := w.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" || strings.Contains(r.body, "code=") {
+			t.Errorf("%s: %d %s", name, r.status, r.header.Get("Location"))
+		}
+	}
+	good := []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}
+	if r := w.post("authorize", form(), good...); r.status != http.StatusSeeOther || r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("the good one: %d %v", r.status, r.header)
+	}
+	w.clock.Advance(10 * 60e9)
+	if r := w.post("authorize", form(), good...); r.status != http.StatusBadRequest {
+		t.Errorf("after ten minutes: %d", r.status)
+	}
+}
+
+func TestPoint04AScopeIsNeverMoreThanWasAllowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	for asked, want := range map[string]string{
+		"":                            "agents manage",
+		"openid":                      "openid agents manage",
+		"agents":                      "agents",
+		"manage openid":               "openid manage",
+		"unknown read:things":         "agents manage",
+		"offline_access agents email": "email agents offline_access",
+	} {
+		got := strings.Fields(w.connect(c, "scope", asked).Scope)
+		if !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%q gave %q, want %q", asked, got, want)
+		}
+	}
+}
