@@ -1,0 +1,94 @@
+package oauth_test
+
+import (
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"carrel/internal/credential"
+	"carrel/internal/store"
+)
+
+func serve(h http.Handler, path string) []byte {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	return w.Body.Bytes()
+}
+
+func TestPoint10SecretsHaveAPrefixAChecksumAndEnoughBits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("client_secret_post")
+	code := w.code(c)
+	got := w.tokensIn(w.post("token", c.redemption(code)))
+	next := w.tokensIn(w.refresh(c, got.Refresh))
+	for prefix, list := range map[string][]string{"crla": {got.Access, next.Access}, "crlr": {got.Refresh, next.Refresh}, "crlz": {code}, "crls": {c.secret}} {
+		for _, token := range list {
+			if !credential.IsSecret(prefix, token) {
+				t.Errorf("%s is not one of %s", token, prefix)
+			}
+			changed := []byte(token)
+			changed[7] ^= 1
+			if credential.IsSecret(prefix, string(changed)) {
+				t.Errorf("junk passes for %s", prefix)
+			}
+		}
+	}
+	if bits := 32 * math.Log2(62); bits < 160 {
+		t.Errorf("%f bits", bits)
+	}
+	if credential.DeriveSecret([]byte("a"), "crla", "x") == credential.DeriveSecret([]byte("b"), "crla", "x") ||
+		credential.DeriveSecret([]byte("a"), "crla", "x")[5:] == credential.DeriveSecret([]byte("a"), "crlr", "x")[5:] {
+		t.Error("what is derived does not depend on the key and the kind")
+	}
+}
+
+func TestPoint10NoSecretLiesInTheDatabaseOrTheLogOrAURL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorldOn(t, store.Options{Path: filepath.Join(dir, "db")})
+	c := w.register("client_secret_post")
+	code := w.code(c)
+	first := w.tokensIn(w.post("token", c.redemption(code)))
+	next := w.tokensIn(w.refresh(c, first.Refresh))
+	secrets := []string{code, first.Access, first.Refresh, next.Access, next.Refresh, c.secret, first.ID}
+	w.works(next.Access, w.issuer)
+	w.post("introspect", url.Values{"token": {next.Access}, "client_id": {c.id}, "client_secret": {c.secret}})
+	w.post("token", c.redemption(code)) // a replay
+	w.refresh(c, next.Refresh)
+	w.post("revoke", url.Values{"token": {next.Refresh}, "client_id": {c.id}, "client_secret": {c.secret}})
+	if err := w.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// With the database gone everything fails on our side, which is what is logged.
+	w.refresh(c, next.Refresh)
+	w.post("token", c.redemption(code))
+	if !strings.Contains(w.log.String(), "oauth request failed") {
+		t.Errorf("nothing was logged, so nothing is shown: %q", w.log)
+	}
+	kept := w.log.String()
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept += string(b)
+	}
+	if !strings.Contains(kept, c.id) {
+		t.Fatal("not even the client's id is there: the test looks in the wrong place")
+	}
+	for i, s := range secrets {
+		if strings.Contains(kept, s) || strings.Contains(kept, s[5:len(s)-6]) {
+			t.Errorf("secret %d is kept in clear", i)
+		}
+	}
+}
