@@ -109,7 +109,10 @@ func runEval(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		p.tables = q.questionTables()
 	}
 	p.tables = append(p.tables, q.tables()...)
-	return p.writeText(stdout)
+	if err := p.writeText(stdout); err != nil {
+		return err
+	}
+	return printAnswers(*data, stdout, stderr)
 }
 
 // parseFlags parses a command line that has flags alone.
