@@ -44,3 +44,16 @@ func rangeOf(lo, hi int) string {
 func Fold(s string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(norm.NFKC.String(s), unicode.IsSpace), " "))
 }
+
+// OneLine turns every run of white space and line breaks into a space and drops other control characters and what is no
+// valid UTF-8.
+func OneLine(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}

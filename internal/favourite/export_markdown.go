@@ -2,9 +2,10 @@ package favourite
 
 import (
 	"bufio"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"carrel/internal/markdown"
 )
 
 // maxNamed is how many authors are named before "et al.".
@@ -17,9 +18,15 @@ func writeMarkdown(w *bufio.Writer, refs []reference) error {
 		_, _ = w.WriteString("There are none yet.\n")
 	}
 	for i := range refs {
-		_, _ = w.WriteString(strconv.Itoa(i+1) + ". " + markdownEntry(&refs[i]) + "\n")
+		_, _ = w.WriteString(markdown.Item(i+1, markdownEntry(&refs[i])))
 	}
 	return nil
+}
+
+// MarkdownEntry writes the entry of a card in a bibliography, as an export has it.
+func MarkdownEntry(c Card) string {
+	r := parseReference(c)
+	return markdownEntry(&r)
 }
 
 func markdownEntry(r *reference) string {
@@ -33,28 +40,28 @@ func markdownEntry(r *reference) string {
 		year = strconv.Itoa(r.year)
 	}
 	if authors := markdownAuthors(r.authors); authors != "" {
-		parts = append(parts, markdownStart(markdownText(authors))+" ("+year+").", sentence("*"+markdownText(title)+"*", title))
+		parts = append(parts, markdown.Start(markdown.Text(authors))+" ("+year+").", sentence("*"+markdown.Text(title)+"*", title))
 	} else {
-		parts = append(parts, "*"+markdownText(title)+"* ("+year+").")
+		parts = append(parts, "*"+markdown.Text(title)+"* ("+year+").")
 	}
 	if where := markdownWhere(r); where != "" {
-		parts = append(parts, sentence(markdownText(where), where))
+		parts = append(parts, sentence(markdown.Text(where), where))
 	}
 	switch {
 	case r.doi != "":
-		parts = append(parts, markdownLink("doi:"+r.doi, doiURL(r.doi)))
+		parts = append(parts, markdown.Link("doi:"+r.doi, doiURL(r.doi)))
 	case r.url != "":
-		parts = append(parts, markdownLink(r.url, r.url))
+		parts = append(parts, markdown.Link(r.url, r.url))
 	}
 	return strings.Join(parts, " ")
 }
 
 // sentence ends a part with a full stop unless its text already ends with a mark.
-func sentence(markdown, text string) string {
+func sentence(written, text string) string {
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {
-		return markdown
+		return written
 	}
-	return markdown + "."
+	return written + "."
 }
 
 func markdownAuthors(authors []name) string {
@@ -95,38 +102,6 @@ func markdownWhere(r *reference) string {
 		}
 	}
 	return where
-}
-
-// markdownEscapes takes the meaning from every character that has one inside a line, in CommonMark and in the usual
-// extensions (strike-through, mathematics). The last ones keep readers from making links by themselves of what looks
-// like an address: the only links are the ones we write.
-var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `&`, `\&`, `~`, `\~`, `$`, `\$`,
-	`@`, `\@`, `://`, `\://`, `www.`, `www\.`, `WWW.`, `WWW\.`,
-)
-
-func markdownText(s string) string { return markdownEscapes.Replace(s) }
-
-// markdownStart takes the meaning from what would start a block of its own at the beginning of an entry: a heading,
-// a list, a rule.
-func markdownStart(s string) string {
-	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
-	switch {
-	case digits > 0 && digits < len(s) && (s[digits] == '.' || s[digits] == ')'):
-		return s[:digits] + `\` + s[digits:]
-	case s != "" && strings.ContainsRune("#+-=>|", rune(s[0])):
-		return `\` + s
-	}
-	return s
-}
-
-// entity is what readers decode inside an address, such as the &copy; of "?a=1&copy;=2".
-var entity = regexp.MustCompile(`&(#?[0-9A-Za-z]+;)`)
-
-// markdownLink writes a link to an http or https address. A bracket would end the address early.
-func markdownLink(text, address string) string {
-	address = strings.NewReplacer("(", "%28", ")", "%29").Replace(address)
-	return "[" + markdownText(text) + "](" + entity.ReplaceAllString(address, "&amp;$1") + ")"
 }
 
 // doiURL is the address that resolves a DOI. A DOI may hold characters that mean something in an address.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"carrel/internal/core"
 )
 
 // name is an author's. A name that can't be split into family and given names, such as an institution's or one of
@@ -37,7 +39,7 @@ func parseAuthors(v any) []name {
 func parseAuthor(v any) name {
 	switch v := v.(type) {
 	case string:
-		return splitName(oneLine(v))
+		return splitName(core.OneLine(v))
 	case map[string]any:
 		n := name{family: text(v["family"]), given: text(v["given"]), suffix: text(v["suffix"])}
 		switch {

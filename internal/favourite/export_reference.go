@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"carrel/internal/core"
 )
 
 // reference is what a bibliography says of a card. Every text in it is one line of valid UTF-8 without control
@@ -74,7 +76,7 @@ func parseReference(c Card) reference {
 		card = nil // a card that is no object still gets its entry, an empty one
 	}
 	r := reference{
-		id:        oneLine(c.ID),
+		id:        core.OneLine(c.ID),
 		rawType:   text(card["type"]),
 		title:     text(card["title"]),
 		authors:   parseAuthors(card["authors"]),
@@ -118,7 +120,7 @@ func kindOf(rawType, venue string) kind {
 // text returns a string as one line.
 func text(v any) string {
 	s, _ := v.(string)
-	return oneLine(s)
+	return core.OneLine(s)
 }
 
 // textOrNumber is for volumes, issues and pages, which come as either.
@@ -129,18 +131,6 @@ func textOrNumber(v any) string {
 		}
 	}
 	return text(v)
-}
-
-// oneLine turns every run of white space and line breaks into a space and drops other control characters.
-func oneLine(s string) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // dateLayouts are the forms of publishedAt, with how much each says: 3 a day, 2 a month, 1 a year.
@@ -196,7 +186,7 @@ func parseDOI(s string) string {
 		if strings.HasPrefix(lower, prefix) {
 			s = s[len(prefix):]
 			if plain, err := url.PathUnescape(s); err == nil {
-				s = oneLine(plain)
+				s = core.OneLine(plain)
 			}
 		}
 	}

@@ -196,7 +196,7 @@ func TestReferenceReadsDatesAndAddresses(t *testing.T) {
 		"javascript:alert(1)": "", "data:text/html,x": "", "file:///etc/passwd": "", "//example.org": "", "https:": "",
 		"https://": "", "example.org": "", "http://[": "", " java\tscript:x": "",
 	} {
-		if got := parseURL(oneLine(in)); got != want {
+		if got := parseURL(core.OneLine(in)); got != want {
 			t.Errorf("URL %q: got %q, want %q", in, got, want)
 		}
 	}

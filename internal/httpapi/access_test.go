@@ -12,6 +12,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/source"
 )
 
 func TestAccess(t *testing.T) {
@@ -130,6 +131,10 @@ func oneAgent(t *testing.T, w *world) {
 		{"GET", "/threads", ""},
 		{"POST", "/threads", `{}`},
 		{"POST", "/search", `{"query":"x"}`},
+		{"GET", "/documents/doc_" + strings.Repeat("0", 26), ""},
+		{"POST", "/memories/mem_" + strings.Repeat("0", 26) + "/confirm", ""},
+		{"POST", "/memories/mem_" + strings.Repeat("0", 26) + "/dismiss", ""},
+		{"GET", "/threads/thr_" + strings.Repeat("0", 26) + "/export?format=markdown", ""},
 	} {
 		limited.send(r[0], "/api/agents/"+second+r[1], r[2]).refused(t, 404, "not_found")
 	}
@@ -144,12 +149,17 @@ func foreignIDs(t *testing.T, w *world) {
 	memory := other.post(other.at("/memories"), object{"text": "theirs"}).ok(t).str("memory", "id")
 	other.post(other.at("/favourites"), object{"card": object{"cardId": "theirs"}}).ok(t)
 	second := p.newAgent("Second")
+	reply := other.post(other.at("/threads/"+theirs+"/messages"), object{"text": "hi"}).ok(t).str("messageId")
+	other.load(other.agent, source.Document{ExternalID: "d", Title: "D", Text: "theirs"})
+	document := other.post(other.at("/search"), object{"query": "theirs"}).ok(t).list("results", "documentId")[0]
 	none := strings.Repeat("0", 26)
 	places := map[string][]string{
 		"AGENT":  {"agt_" + none, other.agent, "junk", strings.ToUpper(other.agent), theirs},
 		"THREAD": {"thr_" + none, theirs, "junk", other.agent},
 		"MEMORY": {"mem_" + none, memory, "junk", theirs},
 		"CARD":   {"none", "theirs", "card_" + none},
+		"DOC":    {"doc_" + none, document, "junk", theirs},
+		"REPLY":  {"msg_" + none, reply, "junk", theirs},
 	}
 	for _, r := range [][3]string{
 		{"GET", "/api/agents/AGENT", ""},
@@ -172,6 +182,20 @@ func foreignIDs(t *testing.T, w *world) {
 		{"DELETE", "/api/agents/AGENT/threads/" + theirs, ""},
 		{"GET", "/api/agents/AGENT/threads/" + theirs + "/messages", ""},
 		{"POST", "/api/agents/AGENT/threads/" + theirs + "/messages", `{"text":"x"}`},
+		{"GET", "/api/agents/AGENT/documents/" + document, ""},
+		{"POST", "/api/agents/AGENT/memories/" + memory + "/confirm", ""},
+		{"POST", "/api/agents/AGENT/memories/" + memory + "/dismiss", ""},
+		{"GET", "/api/agents/AGENT/threads/" + theirs + "/export?format=markdown", ""},
+		{"PUT", "/api/agents/AGENT/threads/" + theirs + "/messages/" + reply + "/feedback", `{"thumb":"up"}`},
+		{"DELETE", "/api/agents/AGENT/threads/" + theirs + "/messages/" + reply + "/feedback", ""},
+		{"GET", p.at("/documents/DOC"), ""},
+		{"GET", "/api/agents/" + second + "/documents/DOC", ""},
+		{"POST", p.at("/memories/MEMORY/confirm"), ""},
+		{"POST", p.at("/memories/MEMORY/dismiss"), ""},
+		{"GET", p.at("/threads/THREAD/export?format=markdown"), ""},
+		{"PUT", p.at("/threads/" + mine + "/messages/REPLY/feedback"), `{"thumb":"up"}`},
+		{"PUT", p.at("/threads/THREAD/messages/" + reply + "/feedback"), `{"thumb":"up"}`},
+		{"DELETE", p.at("/threads/THREAD/messages/" + reply + "/feedback"), ""},
 		{"PATCH", p.at("/memories/MEMORY"), `{"text":"x"}`},
 		{"DELETE", p.at("/memories/MEMORY"), ""},
 		{"DELETE", p.at("/favourites/CARD"), ""},
@@ -187,7 +211,7 @@ func foreignIDs(t *testing.T, w *world) {
 			if !strings.Contains(r[1], place) {
 				continue
 			}
-			if strings.Contains(r[1], second) {
+			if strings.Contains(r[1], second) && place == "THREAD" {
 				ids = append(slices.Clone(ids), mine)
 			}
 			sameRefusal(t, p, r, place, ids)

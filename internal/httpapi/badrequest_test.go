@@ -17,7 +17,7 @@ import (
 // marker stands in everything that a bad request sends, and must stand in nothing that comes back or is logged.
 const marker = "xyzzy"
 
-// bad is a request that must be refused. In its path {agent}, {thread}, {memory} and {source} stand for things of the
+// bad is a request that must be refused. In its path {agent}, {thread}, {reply}, {memory} and {source} stand for things of the
 // person's own.
 type bad struct {
 	name     string
@@ -45,6 +45,7 @@ var withBody = []operation{
 	{"POST", "/api/agents/{agent}/threads", "title"},
 	{"PATCH", "/api/agents/{agent}/threads/{thread}", "title"},
 	{"POST", "/api/agents/{agent}/threads/{thread}/messages", "text"},
+	{"PUT", "/api/agents/{agent}/threads/{thread}/messages/{reply}/feedback", "thumb"},
 	{"POST", "/api/connect/exchange", "code"},
 }
 
@@ -186,7 +187,13 @@ func badFields() []bad {
 	for _, op := range []operation{{"POST", agent + "/memories", ""}, {"PATCH", agent + "/memories/{memory}", ""}} {
 		add(op.method, op.path, `{"text":VALUE}`, "/text", text(4000))
 	}
+	noBool := []string{`"true"`, `1`, `null`, `[]`}
+	add("PATCH", agent+"/memories/{memory}", `{"pinned":VALUE}`, "/pinned", noBool)
 	add("POST", agent+"/threads/{thread}/messages", `{"text":VALUE}`, "/text", text(8000))
+	add("POST", agent+"/threads/{thread}/messages", `{"text":"xyzzy","research":VALUE}`, "/research", noBool)
+	feedback := agent + "/threads/{thread}/messages/{reply}/feedback"
+	add("PUT", feedback, `{"thumb":VALUE}`, "/thumb", append(noText[:5:5], `"xyzzy"`, `""`, `"UP"`))
+	add("PUT", feedback, `{"thumb":"up","note":VALUE}`, "/note", append(noText[:5:5], long(2001), astral(2001)))
 	titles := append(noText[:5:5], long(201), astral(201), combining(201))
 	add("POST", agent+"/threads", `{"title":VALUE}`, "/title", titles)
 	add("PATCH", agent+"/threads/{thread}", `{"title":VALUE}`, "/title", titles)
@@ -199,7 +206,7 @@ func badFields() []bad {
 		append(text(64), `"xyzzy\u0007"`, `"xyzzy\n"`, `"xyzzy\u200b"`, `"xyzzy\u2028"`, `"xyzzy\ufeff"`))
 
 	for _, op := range withBody {
-		if op.method == "PATCH" && op.field == "name" || op.method == "POST" && op.field == "title" {
+		if op.method == "PATCH" && op.field != "title" || op.method == "POST" && op.field == "title" {
 			continue // nothing is required
 		}
 		pointers := []string{"/" + op.field}
@@ -224,6 +231,12 @@ func badParameters() []bad {
 	const agent = "/api/agents/{agent}"
 	long := strings.Repeat("a", 600)
 	var out []bad
+	for _, query := range []string{"status=dismissed", "status=", "status=xyzzy", "status=ACTIVE"} {
+		out = append(out, bad{name: query, method: "GET", path: agent + "/memories?" + query, status: 400, code: "invalid_request", pointers: []string{"status"}})
+	}
+	for _, query := range []string{"", "?format=", "?format=xyzzy", "?format=csv"} {
+		out = append(out, bad{name: "format", method: "GET", path: agent + "/threads/{thread}/export" + query, status: 400, code: "invalid_request", pointers: []string{"format"}})
+	}
 	for _, list := range []string{"/api/agents", agent + "/memories", agent + "/favourites", agent + "/threads", agent + "/threads/{thread}/messages"} {
 		for _, limit := range []string{"0", "-1", "201", "1.5", "1e1", "xyzzy", "", "0x10", "99999999999999999999", "%20", "5xyzzy"} {
 			out = append(out, bad{name: "limit=" + limit, method: "GET", path: list + "?limit=" + limit, status: 400, code: "invalid_request", pointers: []string{"limit"}})
@@ -433,8 +446,9 @@ func TestBadRequestsAreRefusedAndLeaveNothingBehind(t *testing.T) {
 		p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
 		thread, othersThread := p.newThread("T"), other.newThread("T")
 		memory := p.post(p.at("/memories"), object{"text": "M"}).ok(t).str("memory", "id")
+		reply := p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t).str("messageId")
 		fill := strings.NewReplacer(
-			"{agent}", p.agent, "{AGENT}", strings.ToUpper(p.agent), "{thread}", thread, "{memory}", memory,
+			"{agent}", p.agent, "{AGENT}", strings.ToUpper(p.agent), "{thread}", thread, "{memory}", memory, "{reply}", reply,
 			"{othersThread}", othersThread, "{othersSource}", other.get(other.at("")).ok(t).str("agent", "defaultSourceId"),
 		)
 		rows := slices.Concat(badBodies(), badFields(), badParameters(), badPaths(), badCredentials(t, w, p))

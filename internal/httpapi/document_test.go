@@ -135,6 +135,7 @@ func TestTheGeneratedRouterHasTheDocumentsOperationsAndNoOthers(t *testing.T) {
 var beside = []string{
 	"/api/", // the generated router, compared above
 	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
+	"/api/agents/{agentId}/threads/{threadId}/export",
 	"GET /openapi.yaml", "GET /openapi.json", "GET /docs", "GET /docs/style.css",
 }
 

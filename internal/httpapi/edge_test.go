@@ -284,6 +284,7 @@ func (p *person) everyGet(thread string) []string {
 	return []string{
 		"/api/agents", p.at(""), p.at("/memories"), p.at("/favourites"), p.at("/favourites?q=relational"),
 		p.at("/favourites/export?format=csv"), p.at("/threads"), p.at("/threads/" + thread), p.at("/threads/" + thread + "/messages"),
+		p.at("/memories?status=proposed"), p.at("/threads/" + thread + "/export?format=markdown"),
 	}
 }
 

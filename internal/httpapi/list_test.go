@@ -286,6 +286,14 @@ func TestETags(t *testing.T) {
 			p.at("/threads/" + thread + "/messages"): func() { p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t) },
 			p.at(""):                                 func() { p.send("PATCH", p.at(""), `{"name":"N"}`).ok(t) },
 			"/api/agents":                            func() { p.newAgent("Second") },
+			p.at("/memories?status=proposed"): func() {
+				if err := w.memories.Propose(t.Context(), p.id, p.agent, "", "", "I like green."); err != nil {
+					t.Fatal(err)
+				}
+			},
+			p.at("/threads/" + thread + "/export?format=markdown"): func() {
+				p.post(p.at("/threads/"+thread+"/messages"), object{"text": "more"}).ok(t)
+			},
 		}
 		for _, path := range p.everyGet(thread) {
 			checkETag(t, p, path, change[path])

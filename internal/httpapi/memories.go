@@ -9,7 +9,7 @@ import (
 
 // ListMemories answers GET …/memories.
 func (h handlers) ListMemories(ctx context.Context, p oas.ListMemoriesParams) (*oas.MemoryList, error) {
-	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, memory.StatusActive, page(p.Limit, p.Cursor))
+	memories, next, err := h.Memories.List(ctx, actor(ctx), p.AgentId, memory.Status(p.Status.Or(oas.ListMemoriesStatusActive)), page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -26,8 +26,25 @@ func (h handlers) AddMemory(ctx context.Context, req *oas.MemoryText, p oas.AddM
 }
 
 // ChangeMemory answers PATCH …/memories/{memoryId}.
-func (h handlers) ChangeMemory(ctx context.Context, req *oas.MemoryText, p oas.ChangeMemoryParams) (*oas.MemoryReply, error) {
-	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, memory.Change{Text: &req.Text}))
+func (h handlers) ChangeMemory(ctx context.Context, req *oas.MemoryChange, p oas.ChangeMemoryParams) (*oas.MemoryReply, error) {
+	c := memory.Change{Text: pointer(req.Text)}
+	if req.Pinned.Set {
+		c.Pinned = &req.Pinned.Value
+	}
+	return memoryReply(h.Memories.Change(ctx, actor(ctx), p.AgentId, p.MemoryId, c))
+}
+
+// ConfirmMemory answers POST …/memories/{memoryId}/confirm.
+func (h handlers) ConfirmMemory(ctx context.Context, p oas.ConfirmMemoryParams) (*oas.MemoryReply, error) {
+	return memoryReply(h.Memories.Confirm(ctx, actor(ctx), p.AgentId, p.MemoryId))
+}
+
+// DismissMemory answers POST …/memories/{memoryId}/dismiss.
+func (h handlers) DismissMemory(ctx context.Context, p oas.DismissMemoryParams) (*oas.MemoryDismissed, error) {
+	if err := h.Memories.Dismiss(ctx, actor(ctx), p.AgentId, p.MemoryId); err != nil {
+		return nil, err
+	}
+	return &oas.MemoryDismissed{Dismissed: true}, nil
 }
 
 // DeleteMemory answers DELETE …/memories/{memoryId}.
@@ -44,7 +61,8 @@ func memoryReply(m memory.Memory, err error) (*oas.MemoryReply, error) {
 
 func memoryOf(m memory.Memory) oas.Memory {
 	return oas.Memory{
-		ID: m.ID, Text: m.Text, Origin: oas.MemoryOrigin(m.Origin),
+		ID: m.ID, Text: m.Text, Status: oas.MemoryStatus(m.Status), Pinned: m.Pinned, Origin: oas.MemoryOrigin(m.Origin),
+		ThreadId: optional(m.ThreadID), MessageId: optional(m.MessageID),
 		CreatedAt: timestamp(m.CreatedAt), UpdatedAt: timestamp(m.UpdatedAt),
 	}
 }

@@ -60,17 +60,6 @@ func (h handlers) ListMessages(ctx context.Context, p oas.ListMessagesParams) (*
 	return out, nil
 }
 
-func messageOf(m thread.Message) oas.Message {
-	out := oas.Message{
-		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
-		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
-	}
-	if m.Error != nil {
-		out.Error = oas.NewOptTurnError(oas.TurnError{Code: m.Error.Code, Detail: m.Error.Detail})
-	}
-	return out
-}
-
 func progressOf(p thread.Progress) oas.TurnProgress {
 	out := oas.TurnProgress{
 		ID: p.TurnID, StartedAt: timestamp(p.StartedAt), Steps: make([]oas.TurnStep, len(p.Steps)), PartialText: optional(p.Text),
@@ -93,7 +82,7 @@ const retryAfter = 2
 func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (oas.SendMessageRes, error) {
 	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
-	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text}, waiting)
+	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
 	outcomeOf(ctx).turn = turn.ID
 	if err != nil {
 		return nil, err
@@ -105,7 +94,7 @@ func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.S
 			Response:   oas.TurnWorking{Status: "working", TurnId: turn.ID},
 		}, nil
 	}
-	return &oas.TurnComplete{Status: "complete", Text: turn.Reply.Text, TurnId: turn.ID, MessageId: turn.Reply.ID}, nil
+	return completeOf(turn), nil
 }
 
 // CancelTurn answers POST …/cancel.

@@ -287,6 +287,8 @@ func (l *logBuffer) String() string {
 type scanner struct {
 	db    *store.DB
 	index *search.Index
+	// filling lets one catch up after the other.
+	filling sync.Mutex
 	// indexed says how much of a source an index would hold; a source that is not there is held whole.
 	indexed sync.Map // of a source's id to a number of documents
 	// scripts is what to answer to a query.
@@ -328,6 +330,8 @@ func openIndex(t testing.TB) *search.Index {
 
 // catchUp indexes what is stored and not indexed yet.
 func (s *scanner) catchUp(ctx context.Context) error {
+	s.filling.Lock()
+	defer s.filling.Unlock()
 	head, err := s.db.Head(ctx)
 	if err != nil {
 		return err

@@ -17,7 +17,9 @@ type step struct {
 
 var steps = []step{
 	{"AGENT_ID", "listAgents", "agt_"},
+	{"DOCUMENT_ID", "search", "doc_"},
 	{"THREAD_ID", "createThread", "thr_"},
+	{"MESSAGE_ID", "sendMessage", "msg_"},
 	{"MEMORY_ID", "addMemory", "mem_"},
 	{"CARD_ID", "saveFavourite", "card_"},
 	{"WEBHOOK_ID", "createWebhook", "whk_"},

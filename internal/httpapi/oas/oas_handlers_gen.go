@@ -31,6 +31,7 @@ func recordError(string, error) {}
 // handleAddMemoryRequest handles addMemory operation.
 //
 // Adding the same words again, whatever their case and white space, returns the memory that is there.
+// One that is proposed is confirmed by it.
 //
 // POST /api/agents/{agentId}/memories
 func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -350,7 +351,8 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 
 // handleChangeMemoryRequest handles changeMemory operation.
 //
-// A text that another memory already has is 409 `conflict`.
+// Sets the fields that are given and leaves the others alone. A text that another memory already has
+// is 409 `conflict`.
 //
 // PATCH /api/agents/{agentId}/memories/{memoryId}
 func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -398,7 +400,7 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ChangeMemoryOperation,
-			OperationSummary: "Reword a memory",
+			OperationSummary: "Reword or pin a memory",
 			OperationID:      "changeMemory",
 			Body:             request,
 			RawBody:          rawBody,
@@ -416,7 +418,7 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 		}
 
 		type (
-			Request  = *MemoryText
+			Request  = *MemoryChange
 			Params   = ChangeMemoryParams
 			Response = *MemoryReply
 		)
@@ -454,6 +456,105 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 	}
 
 	if err := encodeChangeMemoryResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleConfirmMemoryRequest handles confirmMemory operation.
+//
+// The agent remembers it from then on. One that is remembered already stays as it is.
+//
+// POST /api/agents/{agentId}/memories/{memoryId}/confirm
+func (s *Server) handleConfirmMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: ConfirmMemoryOperation,
+			ID:   "confirmMemory",
+		}
+	)
+	params, err := decodeConfirmMemoryParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *MemoryReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ConfirmMemoryOperation,
+			OperationSummary: "Confirm a proposed memory",
+			OperationID:      "confirmMemory",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "memoryId",
+					In:   "path",
+				}: params.MemoryId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = ConfirmMemoryParams
+			Response = *MemoryReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackConfirmMemoryParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ConfirmMemory(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ConfirmMemory(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeConfirmMemoryResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -964,7 +1065,7 @@ func (s *Server) handleDeleteFavouriteRequest(args [2]string, argsEscaped bool, 
 
 // handleDeleteMemoryRequest handles deleteMemory operation.
 //
-// Forget a memory.
+// All that is kept is a hash of its words, so that the agent does not propose them again.
 //
 // DELETE /api/agents/{agentId}/memories/{memoryId}
 func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1255,6 +1356,106 @@ func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w 
 	}
 }
 
+// handleDismissMemoryRequest handles dismissMemory operation.
+//
+// It is forgotten but for a hash of its words, so that the agent does not propose them again. A memory
+// that is not proposed is 404.
+//
+// POST /api/agents/{agentId}/memories/{memoryId}/dismiss
+func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: DismissMemoryOperation,
+			ID:   "dismissMemory",
+		}
+	)
+	params, err := decodeDismissMemoryParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *MemoryDismissed
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    DismissMemoryOperation,
+			OperationSummary: "Dismiss a proposed memory",
+			OperationID:      "dismissMemory",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "memoryId",
+					In:   "path",
+				}: params.MemoryId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = DismissMemoryParams
+			Response = *MemoryDismissed
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackDismissMemoryParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.DismissMemory(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.DismissMemory(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDismissMemoryResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleExchangeConnectCodeRequest handles exchangeConnectCode operation.
 //
 // Needs no bearer header: the code authorizes it. A code is valid for 15 minutes, once. Unknown,
@@ -1446,6 +1647,106 @@ func (s *Server) handleGetAgentRequest(args [1]string, argsEscaped bool, w http.
 	}
 }
 
+// handleGetDocumentRequest handles getDocument operation.
+//
+// A document of one of the agent's sources, with its text: what the offsets of a passage or of a
+// citation count in. It needs no subscription: what is there can be read.
+//
+// GET /api/agents/{agentId}/documents/{documentId}
+func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: GetDocumentOperation,
+			ID:   "getDocument",
+		}
+	)
+	params, err := decodeGetDocumentParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *DocumentReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    GetDocumentOperation,
+			OperationSummary: "Read a document",
+			OperationID:      "getDocument",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "documentId",
+					In:   "path",
+				}: params.DocumentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = GetDocumentParams
+			Response = *DocumentReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackGetDocumentParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.GetDocument(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.GetDocument(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGetDocumentResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleGetThreadRequest handles getThread operation.
 //
 // Read a thread.
@@ -1537,6 +1838,125 @@ func (s *Server) handleGetThreadRequest(args [2]string, argsEscaped bool, w http
 	}
 
 	if err := encodeGetThreadResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleGiveFeedbackRequest handles giveFeedback operation.
+//
+// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
+// user's is 404.
+//
+// PUT /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
+func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: GiveFeedbackOperation,
+			ID:   "giveFeedback",
+		}
+	)
+	params, err := decodeGiveFeedbackParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeGiveFeedbackRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *FeedbackReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    GiveFeedbackOperation,
+			OperationSummary: "Say what a reply is worth",
+			OperationID:      "giveFeedback",
+			Body:             request,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "threadId",
+					In:   "path",
+				}: params.ThreadId,
+				{
+					Name: "messageId",
+					In:   "path",
+				}: params.MessageId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = *FeedbackGive
+			Params   = GiveFeedbackParams
+			Response = *FeedbackReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackGiveFeedbackParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.GiveFeedback(ctx, request, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.GiveFeedback(ctx, request, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeGiveFeedbackResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -1753,7 +2173,8 @@ func (s *Server) handleListFavouritesRequest(args [1]string, argsEscaped bool, w
 
 // handleListMemoriesRequest handles listMemories operation.
 //
-// List remembered facts.
+// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
+// a conversation and that wait for the user to confirm or dismiss them.
 //
 // GET /api/agents/{agentId}/memories
 func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1791,6 +2212,10 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 			Body:             nil,
 			RawBody:          rawBody,
 			Params: middleware.Parameters{
+				{
+					Name: "status",
+					In:   "query",
+				}: params.Status,
 				{
 					Name: "limit",
 					In:   "query",
@@ -2136,6 +2561,109 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 	}
 
 	if err := encodeListWebhooksResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleRemoveFeedbackRequest handles removeFeedback operation.
+//
+// Take feedback back.
+//
+// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
+func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: RemoveFeedbackOperation,
+			ID:   "removeFeedback",
+		}
+	)
+	params, err := decodeRemoveFeedbackParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *Deleted
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    RemoveFeedbackOperation,
+			OperationSummary: "Take feedback back",
+			OperationID:      "removeFeedback",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+				{
+					Name: "threadId",
+					In:   "path",
+				}: params.ThreadId,
+				{
+					Name: "messageId",
+					In:   "path",
+				}: params.MessageId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = RemoveFeedbackParams
+			Response = *Deleted
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackRemoveFeedbackParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.RemoveFeedback(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.RemoveFeedback(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeRemoveFeedbackResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -2503,6 +3031,10 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 // The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
 // chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
 // GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+//
+// With `research: true` the agent looks further, for up to 10 minutes. Every mark `[n]` of the reply's
+// text stands for the citation with that `n`: a part of a document, word for word; `checks` tells of
+// each sentence with a mark whether what it cites supports it.
 //
 // While a turn works, the same text again answers for the same turn and costs nothing; another text is
 // 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,

@@ -752,6 +752,251 @@ func (s *Card) SetExternalId(val string) {
 	s.ExternalId = val
 }
 
+// Whether what a sentence of the reply cites supports it.
+// Ref: #/components/schemas/Check
+type Check struct {
+	// Where the sentence starts in the reply's text, in Unicode code points.
+	Start int        `json:"start"`
+	End   int        `json:"end"`
+	State CheckState `json:"state"`
+	// Why it is not supported.
+	Reason OptString `json:"reason"`
+}
+
+// GetStart returns the value of Start.
+func (s *Check) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *Check) GetEnd() int {
+	return s.End
+}
+
+// GetState returns the value of State.
+func (s *Check) GetState() CheckState {
+	return s.State
+}
+
+// GetReason returns the value of Reason.
+func (s *Check) GetReason() OptString {
+	return s.Reason
+}
+
+// SetStart sets the value of Start.
+func (s *Check) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *Check) SetEnd(val int) {
+	s.End = val
+}
+
+// SetState sets the value of State.
+func (s *Check) SetState(val CheckState) {
+	s.State = val
+}
+
+// SetReason sets the value of Reason.
+func (s *Check) SetReason(val OptString) {
+	s.Reason = val
+}
+
+type CheckState string
+
+const (
+	CheckStateSupported   CheckState = "supported"
+	CheckStateUnsupported CheckState = "unsupported"
+)
+
+// AllValues returns all CheckState values.
+func (CheckState) AllValues() []CheckState {
+	return []CheckState{
+		CheckStateSupported,
+		CheckStateUnsupported,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s CheckState) MarshalText() ([]byte, error) {
+	switch s {
+	case CheckStateSupported:
+		return []byte(s), nil
+	case CheckStateUnsupported:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *CheckState) UnmarshalText(data []byte) error {
+	switch CheckState(data) {
+	case CheckStateSupported:
+		*s = CheckStateSupported
+		return nil
+	case CheckStateUnsupported:
+		*s = CheckStateUnsupported
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// A part of a document, word for word. What names the document comes from its record.
+// Ref: #/components/schemas/Citation
+type Citation struct {
+	// The number in the mark.
+	N          int       `json:"n"`
+	CardId     string    `json:"cardId"`
+	DocumentId string    `json:"documentId"`
+	SourceId   string    `json:"sourceId"`
+	Title      string    `json:"title"`
+	Authors    []string  `json:"authors"`
+	Year       OptInt    `json:"year"`
+	URL        OptString `json:"url"`
+	Doi        OptString `json:"doi"`
+	// The words of the document.
+	Quote string `json:"quote"`
+	// Where the quote starts in the document's text, in Unicode code points.
+	Start int `json:"start"`
+	// Where it ends; the end is not part of it.
+	End int `json:"end"`
+	// The page that it is on, where the document has pages.
+	Page OptInt `json:"page"`
+}
+
+// GetN returns the value of N.
+func (s *Citation) GetN() int {
+	return s.N
+}
+
+// GetCardId returns the value of CardId.
+func (s *Citation) GetCardId() string {
+	return s.CardId
+}
+
+// GetDocumentId returns the value of DocumentId.
+func (s *Citation) GetDocumentId() string {
+	return s.DocumentId
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *Citation) GetSourceId() string {
+	return s.SourceId
+}
+
+// GetTitle returns the value of Title.
+func (s *Citation) GetTitle() string {
+	return s.Title
+}
+
+// GetAuthors returns the value of Authors.
+func (s *Citation) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *Citation) GetYear() OptInt {
+	return s.Year
+}
+
+// GetURL returns the value of URL.
+func (s *Citation) GetURL() OptString {
+	return s.URL
+}
+
+// GetDoi returns the value of Doi.
+func (s *Citation) GetDoi() OptString {
+	return s.Doi
+}
+
+// GetQuote returns the value of Quote.
+func (s *Citation) GetQuote() string {
+	return s.Quote
+}
+
+// GetStart returns the value of Start.
+func (s *Citation) GetStart() int {
+	return s.Start
+}
+
+// GetEnd returns the value of End.
+func (s *Citation) GetEnd() int {
+	return s.End
+}
+
+// GetPage returns the value of Page.
+func (s *Citation) GetPage() OptInt {
+	return s.Page
+}
+
+// SetN sets the value of N.
+func (s *Citation) SetN(val int) {
+	s.N = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *Citation) SetCardId(val string) {
+	s.CardId = val
+}
+
+// SetDocumentId sets the value of DocumentId.
+func (s *Citation) SetDocumentId(val string) {
+	s.DocumentId = val
+}
+
+// SetSourceId sets the value of SourceId.
+func (s *Citation) SetSourceId(val string) {
+	s.SourceId = val
+}
+
+// SetTitle sets the value of Title.
+func (s *Citation) SetTitle(val string) {
+	s.Title = val
+}
+
+// SetAuthors sets the value of Authors.
+func (s *Citation) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *Citation) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetURL sets the value of URL.
+func (s *Citation) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetDoi sets the value of Doi.
+func (s *Citation) SetDoi(val OptString) {
+	s.Doi = val
+}
+
+// SetQuote sets the value of Quote.
+func (s *Citation) SetQuote(val string) {
+	s.Quote = val
+}
+
+// SetStart sets the value of Start.
+func (s *Citation) SetStart(val int) {
+	s.Start = val
+}
+
+// SetEnd sets the value of End.
+func (s *Citation) SetEnd(val int) {
+	s.End = val
+}
+
+// SetPage sets the value of Page.
+func (s *Citation) SetPage(val OptInt) {
+	s.Page = val
+}
+
 // Ref: #/components/schemas/ConnectExchange
 type ConnectExchange struct {
 	// The connect code.
@@ -821,6 +1066,196 @@ func (s *Deleted) GetDeleted() bool {
 // SetDeleted sets the value of Deleted.
 func (s *Deleted) SetDeleted(val bool) {
 	s.Deleted = val
+}
+
+// Ref: #/components/schemas/Document
+type Document struct {
+	ID       string `json:"id"`
+	SourceId string `json:"sourceId"`
+	// The id that the document came with.
+	ExternalId string   `json:"externalId"`
+	Title      string   `json:"title"`
+	Authors    []string `json:"authors"`
+	Year       OptInt   `json:"year"`
+	// When it was published, as it came: a date, or a date with a time (RFC 3339).
+	PublishedAt OptString `json:"publishedAt"`
+	URL         OptString `json:"url"`
+	Doi         OptString `json:"doi"`
+	Venue       OptString `json:"venue"`
+	Type        OptString `json:"type"`
+	// All of it. Offsets count its Unicode code points.
+	Text string `json:"text"`
+	// How often it was cited, when it was imported.
+	CitationCount OptInt `json:"citationCount"`
+	// Where it can be read freely.
+	OpenAccessUrl OptString `json:"openAccessUrl"`
+	// The document's card, in every search, conversation and favourite.
+	CardId string `json:"cardId"`
+}
+
+// GetID returns the value of ID.
+func (s *Document) GetID() string {
+	return s.ID
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *Document) GetSourceId() string {
+	return s.SourceId
+}
+
+// GetExternalId returns the value of ExternalId.
+func (s *Document) GetExternalId() string {
+	return s.ExternalId
+}
+
+// GetTitle returns the value of Title.
+func (s *Document) GetTitle() string {
+	return s.Title
+}
+
+// GetAuthors returns the value of Authors.
+func (s *Document) GetAuthors() []string {
+	return s.Authors
+}
+
+// GetYear returns the value of Year.
+func (s *Document) GetYear() OptInt {
+	return s.Year
+}
+
+// GetPublishedAt returns the value of PublishedAt.
+func (s *Document) GetPublishedAt() OptString {
+	return s.PublishedAt
+}
+
+// GetURL returns the value of URL.
+func (s *Document) GetURL() OptString {
+	return s.URL
+}
+
+// GetDoi returns the value of Doi.
+func (s *Document) GetDoi() OptString {
+	return s.Doi
+}
+
+// GetVenue returns the value of Venue.
+func (s *Document) GetVenue() OptString {
+	return s.Venue
+}
+
+// GetType returns the value of Type.
+func (s *Document) GetType() OptString {
+	return s.Type
+}
+
+// GetText returns the value of Text.
+func (s *Document) GetText() string {
+	return s.Text
+}
+
+// GetCitationCount returns the value of CitationCount.
+func (s *Document) GetCitationCount() OptInt {
+	return s.CitationCount
+}
+
+// GetOpenAccessUrl returns the value of OpenAccessUrl.
+func (s *Document) GetOpenAccessUrl() OptString {
+	return s.OpenAccessUrl
+}
+
+// GetCardId returns the value of CardId.
+func (s *Document) GetCardId() string {
+	return s.CardId
+}
+
+// SetID sets the value of ID.
+func (s *Document) SetID(val string) {
+	s.ID = val
+}
+
+// SetSourceId sets the value of SourceId.
+func (s *Document) SetSourceId(val string) {
+	s.SourceId = val
+}
+
+// SetExternalId sets the value of ExternalId.
+func (s *Document) SetExternalId(val string) {
+	s.ExternalId = val
+}
+
+// SetTitle sets the value of Title.
+func (s *Document) SetTitle(val string) {
+	s.Title = val
+}
+
+// SetAuthors sets the value of Authors.
+func (s *Document) SetAuthors(val []string) {
+	s.Authors = val
+}
+
+// SetYear sets the value of Year.
+func (s *Document) SetYear(val OptInt) {
+	s.Year = val
+}
+
+// SetPublishedAt sets the value of PublishedAt.
+func (s *Document) SetPublishedAt(val OptString) {
+	s.PublishedAt = val
+}
+
+// SetURL sets the value of URL.
+func (s *Document) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetDoi sets the value of Doi.
+func (s *Document) SetDoi(val OptString) {
+	s.Doi = val
+}
+
+// SetVenue sets the value of Venue.
+func (s *Document) SetVenue(val OptString) {
+	s.Venue = val
+}
+
+// SetType sets the value of Type.
+func (s *Document) SetType(val OptString) {
+	s.Type = val
+}
+
+// SetText sets the value of Text.
+func (s *Document) SetText(val string) {
+	s.Text = val
+}
+
+// SetCitationCount sets the value of CitationCount.
+func (s *Document) SetCitationCount(val OptInt) {
+	s.CitationCount = val
+}
+
+// SetOpenAccessUrl sets the value of OpenAccessUrl.
+func (s *Document) SetOpenAccessUrl(val OptString) {
+	s.OpenAccessUrl = val
+}
+
+// SetCardId sets the value of CardId.
+func (s *Document) SetCardId(val string) {
+	s.CardId = val
+}
+
+// Ref: #/components/schemas/DocumentReply
+type DocumentReply struct {
+	Document Document `json:"document"`
+}
+
+// GetDocument returns the value of Document.
+func (s *DocumentReply) GetDocument() Document {
+	return s.Document
+}
+
+// SetDocument sets the value of Document.
+func (s *DocumentReply) SetDocument(val Document) {
+	s.Document = val
 }
 
 // Ref: #/components/schemas/Favourite
@@ -951,6 +1386,169 @@ func (s *FavouriteSave) SetThreadId(val OptString) {
 	s.ThreadId = val
 }
 
+// What the reader thinks of a reply.
+// Ref: #/components/schemas/Feedback
+type Feedback struct {
+	Thumb FeedbackThumb `json:"thumb"`
+	// More, in the reader's words.
+	Note      OptString `json:"note"`
+	UpdatedAt string    `json:"updatedAt"`
+}
+
+// GetThumb returns the value of Thumb.
+func (s *Feedback) GetThumb() FeedbackThumb {
+	return s.Thumb
+}
+
+// GetNote returns the value of Note.
+func (s *Feedback) GetNote() OptString {
+	return s.Note
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Feedback) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetThumb sets the value of Thumb.
+func (s *Feedback) SetThumb(val FeedbackThumb) {
+	s.Thumb = val
+}
+
+// SetNote sets the value of Note.
+func (s *Feedback) SetNote(val OptString) {
+	s.Note = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *Feedback) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/FeedbackGive
+type FeedbackGive struct {
+	Thumb FeedbackGiveThumb `json:"thumb"`
+	// At most 2000 characters.
+	Note OptString `json:"note"`
+}
+
+// GetThumb returns the value of Thumb.
+func (s *FeedbackGive) GetThumb() FeedbackGiveThumb {
+	return s.Thumb
+}
+
+// GetNote returns the value of Note.
+func (s *FeedbackGive) GetNote() OptString {
+	return s.Note
+}
+
+// SetThumb sets the value of Thumb.
+func (s *FeedbackGive) SetThumb(val FeedbackGiveThumb) {
+	s.Thumb = val
+}
+
+// SetNote sets the value of Note.
+func (s *FeedbackGive) SetNote(val OptString) {
+	s.Note = val
+}
+
+type FeedbackGiveThumb string
+
+const (
+	FeedbackGiveThumbUp   FeedbackGiveThumb = "up"
+	FeedbackGiveThumbDown FeedbackGiveThumb = "down"
+)
+
+// AllValues returns all FeedbackGiveThumb values.
+func (FeedbackGiveThumb) AllValues() []FeedbackGiveThumb {
+	return []FeedbackGiveThumb{
+		FeedbackGiveThumbUp,
+		FeedbackGiveThumbDown,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s FeedbackGiveThumb) MarshalText() ([]byte, error) {
+	switch s {
+	case FeedbackGiveThumbUp:
+		return []byte(s), nil
+	case FeedbackGiveThumbDown:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *FeedbackGiveThumb) UnmarshalText(data []byte) error {
+	switch FeedbackGiveThumb(data) {
+	case FeedbackGiveThumbUp:
+		*s = FeedbackGiveThumbUp
+		return nil
+	case FeedbackGiveThumbDown:
+		*s = FeedbackGiveThumbDown
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/FeedbackReply
+type FeedbackReply struct {
+	Feedback Feedback `json:"feedback"`
+}
+
+// GetFeedback returns the value of Feedback.
+func (s *FeedbackReply) GetFeedback() Feedback {
+	return s.Feedback
+}
+
+// SetFeedback sets the value of Feedback.
+func (s *FeedbackReply) SetFeedback(val Feedback) {
+	s.Feedback = val
+}
+
+type FeedbackThumb string
+
+const (
+	FeedbackThumbUp   FeedbackThumb = "up"
+	FeedbackThumbDown FeedbackThumb = "down"
+)
+
+// AllValues returns all FeedbackThumb values.
+func (FeedbackThumb) AllValues() []FeedbackThumb {
+	return []FeedbackThumb{
+		FeedbackThumbUp,
+		FeedbackThumbDown,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s FeedbackThumb) MarshalText() ([]byte, error) {
+	switch s {
+	case FeedbackThumbUp:
+		return []byte(s), nil
+	case FeedbackThumbDown:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *FeedbackThumb) UnmarshalText(data []byte) error {
+	switch FeedbackThumb(data) {
+	case FeedbackThumbUp:
+		*s = FeedbackThumbUp
+		return nil
+	case FeedbackThumbDown:
+		*s = FeedbackThumbDown
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/FieldProblem
 type FieldProblem struct {
 	// A JSON pointer into the body (RFC 6901), or the name of a parameter.
@@ -979,14 +1577,63 @@ func (s *FieldProblem) SetDetail(val string) {
 	s.Detail = val
 }
 
+type ListMemoriesStatus string
+
+const (
+	ListMemoriesStatusActive   ListMemoriesStatus = "active"
+	ListMemoriesStatusProposed ListMemoriesStatus = "proposed"
+)
+
+// AllValues returns all ListMemoriesStatus values.
+func (ListMemoriesStatus) AllValues() []ListMemoriesStatus {
+	return []ListMemoriesStatus{
+		ListMemoriesStatusActive,
+		ListMemoriesStatusProposed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ListMemoriesStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case ListMemoriesStatusActive:
+		return []byte(s), nil
+	case ListMemoriesStatusProposed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ListMemoriesStatus) UnmarshalText(data []byte) error {
+	switch ListMemoriesStatus(data) {
+	case ListMemoriesStatusActive:
+		*s = ListMemoriesStatusActive
+		return nil
+	case ListMemoriesStatusProposed:
+		*s = ListMemoriesStatusProposed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/Memory
 type Memory struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
+	// Whether the agent remembers it (active), or would like to and waits for a yes (proposed).
+	Status MemoryStatus `json:"status"`
+	// Whether it is thought of first, and whatever is asked.
+	Pinned bool `json:"pinned"`
 	// Who it comes from: the user in person, the agent, or a program.
-	Origin    MemoryOrigin `json:"origin"`
-	CreatedAt string       `json:"createdAt"`
-	UpdatedAt string       `json:"updatedAt"`
+	Origin MemoryOrigin `json:"origin"`
+	// The conversation that the agent proposed it in.
+	ThreadId OptString `json:"threadId"`
+	// The message that the agent proposed it after.
+	MessageId OptString `json:"messageId"`
+	CreatedAt string    `json:"createdAt"`
+	UpdatedAt string    `json:"updatedAt"`
 }
 
 // GetID returns the value of ID.
@@ -999,9 +1646,29 @@ func (s *Memory) GetText() string {
 	return s.Text
 }
 
+// GetStatus returns the value of Status.
+func (s *Memory) GetStatus() MemoryStatus {
+	return s.Status
+}
+
+// GetPinned returns the value of Pinned.
+func (s *Memory) GetPinned() bool {
+	return s.Pinned
+}
+
 // GetOrigin returns the value of Origin.
 func (s *Memory) GetOrigin() MemoryOrigin {
 	return s.Origin
+}
+
+// GetThreadId returns the value of ThreadId.
+func (s *Memory) GetThreadId() OptString {
+	return s.ThreadId
+}
+
+// GetMessageId returns the value of MessageId.
+func (s *Memory) GetMessageId() OptString {
+	return s.MessageId
 }
 
 // GetCreatedAt returns the value of CreatedAt.
@@ -1024,9 +1691,29 @@ func (s *Memory) SetText(val string) {
 	s.Text = val
 }
 
+// SetStatus sets the value of Status.
+func (s *Memory) SetStatus(val MemoryStatus) {
+	s.Status = val
+}
+
+// SetPinned sets the value of Pinned.
+func (s *Memory) SetPinned(val bool) {
+	s.Pinned = val
+}
+
 // SetOrigin sets the value of Origin.
 func (s *Memory) SetOrigin(val MemoryOrigin) {
 	s.Origin = val
+}
+
+// SetThreadId sets the value of ThreadId.
+func (s *Memory) SetThreadId(val OptString) {
+	s.ThreadId = val
+}
+
+// SetMessageId sets the value of MessageId.
+func (s *Memory) SetMessageId(val OptString) {
+	s.MessageId = val
 }
 
 // SetCreatedAt sets the value of CreatedAt.
@@ -1037,6 +1724,49 @@ func (s *Memory) SetCreatedAt(val string) {
 // SetUpdatedAt sets the value of UpdatedAt.
 func (s *Memory) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/MemoryChange
+type MemoryChange struct {
+	// 1 to 4000 characters.
+	Text OptString `json:"text"`
+	// Whether to think of it first.
+	Pinned OptBool `json:"pinned"`
+}
+
+// GetText returns the value of Text.
+func (s *MemoryChange) GetText() OptString {
+	return s.Text
+}
+
+// GetPinned returns the value of Pinned.
+func (s *MemoryChange) GetPinned() OptBool {
+	return s.Pinned
+}
+
+// SetText sets the value of Text.
+func (s *MemoryChange) SetText(val OptString) {
+	s.Text = val
+}
+
+// SetPinned sets the value of Pinned.
+func (s *MemoryChange) SetPinned(val OptBool) {
+	s.Pinned = val
+}
+
+// Ref: #/components/schemas/MemoryDismissed
+type MemoryDismissed struct {
+	Dismissed bool `json:"dismissed"`
+}
+
+// GetDismissed returns the value of Dismissed.
+func (s *MemoryDismissed) GetDismissed() bool {
+	return s.Dismissed
+}
+
+// SetDismissed sets the value of Dismissed.
+func (s *MemoryDismissed) SetDismissed(val bool) {
+	s.Dismissed = val
 }
 
 // Ref: #/components/schemas/MemoryList
@@ -1129,6 +1859,48 @@ func (s *MemoryReply) SetMemory(val Memory) {
 	s.Memory = val
 }
 
+// Whether the agent remembers it (active), or would like to and waits for a yes (proposed).
+type MemoryStatus string
+
+const (
+	MemoryStatusActive   MemoryStatus = "active"
+	MemoryStatusProposed MemoryStatus = "proposed"
+)
+
+// AllValues returns all MemoryStatus values.
+func (MemoryStatus) AllValues() []MemoryStatus {
+	return []MemoryStatus{
+		MemoryStatusActive,
+		MemoryStatusProposed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s MemoryStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case MemoryStatusActive:
+		return []byte(s), nil
+	case MemoryStatusProposed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *MemoryStatus) UnmarshalText(data []byte) error {
+	switch MemoryStatus(data) {
+	case MemoryStatusActive:
+		*s = MemoryStatusActive
+		return nil
+	case MemoryStatusProposed:
+		*s = MemoryStatusProposed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/MemoryText
 type MemoryText struct {
 	// 1 to 4000 characters.
@@ -1153,7 +1925,21 @@ type Message struct {
 	Status    MessageStatus `json:"status"`
 	TurnId    string        `json:"turnId"`
 	CreatedAt string        `json:"createdAt"`
-	Error     OptTurnError  `json:"error"`
+	// True when there would have been more to say; the text says why. Absent otherwise.
+	Partial OptBool `json:"partial"`
+	// What the marks `[n]` of the text stand for; absent where there are none.
+	Citations []Citation `json:"citations"`
+	// One for each sentence of the text that has a mark; absent where there are none.
+	Checks []Check `json:"checks"`
+	// Questions that may be asked next.
+	FollowUps []string `json:"followUps"`
+	// What was searched for, where the question alone would not have said it.
+	Query OptString `json:"query"`
+	// The memories that the reply was made with.
+	MemoriesUsed []UsedMemory `json:"memoriesUsed"`
+	Usage        OptUsage     `json:"usage"`
+	Feedback     OptFeedback  `json:"feedback"`
+	Error        OptTurnError `json:"error"`
 }
 
 // GetID returns the value of ID.
@@ -1184,6 +1970,46 @@ func (s *Message) GetTurnId() string {
 // GetCreatedAt returns the value of CreatedAt.
 func (s *Message) GetCreatedAt() string {
 	return s.CreatedAt
+}
+
+// GetPartial returns the value of Partial.
+func (s *Message) GetPartial() OptBool {
+	return s.Partial
+}
+
+// GetCitations returns the value of Citations.
+func (s *Message) GetCitations() []Citation {
+	return s.Citations
+}
+
+// GetChecks returns the value of Checks.
+func (s *Message) GetChecks() []Check {
+	return s.Checks
+}
+
+// GetFollowUps returns the value of FollowUps.
+func (s *Message) GetFollowUps() []string {
+	return s.FollowUps
+}
+
+// GetQuery returns the value of Query.
+func (s *Message) GetQuery() OptString {
+	return s.Query
+}
+
+// GetMemoriesUsed returns the value of MemoriesUsed.
+func (s *Message) GetMemoriesUsed() []UsedMemory {
+	return s.MemoriesUsed
+}
+
+// GetUsage returns the value of Usage.
+func (s *Message) GetUsage() OptUsage {
+	return s.Usage
+}
+
+// GetFeedback returns the value of Feedback.
+func (s *Message) GetFeedback() OptFeedback {
+	return s.Feedback
 }
 
 // GetError returns the value of Error.
@@ -1219,6 +2045,46 @@ func (s *Message) SetTurnId(val string) {
 // SetCreatedAt sets the value of CreatedAt.
 func (s *Message) SetCreatedAt(val string) {
 	s.CreatedAt = val
+}
+
+// SetPartial sets the value of Partial.
+func (s *Message) SetPartial(val OptBool) {
+	s.Partial = val
+}
+
+// SetCitations sets the value of Citations.
+func (s *Message) SetCitations(val []Citation) {
+	s.Citations = val
+}
+
+// SetChecks sets the value of Checks.
+func (s *Message) SetChecks(val []Check) {
+	s.Checks = val
+}
+
+// SetFollowUps sets the value of FollowUps.
+func (s *Message) SetFollowUps(val []string) {
+	s.FollowUps = val
+}
+
+// SetQuery sets the value of Query.
+func (s *Message) SetQuery(val OptString) {
+	s.Query = val
+}
+
+// SetMemoriesUsed sets the value of MemoriesUsed.
+func (s *Message) SetMemoriesUsed(val []UsedMemory) {
+	s.MemoriesUsed = val
+}
+
+// SetUsage sets the value of Usage.
+func (s *Message) SetUsage(val OptUsage) {
+	s.Usage = val
+}
+
+// SetFeedback sets the value of Feedback.
+func (s *Message) SetFeedback(val OptFeedback) {
+	s.Feedback = val
 }
 
 // SetError sets the value of Error.
@@ -1364,6 +2230,8 @@ func (s *MessageRole) UnmarshalText(data []byte) error {
 type MessageSend struct {
 	// 1 to 8000 characters.
 	Text string `json:"text"`
+	// Whether to look further, which takes longer; false when omitted.
+	Research OptBool `json:"research"`
 }
 
 // GetText returns the value of Text.
@@ -1371,9 +2239,19 @@ func (s *MessageSend) GetText() string {
 	return s.Text
 }
 
+// GetResearch returns the value of Research.
+func (s *MessageSend) GetResearch() OptBool {
+	return s.Research
+}
+
 // SetText sets the value of Text.
 func (s *MessageSend) SetText(val string) {
 	s.Text = val
+}
+
+// SetResearch sets the value of Research.
+func (s *MessageSend) SetResearch(val OptBool) {
+	s.Research = val
 }
 
 type MessageStatus string
@@ -1617,6 +2495,52 @@ func (o OptBool) Or(d bool) bool {
 	return d
 }
 
+// NewOptFeedback returns new OptFeedback with value set to v.
+func NewOptFeedback(v Feedback) OptFeedback {
+	return OptFeedback{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptFeedback is optional Feedback.
+type OptFeedback struct {
+	Value Feedback
+	Set   bool
+}
+
+// IsSet returns true if OptFeedback was set.
+func (o OptFeedback) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptFeedback) Reset() {
+	var v Feedback
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptFeedback) SetTo(v Feedback) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptFeedback) Get() (v Feedback, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptFeedback) Or(d Feedback) Feedback {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptInt returns new OptInt with value set to v.
 func NewOptInt(v int) OptInt {
 	return OptInt{
@@ -1657,6 +2581,52 @@ func (o OptInt) Get() (v int, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptInt) Or(d int) int {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptListMemoriesStatus returns new OptListMemoriesStatus with value set to v.
+func NewOptListMemoriesStatus(v ListMemoriesStatus) OptListMemoriesStatus {
+	return OptListMemoriesStatus{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptListMemoriesStatus is optional ListMemoriesStatus.
+type OptListMemoriesStatus struct {
+	Value ListMemoriesStatus
+	Set   bool
+}
+
+// IsSet returns true if OptListMemoriesStatus was set.
+func (o OptListMemoriesStatus) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptListMemoriesStatus) Reset() {
+	var v ListMemoriesStatus
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptListMemoriesStatus) SetTo(v ListMemoriesStatus) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptListMemoriesStatus) Get() (v ListMemoriesStatus, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptListMemoriesStatus) Or(d ListMemoriesStatus) ListMemoriesStatus {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -1887,6 +2857,52 @@ func (o OptTurnProgress) Get() (v TurnProgress, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptTurnProgress) Or(d TurnProgress) TurnProgress {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptUsage returns new OptUsage with value set to v.
+func NewOptUsage(v Usage) OptUsage {
+	return OptUsage{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptUsage is optional Usage.
+type OptUsage struct {
+	Value Usage
+	Set   bool
+}
+
+// IsSet returns true if OptUsage was set.
+func (o OptUsage) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptUsage) Reset() {
+	var v Usage
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptUsage) SetTo(v Usage) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptUsage) Get() (v Usage, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptUsage) Or(d Usage) Usage {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -2797,6 +3813,19 @@ type TurnComplete struct {
 	TurnId string `json:"turnId"`
 	// The reply's message id.
 	MessageId string `json:"messageId"`
+	// True when there would have been more to say; the text says why. Absent otherwise.
+	Partial OptBool `json:"partial"`
+	// What the marks `[n]` of the text stand for; absent where there are none.
+	Citations []Citation `json:"citations"`
+	// One for each sentence of the text that has a mark; absent where there are none.
+	Checks []Check `json:"checks"`
+	// Questions that may be asked next.
+	FollowUps []string `json:"followUps"`
+	// What was searched for, where the question alone would not have said it.
+	Query OptString `json:"query"`
+	// The memories that the reply was made with.
+	MemoriesUsed []UsedMemory `json:"memoriesUsed"`
+	Usage        OptUsage     `json:"usage"`
 }
 
 // GetStatus returns the value of Status.
@@ -2819,6 +3848,41 @@ func (s *TurnComplete) GetMessageId() string {
 	return s.MessageId
 }
 
+// GetPartial returns the value of Partial.
+func (s *TurnComplete) GetPartial() OptBool {
+	return s.Partial
+}
+
+// GetCitations returns the value of Citations.
+func (s *TurnComplete) GetCitations() []Citation {
+	return s.Citations
+}
+
+// GetChecks returns the value of Checks.
+func (s *TurnComplete) GetChecks() []Check {
+	return s.Checks
+}
+
+// GetFollowUps returns the value of FollowUps.
+func (s *TurnComplete) GetFollowUps() []string {
+	return s.FollowUps
+}
+
+// GetQuery returns the value of Query.
+func (s *TurnComplete) GetQuery() OptString {
+	return s.Query
+}
+
+// GetMemoriesUsed returns the value of MemoriesUsed.
+func (s *TurnComplete) GetMemoriesUsed() []UsedMemory {
+	return s.MemoriesUsed
+}
+
+// GetUsage returns the value of Usage.
+func (s *TurnComplete) GetUsage() OptUsage {
+	return s.Usage
+}
+
 // SetStatus sets the value of Status.
 func (s *TurnComplete) SetStatus(val string) {
 	s.Status = val
@@ -2837,6 +3901,41 @@ func (s *TurnComplete) SetTurnId(val string) {
 // SetMessageId sets the value of MessageId.
 func (s *TurnComplete) SetMessageId(val string) {
 	s.MessageId = val
+}
+
+// SetPartial sets the value of Partial.
+func (s *TurnComplete) SetPartial(val OptBool) {
+	s.Partial = val
+}
+
+// SetCitations sets the value of Citations.
+func (s *TurnComplete) SetCitations(val []Citation) {
+	s.Citations = val
+}
+
+// SetChecks sets the value of Checks.
+func (s *TurnComplete) SetChecks(val []Check) {
+	s.Checks = val
+}
+
+// SetFollowUps sets the value of FollowUps.
+func (s *TurnComplete) SetFollowUps(val []string) {
+	s.FollowUps = val
+}
+
+// SetQuery sets the value of Query.
+func (s *TurnComplete) SetQuery(val OptString) {
+	s.Query = val
+}
+
+// SetMemoriesUsed sets the value of MemoriesUsed.
+func (s *TurnComplete) SetMemoriesUsed(val []UsedMemory) {
+	s.MemoriesUsed = val
+}
+
+// SetUsage sets the value of Usage.
+func (s *TurnComplete) SetUsage(val OptUsage) {
+	s.Usage = val
 }
 
 func (*TurnComplete) sendMessageRes() {}
@@ -3100,6 +4199,95 @@ func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
 }
 
 func (*TurnWorkingHeaders) sendMessageRes() {}
+
+// What the reply took of a language model; absent where none was asked.
+// Ref: #/components/schemas/Usage
+type Usage struct {
+	Model        string `json:"model"`
+	InputTokens  int    `json:"inputTokens"`
+	OutputTokens int    `json:"outputTokens"`
+	// In millionths of a US dollar.
+	CostMicros int `json:"costMicros"`
+	// Whether the model did not say and these are guesses.
+	Estimated bool `json:"estimated"`
+}
+
+// GetModel returns the value of Model.
+func (s *Usage) GetModel() string {
+	return s.Model
+}
+
+// GetInputTokens returns the value of InputTokens.
+func (s *Usage) GetInputTokens() int {
+	return s.InputTokens
+}
+
+// GetOutputTokens returns the value of OutputTokens.
+func (s *Usage) GetOutputTokens() int {
+	return s.OutputTokens
+}
+
+// GetCostMicros returns the value of CostMicros.
+func (s *Usage) GetCostMicros() int {
+	return s.CostMicros
+}
+
+// GetEstimated returns the value of Estimated.
+func (s *Usage) GetEstimated() bool {
+	return s.Estimated
+}
+
+// SetModel sets the value of Model.
+func (s *Usage) SetModel(val string) {
+	s.Model = val
+}
+
+// SetInputTokens sets the value of InputTokens.
+func (s *Usage) SetInputTokens(val int) {
+	s.InputTokens = val
+}
+
+// SetOutputTokens sets the value of OutputTokens.
+func (s *Usage) SetOutputTokens(val int) {
+	s.OutputTokens = val
+}
+
+// SetCostMicros sets the value of CostMicros.
+func (s *Usage) SetCostMicros(val int) {
+	s.CostMicros = val
+}
+
+// SetEstimated sets the value of Estimated.
+func (s *Usage) SetEstimated(val bool) {
+	s.Estimated = val
+}
+
+// Ref: #/components/schemas/UsedMemory
+type UsedMemory struct {
+	ID string `json:"id"`
+	// As it was then.
+	Text string `json:"text"`
+}
+
+// GetID returns the value of ID.
+func (s *UsedMemory) GetID() string {
+	return s.ID
+}
+
+// GetText returns the value of Text.
+func (s *UsedMemory) GetText() string {
+	return s.Text
+}
+
+// SetID sets the value of ID.
+func (s *UsedMemory) SetID(val string) {
+	s.ID = val
+}
+
+// SetText sets the value of Text.
+func (s *UsedMemory) SetText(val string) {
+	s.Text = val
+}
 
 // Ref: #/components/schemas/Webhook
 type Webhook struct {

@@ -11,6 +11,7 @@ type Handler interface {
 	// AddMemory implements addMemory operation.
 	//
 	// Adding the same words again, whatever their case and white space, returns the memory that is there.
+	// One that is proposed is confirmed by it.
 	//
 	// POST /api/agents/{agentId}/memories
 	AddMemory(ctx context.Context, req *MemoryText, params AddMemoryParams) (*MemoryReply, error)
@@ -29,10 +30,17 @@ type Handler interface {
 	ChangeAgent(ctx context.Context, req *AgentChange, params ChangeAgentParams) (*AgentReply, error)
 	// ChangeMemory implements changeMemory operation.
 	//
-	// A text that another memory already has is 409 `conflict`.
+	// Sets the fields that are given and leaves the others alone. A text that another memory already has
+	// is 409 `conflict`.
 	//
 	// PATCH /api/agents/{agentId}/memories/{memoryId}
-	ChangeMemory(ctx context.Context, req *MemoryText, params ChangeMemoryParams) (*MemoryReply, error)
+	ChangeMemory(ctx context.Context, req *MemoryChange, params ChangeMemoryParams) (*MemoryReply, error)
+	// ConfirmMemory implements confirmMemory operation.
+	//
+	// The agent remembers it from then on. One that is remembered already stays as it is.
+	//
+	// POST /api/agents/{agentId}/memories/{memoryId}/confirm
+	ConfirmMemory(ctx context.Context, params ConfirmMemoryParams) (*MemoryReply, error)
 	// CreateAgent implements createAgent operation.
 	//
 	// The new agent gets an empty source "Library" as its default, so an agent always has a source.
@@ -71,7 +79,7 @@ type Handler interface {
 	DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (*Deleted, error)
 	// DeleteMemory implements deleteMemory operation.
 	//
-	// Forget a memory.
+	// All that is kept is a hash of its words, so that the agent does not propose them again.
 	//
 	// DELETE /api/agents/{agentId}/memories/{memoryId}
 	DeleteMemory(ctx context.Context, params DeleteMemoryParams) (*Deleted, error)
@@ -87,6 +95,13 @@ type Handler interface {
 	//
 	// DELETE /api/account/webhooks/{webhookId}
 	DeleteWebhook(ctx context.Context, params DeleteWebhookParams) (*Deleted, error)
+	// DismissMemory implements dismissMemory operation.
+	//
+	// It is forgotten but for a hash of its words, so that the agent does not propose them again. A memory
+	// that is not proposed is 404.
+	//
+	// POST /api/agents/{agentId}/memories/{memoryId}/dismiss
+	DismissMemory(ctx context.Context, params DismissMemoryParams) (*MemoryDismissed, error)
 	// ExchangeConnectCode implements exchangeConnectCode operation.
 	//
 	// Needs no bearer header: the code authorizes it. A code is valid for 15 minutes, once. Unknown,
@@ -100,12 +115,26 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}
 	GetAgent(ctx context.Context, params GetAgentParams) (*AgentReply, error)
+	// GetDocument implements getDocument operation.
+	//
+	// A document of one of the agent's sources, with its text: what the offsets of a passage or of a
+	// citation count in. It needs no subscription: what is there can be read.
+	//
+	// GET /api/agents/{agentId}/documents/{documentId}
+	GetDocument(ctx context.Context, params GetDocumentParams) (*DocumentReply, error)
 	// GetThread implements getThread operation.
 	//
 	// Read a thread.
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}
 	GetThread(ctx context.Context, params GetThreadParams) (*ThreadReply, error)
+	// GiveFeedback implements giveFeedback operation.
+	//
+	// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
+	// user's is 404.
+	//
+	// PUT /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
+	GiveFeedback(ctx context.Context, req *FeedbackGive, params GiveFeedbackParams) (*FeedbackReply, error)
 	// ListAgents implements listAgents operation.
 	//
 	// List the agents available to the account.
@@ -120,7 +149,8 @@ type Handler interface {
 	ListFavourites(ctx context.Context, params ListFavouritesParams) (*FavouriteList, error)
 	// ListMemories implements listMemories operation.
 	//
-	// List remembered facts.
+	// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
+	// a conversation and that wait for the user to confirm or dismiss them.
 	//
 	// GET /api/agents/{agentId}/memories
 	ListMemories(ctx context.Context, params ListMemoriesParams) (*MemoryList, error)
@@ -146,6 +176,12 @@ type Handler interface {
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
+	// RemoveFeedback implements removeFeedback operation.
+	//
+	// Take feedback back.
+	//
+	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
+	RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (*Deleted, error)
 	// RenameThread implements renameThread operation.
 	//
 	// Rename a thread.
@@ -189,6 +225,10 @@ type Handler interface {
 	// The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
 	// chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
 	// GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+	//
+	// With `research: true` the agent looks further, for up to 10 minutes. Every mark `[n]` of the reply's
+	// text stands for the citation with that `n`: a part of a document, word for word; `checks` tells of
+	// each sentence with a mark whether what it cites supports it.
 	//
 	// While a turn works, the same text again answers for the same turn and costs nothing; another text is
 	// 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/httpapi/oas"
+	"carrel/internal/thread"
+)
+
+// messageOf is a message with all that belongs to it.
+func messageOf(m thread.Message) oas.Message {
+	a := m.Answer
+	out := oas.Message{
+		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
+		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
+		Partial: said(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
+	}
+	if m.Feedback != nil {
+		out.Feedback = oas.NewOptFeedback(feedbackOf(*m.Feedback))
+	}
+	if m.Error != nil {
+		out.Error = oas.NewOptTurnError(oas.TurnError{Code: m.Error.Code, Detail: m.Error.Detail})
+	}
+	return out
+}
+
+// completeOf is the reply of a turn as whoever waited for it gets it.
+func completeOf(turn thread.Turn) *oas.TurnComplete {
+	a := turn.Reply.Answer
+	return &oas.TurnComplete{
+		Status: "complete", Text: turn.Reply.Text, TurnId: turn.ID, MessageId: turn.Reply.ID,
+		Partial: said(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
+	}
+}
+
+// said is a truth that is told only where it holds.
+func said(b bool) oas.OptBool { return oas.OptBool{Value: b, Set: b} }
+
+func citationsOf(a thread.Answer) []oas.Citation {
+	if len(a.Citations) == 0 {
+		return nil
+	}
+	out := make([]oas.Citation, len(a.Citations))
+	for i, c := range a.Citations {
+		out[i] = oas.Citation{
+			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title, Authors: listed(c.Authors),
+			Year: positive(c.Year), URL: optional(c.URL), Doi: optional(c.DOI),
+			Quote: c.Quote, Start: c.Start, End: c.End, Page: positive(c.Page),
+		}
+	}
+	return out
+}
+
+// listed is a list that is always there.
+func listed(words []string) []string {
+	if words == nil {
+		return []string{}
+	}
+	return words
+}
+
+func checksOf(a thread.Answer) []oas.Check {
+	if len(a.Checks) == 0 {
+		return nil
+	}
+	out := make([]oas.Check, len(a.Checks))
+	for i, c := range a.Checks {
+		out[i] = oas.Check{Start: c.Start, End: c.End, State: oas.CheckState(c.State), Reason: optional(c.Reason)}
+	}
+	return out
+}
+
+func usedOf(a thread.Answer) []oas.UsedMemory {
+	if len(a.MemoriesUsed) == 0 {
+		return nil
+	}
+	out := make([]oas.UsedMemory, len(a.MemoriesUsed))
+	for i, m := range a.MemoriesUsed {
+		out[i] = oas.UsedMemory{ID: m.ID, Text: m.Text}
+	}
+	return out
+}
+
+func usageOf(a thread.Answer) oas.OptUsage {
+	u := a.Usage
+	if u == nil {
+		return oas.OptUsage{}
+	}
+	return oas.NewOptUsage(oas.Usage{
+		Model: u.Model, InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens),
+		CostMicros: int(u.CostMicros), Estimated: u.Estimated,
+	})
+}
+
+// GiveFeedback answers PUT …/feedback.
+func (h handlers) GiveFeedback(ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams) (*oas.FeedbackReply, error) {
+	f, err := h.Threads.GiveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId, thread.Thumb(req.Thumb), req.Note.Value)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.FeedbackReply{Feedback: feedbackOf(f)}, nil
+}
+
+// RemoveFeedback answers DELETE …/feedback.
+func (h handlers) RemoveFeedback(ctx context.Context, p oas.RemoveFeedbackParams) (*oas.Deleted, error) {
+	return deleted(h.Threads.RemoveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId))
+}
+
+func feedbackOf(f thread.Feedback) oas.Feedback {
+	return oas.Feedback{Thumb: oas.FeedbackThumb(f.Thumb), Note: optional(f.Note), UpdatedAt: timestamp(f.UpdatedAt)}
+}

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"carrel/internal/core"
+	"carrel/internal/favourite"
+	"carrel/internal/source"
+	"carrel/internal/thread"
+)
+
+// exportThread answers GET …/threads/{threadId}/export. It is a plain handler because the reply is no JSON.
+func (a *API) exportThread(w http.ResponseWriter, r *http.Request) {
+	who, err := a.authenticate(r)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	if r.URL.Query().Get("format") != "markdown" {
+		a.problems.Write(w, r, core.InvalidField("format", "Is required, and must be markdown."))
+		return
+	}
+	rep := newReply(w.Header())
+	defer rep.free()
+	agentID := r.PathValue("agentId")
+	entry := func(ctx context.Context, c thread.Citation) (string, error) { return a.entry(ctx, who, agentID, c) }
+	if err := a.Threads.Export(r.Context(), who, agentID, r.PathValue("threadId"), entry, rep); err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	rep.header.Set("Content-Type", favourite.FormatMarkdown.ContentType())
+	rep.header.Set("Content-Disposition", `attachment; filename="thread.md"`)
+	a.send(w, r, rep)
+}
+
+// entry writes what a bibliography says of a cited document: by its record or, where it is gone, by what the citation
+// kept of it.
+func (a *API) entry(ctx context.Context, who core.Actor, agentID string, c thread.Citation) (string, error) {
+	d, err := a.Sources.Document(ctx, who, agentID, c.DocumentID)
+	switch {
+	case core.IsKind(err, core.KindNotFound):
+		d = source.Document{Title: c.Title, Authors: c.Authors, Year: c.Year, URL: c.URL, DOI: c.DOI}
+	case err != nil:
+		return "", err
+	}
+	card, err := json.Marshal(map[string]any{
+		"title": d.Title, "authors": d.Authors, "year": d.Year, "publishedAt": d.PublishedAt, "venue": d.Venue,
+		"type": d.Type, "url": d.URL, "doi": d.DOI,
+	})
+	if err != nil {
+		return "", err
+	}
+	return favourite.MarkdownEntry(favourite.Card{ID: c.CardID, JSON: card}), nil
+}

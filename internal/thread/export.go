@@ -1,0 +1,183 @@
+package thread
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"carrel/internal/core"
+	"carrel/internal/markdown"
+	"carrel/internal/task"
+)
+
+// exportPage is how many messages are read at once.
+const exportPage = 200
+
+// Export writes a whole thread as Markdown: every message with the quotes that it rests on, and a bibliography of the
+// works that they are from. Entry writes a work's entry in the bibliography, as Markdown on one line.
+func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string, entry func(context.Context, Citation) (string, error), w io.Writer) error {
+	t, err := s.Get(ctx, actor, agentID, threadID)
+	if err != nil {
+		return err
+	}
+	messages, err := s.allMessages(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	works := worksOf(messages)
+	entries := make([]string, len(works.cited))
+	for i, c := range works.cited {
+		if entries[i], err = entry(ctx, c); err != nil {
+			return err
+		}
+	}
+	e := exporter{Writer: bufio.NewWriter(w), works: works}
+	e.thread(t, messages, entries)
+	return e.Flush()
+}
+
+// allMessages reads a thread, in order of time.
+func (s *Service) allMessages(ctx context.Context, threadID string) ([]Message, error) {
+	var all []Message
+	for before := 0; ; before = all[len(all)-1].Seq {
+		page, err := s.store.Messages(ctx, threadID, before, exportPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < exportPage {
+			slices.Reverse(all)
+			return all, nil
+		}
+	}
+}
+
+// works are the documents that a thread cites, in the order in which they are first cited.
+type works struct {
+	cited  []Citation
+	number map[string]int // of a document's id, from 1
+}
+
+func worksOf(messages []Message) works {
+	out := works{number: map[string]int{}}
+	for _, m := range messages {
+		for _, c := range m.Answer.Citations {
+			if out.number[c.DocumentID] == 0 {
+				out.cited = append(out.cited, c)
+				out.number[c.DocumentID] = len(out.cited)
+			}
+		}
+	}
+	return out
+}
+
+// exporter writes a thread. It leaves errors to the Flush of its bufio.Writer, which keeps the first one.
+type exporter struct {
+	*bufio.Writer
+	works works
+}
+
+// block writes a part that stands alone, after a blank line.
+func (e exporter) block(parts ...string) {
+	_ = e.WriteByte('\n')
+	for _, p := range parts {
+		_, _ = e.WriteString(p)
+	}
+	_ = e.WriteByte('\n')
+}
+
+func (e exporter) thread(t Thread, messages []Message, entries []string) {
+	title := core.OneLine(t.Title)
+	if title == "" {
+		title = "Untitled"
+	}
+	// At the end of a heading a # would be taken for its other side.
+	_, _ = e.WriteString("# " + strings.ReplaceAll(markdown.Text(title), "#", `\#`) + "\n")
+	for _, m := range messages {
+		e.message(m)
+	}
+	if len(entries) == 0 {
+		return
+	}
+	e.block("## Bibliography")
+	_ = e.WriteByte('\n')
+	for i, entry := range entries {
+		_, _ = e.WriteString(markdown.Item(i+1, entry))
+	}
+}
+
+func (e exporter) message(m Message) {
+	who := "Agent"
+	if m.Role == RoleUser {
+		who = "You"
+	}
+	e.block("## ", who, ", ", m.CreatedAt.UTC().Format("2006-01-02 15:04 UTC"))
+	if text := markdown.Paragraphs(m.Text); text != "" {
+		e.block(text)
+	}
+	for _, note := range notesOn(m) {
+		e.block("*", markdown.Text(core.OneLine(note)), "*")
+	}
+	e.citations(m.Answer.Citations)
+	e.unsupported(m)
+}
+
+// notesOn says what the text of a message alone does not.
+func notesOn(m Message) []string {
+	var notes []string
+	if m.Answer.Query != "" {
+		notes = append(notes, "Searched for: "+m.Answer.Query)
+	}
+	if m.Answer.Partial {
+		notes = append(notes, "This reply is partial.")
+	}
+	switch {
+	case m.Status == string(task.StateComplete):
+	case m.Error != nil:
+		notes = append(notes, m.Error.Detail)
+	default:
+		notes = append(notes, "This reply is "+m.Status+".")
+	}
+	return notes
+}
+
+// citations writes the quotes as notes below their message. They are a plain list, because not all readers of Markdown
+// know footnotes, and those that don't make something else of them.
+func (e exporter) citations(cited []Citation) {
+	if len(cited) == 0 {
+		return
+	}
+	e.block("Quotes:")
+	_ = e.WriteByte('\n')
+	for _, c := range cited {
+		place := "work " + strconv.Itoa(e.works.number[c.DocumentID])
+		if c.Page > 0 {
+			place += ", p. " + strconv.Itoa(c.Page)
+		}
+		_, _ = e.WriteString("- " + markdown.Text("["+strconv.Itoa(c.N)+"] “"+core.OneLine(c.Quote)+"”") + " (" + place + ")\n")
+	}
+}
+
+// unsupported names the sentences that what they cite does not support.
+func (e exporter) unsupported(m Message) {
+	text := []rune(m.Text)
+	var lines []string
+	for _, c := range m.Answer.Checks {
+		if c.State != Unsupported || c.Start < 0 || c.End > len(text) || c.Start >= c.End {
+			continue
+		}
+		line := "“" + core.OneLine(string(text[c.Start:c.End])) + "”"
+		if c.Reason != "" {
+			line += ": " + core.OneLine(c.Reason)
+		}
+		lines = append(lines, "- "+markdown.Text(line)+"\n")
+	}
+	if len(lines) == 0 {
+		return
+	}
+	e.block("Not supported by what is cited:")
+	e.block(strings.TrimSuffix(strings.Join(lines, ""), "\n"))
+}
