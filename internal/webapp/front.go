@@ -26,7 +26,7 @@ func (a *App) Session(r *http.Request) (oauth.Session, bool) {
 
 // SignIn sends the browser to the sign-in page, which comes back to returnTo if that is a path of ours.
 func (a *App) SignIn(w http.ResponseWriter, _ *http.Request, returnTo string) {
-	seeOther(w, signInURL(returnTo))
+	a.seeOther(w, signInURL(returnTo))
 }
 
 // Consent asks the user whether a client may do what it asks for.

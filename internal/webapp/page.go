@@ -47,18 +47,18 @@ var (
 	files     = []file{styleFile, iconFile}
 )
 
-// pages are the templates, each with the layout around it.
-var pages = parsePages("welcome", "home", "signin", "setup", "consent", "fail")
-
-func parsePages(names ...string) map[string]*template.Template {
+// parsePages returns the templates, each with the layout around it. prefix stands before every path of ours: what a
+// proxy takes off before it passes a request on.
+func parsePages(prefix string) map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"style": func() string { return styleFile.path },
-		"icon":  func() string { return iconFile.path },
+		"path":  func(p string) string { return prefix + p },
+		"style": func() string { return prefix + styleFile.path },
+		"icon":  func() string { return prefix + iconFile.path },
 		"date":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 		"field": newField,
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
-	for _, name := range names {
+	for _, name := range []string{"welcome", "home", "signin", "setup", "consent", "fail"} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}
 	return out
@@ -109,7 +109,7 @@ func (a *App) show(w http.ResponseWriter, r *http.Request, status int, page stri
 // render sends a page, whole or not at all.
 func (a *App) render(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	var b bytes.Buffer
-	if err := pages[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
+	if err := a.pages[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		a.Log.ErrorContext(r.Context(), "a page can't be drawn", "page", page, "error", err)
 		http.Error(w, "Something went wrong on our side.", http.StatusInternalServerError)
 		return

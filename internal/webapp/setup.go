@@ -60,7 +60,7 @@ func (a *App) settledOr(w http.ResponseWriter, r *http.Request) bool {
 	case err != nil:
 		a.trouble(w, r, err)
 	case some:
-		seeOther(w, SignInPath)
+		a.seeOther(w, SignInPath)
 	default:
 		return true
 	}

@@ -35,7 +35,7 @@ func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
 		a.trouble(w, r, err)
 		return
 	case !some:
-		seeOther(w, SetupPath)
+		a.seeOther(w, SetupPath)
 		return
 	}
 	p := signInPage{ReturnTo: localPath(r.URL.Query().Get(returnField))}
@@ -116,7 +116,7 @@ func (a *App) begin(w http.ResponseWriter, r *http.Request, user account.User, e
 	}
 	a.Audit.Note(ctx, audit.Record{Event: event, UserID: user.ID, Detail: map[string]string{"session": session.ID}})
 	a.cookie.write(w, token)
-	seeOther(w, returnTo)
+	a.seeOther(w, returnTo)
 }
 
 func (a *App) signOut(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func (a *App) signOut(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	a.cookie.clear(w)
-	seeOther(w, "/")
+	a.seeOther(w, "/")
 }
 
 func (a *App) badForm(w http.ResponseWriter, r *http.Request) {
@@ -139,10 +139,10 @@ func (a *App) badForm(w http.ResponseWriter, r *http.Request) {
 }
 
 // seeOther goes on to a path of our own. The browser asks for it with GET, so that reloading sends no form again.
-func seeOther(w http.ResponseWriter, local string) {
+func (a *App) seeOther(w http.ResponseWriter, local string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Location", local)
+	h.Set("Location", a.prefix+local)
 	w.WriteHeader(http.StatusSeeOther)
 }
 

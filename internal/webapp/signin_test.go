@@ -381,6 +381,20 @@ func TestAfterSigningInOneGoesOn(t *testing.T) {
 	}
 }
 
+func TestBehindAPathEveryLinkHasIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/carrel" })
+	if a := w.post("/sign-in", nil, "email", email, "password", password, "return", "/docs"); a.header.Get("Location") != "/carrel/docs" || a.cookie.Path != "/" {
+		t.Errorf("signing in leads to %s with %v", a.header.Get("Location"), a.cookie)
+	}
+	page := w.get("/sign-in", nil).body
+	for _, want := range []string{`action="/carrel/sign-in"`, `href="/carrel/pages/style-`, `href="/carrel/"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not on the page", want)
+		}
+	}
+}
+
 func TestABodyThatIsCutOffIsABadForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

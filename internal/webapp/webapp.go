@@ -6,6 +6,7 @@ package webapp
 import (
 	"context"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -52,6 +53,9 @@ type App struct {
 	Services
 	opts   Options
 	cookie cookie
+	// prefix is the path of the base URL, which browsers see before ours and handlers do not.
+	prefix string
+	pages  map[string]*template.Template
 	// referrer is the Referrer-Policy of all pages.
 	referrer string
 	limits   limits
@@ -69,7 +73,10 @@ func New(s Services, o Options) (*App, error) {
 	if o.Address == nil {
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
-	a := &App{Services: s, opts: o, cookie: newCookie(base), referrer: referrerPolicy(base), limits: newLimits(o.Limits)}
+	a := &App{
+		Services: s, opts: o, cookie: newCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
+		referrer: referrerPolicy(base), limits: newLimits(o.Limits),
+	}
 	a.sameOrigin = http.NewCrossOriginProtection()
 	// A proxy may pass on another Host than the one that browsers see.
 	if err := a.sameOrigin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
