@@ -1,0 +1,159 @@
+package source_test
+
+import (
+	"iter"
+	"slices"
+	"testing"
+
+	"carrel/internal/core"
+	"carrel/internal/source"
+)
+
+// texts are documents with these texts, and "en 0", "en 1" and so on for names.
+func texts(name string, all ...string) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
+		for i, text := range all {
+			d := source.Document{ExternalID: name + " " + string(rune('0'+i)), Title: "T", Text: text, Year: 1970 + i}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// twoLanguages gives Ada an English and a German source beside her empty library.
+func (w *world) twoLanguages(t *testing.T) (english, german source.Source) {
+	t.Helper()
+	add := func(language string, all ...string) source.Source {
+		src, err := w.Add(t.Context(), w.ada, w.agent, source.New{Name: language, Language: language})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Import(t.Context(), w.ada, src, texts(language, all...), nil); err != nil {
+			t.Fatal(err)
+		}
+		return src
+	}
+	return add("en", "turing machine", "machine machine turing", "a garden"), add("de", "maschine von turing turing turing", "ein garten")
+}
+
+func externalIDs(f source.Found) []string {
+	out := []string{}
+	for _, h := range f.Hits {
+		out = append(out, h.ExternalID)
+	}
+	return out
+}
+
+func TestAllSourcesOfAnAgentAreSearchedEachInItsLanguage(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	english, german := w.twoLanguages(t)
+	ask := source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "turing", Terms: []string{"ture", "turing", "garden", "none"}}
+	found, err := w.Find(ctx, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := externalIDs(found)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"de 0", "en 0", "en 1"}) {
+		t.Errorf("found %v", got)
+	}
+	if !slices.IsSortedFunc(found.Hits, func(a, b source.Card) int { return int(1e9 * (b.Score - a.Score)) }) {
+		t.Errorf("the scores are not in order: %v", found.Hits)
+	}
+	for _, h := range found.Hits {
+		if h.Text == "" || h.Snippet.Text == "" || h.SourceID != english.ID && h.SourceID != german.ID {
+			t.Errorf("a hit is %+v", h)
+		}
+	}
+	if len(found.Searched) != 3 || found.Statistics.Units != 5 || found.Statistics.Holders["turing"] != 3-found.Statistics.Holders["ture"] ||
+		found.Statistics.Holders["garden"] != 1 || found.Statistics.Holders["none"] != 0 {
+		t.Errorf("searched %v with %+v", found.Searched, found.Statistics)
+	}
+	if n, err := w.db.SearchesOf(ctx, w.ada.UserID, w.clock.Now().Format("2006-01-02")); err != nil || n != 0 {
+		t.Errorf("%d searches are counted, %v", n, err)
+	}
+	one := ask
+	one.Limit = 1
+	if best, err := w.Find(ctx, one); err != nil || !slices.Equal(externalIDs(best), externalIDs(found)[:1]) {
+		t.Errorf("the best is %v, %v", externalIDs(best), err)
+	}
+	named := ask
+	named.Sources, named.FromYear = []string{english.ID, english.ID}, 1971
+	if some, err := w.Find(ctx, named); err != nil || !slices.Equal(externalIDs(some), []string{"en 1"}) || some.Statistics.Units != 3 {
+		t.Errorf("in one source since 1971: %v, %v", some, err)
+	}
+}
+
+func TestOnlyAnAgentsOwnSourcesCanBeNamed(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	english, _ := w.twoLanguages(t)
+	for name, r := range map[string]source.FindRequest{
+		"another's source": {UserID: w.bob.UserID, AgentID: w.theirs, Sources: []string{english.ID}},
+		"no source":        {UserID: w.ada.UserID, AgentID: w.agent, Sources: []string{english.ID, "src_none"}},
+	} {
+		r.Text = "turing"
+		if _, err := w.Find(ctx, r); !core.IsKind(err, core.KindInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Find(ctx, source.FindRequest{UserID: w.bob.UserID, AgentID: w.agent, Text: "turing"}); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("another's agent: %v", err)
+	}
+	if found, err := w.Find(ctx, source.FindRequest{UserID: w.bob.UserID, AgentID: w.theirs, Text: "turing"}); err != nil || len(found.Hits) != 0 {
+		t.Errorf("another user found %v, %v", found, err)
+	}
+}
+
+func TestFindWarnsOfEachSourceOnceAndOfAllOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.twoLanguages(t)
+	w.ranker.indexed = 1
+	w.ranker.add = source.Ranking{Warnings: []source.Warning{{Code: source.WarnEmbeddingsUnavailable, Detail: "no"}}}
+	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "turing"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, warning := range found.Warnings {
+		codes = append(codes, warning.Code)
+	}
+	if !slices.Equal(codes, []string{source.WarnIndexIncomplete, source.WarnIndexIncomplete, source.WarnEmbeddingsUnavailable}) {
+		t.Errorf("warned of %v", found.Warnings)
+	}
+}
+
+func TestADocumentIsReadUnderItsAgentAlone(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	w.twoLanguages(t)
+	found, err := w.Find(ctx, source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "garden"})
+	if err != nil || len(found.Hits) == 0 {
+		t.Fatalf("found %v, %v", found, err)
+	}
+	id := found.Hits[0].ID
+	if d, err := w.Document(ctx, w.ada, w.agent, id); err != nil || d.Text != "a garden" {
+		t.Errorf("read %+v, %v", d, err)
+	}
+	limited := w.ada
+	limited.Agents = []string{w.theirs}
+	for name, err := range map[string]error{
+		"another user":   second(w.Document(ctx, w.bob, w.agent, id)),
+		"another agent":  second(w.Document(ctx, w.bob, w.theirs, id)),
+		"another key":    second(w.Document(ctx, limited, w.agent, id)),
+		"an odd id":      second(w.Document(ctx, w.ada, w.agent, "junk")),
+		"another's turn": second(w.DocumentOf(ctx, w.bob.UserID, w.theirs, id)),
+	} {
+		if !core.IsKind(err, core.KindNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Document(ctx, core.Actor{UserID: w.ada.UserID}, w.agent, id); !core.IsKind(err, core.KindForbidden) {
+		t.Errorf("without a scope: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
