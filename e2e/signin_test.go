@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"carrel/internal/testkit"
+)
+
+// person is somebody at a browser.
+type person struct {
+	t      *testing.T
+	base   string
+	client *http.Client
+}
+
+func newPerson(t *testing.T, base string) person {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := person{t: t, base: base, client: &http.Client{Jar: jar, Transport: &http.Transport{}}}
+	t.Cleanup(p.client.CloseIdleConnections)
+	return p
+}
+
+// see opens a page and returns what is on it and where it is, after redirects.
+func (p person) see(path string) (body, at string) {
+	p.t.Helper()
+	resp, err := p.client.Get(p.base + path)
+	return p.read(resp, err)
+}
+
+// send posts a form as a browser does.
+func (p person) send(path string, pairs ...string) (body, at string) {
+	p.t.Helper()
+	fields := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		fields.Set(pairs[i], pairs[i+1])
+	}
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+path, strings.NewReader(fields.Encode()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := p.client.Do(req)
+	return p.read(resp, err)
+}
+
+func (p person) read(resp *http.Response, err error) (body, at string) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b), resp.Request.URL.Path
+}
+
+// TestPeopleSignIn goes from the first start to a disabled account, on both databases, with the program's own commands,
+// and then looks for secrets in all that the server wrote.
+func TestPeopleSignIn(t *testing.T) {
+	t.Parallel()
+	for name, database := range map[string]func() string{
+		"sqlite": func() string { return "" }, "postgres": func() string { return testkit.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testkit.StartServer(t, testkit.ServerOptions{Database: database(), Args: []string{"--log-level", "debug"}})
+			code := regexp.MustCompile(`and type  (\S+)`).FindStringSubmatch(s.Log())
+			if code == nil {
+				t.Fatalf("no code is printed: %s", s.Log())
+			}
+			const email, password = "ada@example.org", "correct horse battery"
+			ada := newPerson(t, s.URL)
+			if _, at := ada.see("/sign-in"); at != "/setup" {
+				t.Errorf("the first visitor is led to %s", at)
+			}
+			if body, _ := ada.send("/setup", "code", code[1], "name", "Ada", "email", email, "password", password); !strings.Contains(body, "Hello, Ada") {
+				t.Fatalf("after the set-up: %s", body)
+			}
+			elsewhere := newPerson(t, s.URL)
+			if body, _ := elsewhere.send("/sign-in", "email", email, "password", "a wrong password"); !strings.Contains(body, "is not right") {
+				t.Errorf("with a wrong password: %s", body)
+			}
+			if body, at := elsewhere.send("/sign-in", "email", email, "password", password, "return", "/docs"); at != "/docs" {
+				t.Errorf("signing in leads to %s: %s", at, body)
+			}
+			ada.send("/sign-out")
+			if body, _ := ada.see("/"); strings.Contains(body, "Hello") {
+				t.Error("signed out, and still in")
+			}
+			if body, _ := elsewhere.see("/"); !strings.Contains(body, "Hello, Ada") {
+				t.Error("signing out at one browser ends the other's session")
+			}
+			const second = "another long password"
+			admin(t, s, "user", "password", "--user", email, "--password", second)
+			if body, _ := elsewhere.see("/"); strings.Contains(body, "Hello") {
+				t.Error("a session outlives its password")
+			}
+			elsewhere.send("/sign-in", "email", email, "password", second)
+			if body, _ := elsewhere.see("/"); !strings.Contains(body, "Hello, Ada") {
+				t.Error("the new password does not work")
+			}
+			admin(t, s, "user", "disable", "--user", email)
+			if body, _ := elsewhere.see("/"); strings.Contains(body, "Hello") {
+				t.Error("a disabled account is still in")
+			}
+			checkAudit(t, s)
+			for _, secret := range []string{password, second, "a wrong password", "crls_"} {
+				if strings.Contains(s.Log(), secret) {
+					t.Errorf("%q is in the log", secret)
+				}
+			}
+		})
+	}
+}
+
+// admin runs an admin command that must work, and returns what it prints.
+func admin(t *testing.T, s *testkit.Server, args ...string) string {
+	t.Helper()
+	r := s.Admin(args...)
+	if r.Code != 0 {
+		t.Fatalf("carrel admin %v: %d %s", args, r.Code, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// checkAudit reads the log of what happened, and checks it against an end that was noted before.
+func checkAudit(t *testing.T, s *testkit.Server) {
+	t.Helper()
+	var log struct {
+		Entries []struct {
+			Event, Address string
+			Seq            int64
+		}
+	}
+	if err := json.Unmarshal([]byte(admin(t, s, "audit", "list", "--json")), &log); err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	for _, e := range log.Entries {
+		events = append(events, e.Event)
+	}
+	want := "user_disabled sign_in password_changed sign_out sign_in sign_in_failed set_up"
+	if got := strings.Join(events, " "); got != want || log.Entries[6].Address != "127.0.0.1" {
+		t.Errorf("the audit log holds %s, want %s", got, want)
+	}
+	noted := regexp.MustCompile(`\d+:[0-9a-f]{64}`).FindString(admin(t, s, "audit", "verify"))
+	admin(t, s, "audit", "verify", "--noted", noted)
+	if r := s.Admin("audit", "verify", "--noted", "7:"+strings.Repeat("0", 64)); r.Code != 1 || !strings.Contains(r.Stderr, "entry 7 is not the one that was noted") {
+		t.Errorf("another end: %d %s", r.Code, r.Stderr)
+	}
+}
