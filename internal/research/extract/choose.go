@@ -14,8 +14,8 @@ const (
 	pool          = 40  // the best so many are looked at
 	// A sentence is worth showing at all from this share of the best one's score, and beyond the usual number from
 	// the higher one.
-	worthUsual = 0.5
-	worthMore  = 0.7
+	worthUsual = 0.65
+	worthMore  = 0.85
 	sameText   = 0.95 // two sentences this alike are the same, in two documents
 	// longestQuote is the length up to which the sentence before is added.
 	longestQuote = 700
