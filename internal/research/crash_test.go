@@ -54,8 +54,11 @@ func (d *dying) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) er
 // killed runs a turn that is killed after so many steps, and then resumed.
 func (w *world) killed(after int, q thread.Question) reply {
 	w.t.Helper()
-	d := &dying{Store: w.db, after: after, ended: map[int]bool{}}
-	first := w.engine(d)
+	d := &dying{after: after, ended: map[int]bool{}}
+	first := w.start(func(s task.Store) task.Store {
+		d.Store = s
+		return d
+	})
 	id := w.submit(first, q)
 	for end := time.Now().Add(10 * time.Second); !d.dead.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -67,7 +70,7 @@ func (w *world) killed(after int, q thread.Question) reply {
 	if err := first.Stop(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	return w.await(w.engine(w.db), id)
+	return w.await(w.start(nil), id)
 }
 
 func TestAKillBetweenAnyTwoStagesPaysForNothingTwice(t *testing.T) {
@@ -144,24 +147,25 @@ func TestWhatAKilledCallCostIsCountedByEstimate(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
 	calls := 0
-	began := make(chan struct{}, 1)
 	w.fake(brain{answer: func(modelfake.Request) modelfake.Reply {
-		r := modelfake.Say("It was built in 1850 [1].")
-		if calls++; calls == 1 {
-			r.End = modelfake.Hangs
-			began <- struct{}{}
+		if calls++; calls > 1 {
+			return modelfake.Say("It was built in 1850 [1].")
 		}
+		r := modelfake.Say("It was built in 1850 [1]. And th")
+		r.End, r.Pause = modelfake.Hangs, 10*time.Millisecond // a step that is over in no time is not written down at once
 		return r
 	}})
-	first := w.engine(w.db)
+	first := w.start(nil)
 	id := w.submit(first, thread.Question{Text: aboutBridge})
-	<-began
+	for w.shown(id) == "" {
+		time.Sleep(time.Millisecond)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := first.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got := w.await(w.engine(w.db), id)
+	got := w.await(w.start(nil), id)
 	if w.holds(got); got.Text != "It was built in 1850 [1]." || calls != 2 {
 		t.Errorf("%d calls, and %s", calls, got.Text)
 	}
@@ -180,7 +184,7 @@ func TestACancelledTurnStopsItsModel(t *testing.T) {
 		r.End = modelfake.Hangs
 		return r
 	}})
-	e := w.engine(w.db)
+	e := w.start(nil)
 	id := w.submit(e, thread.Question{Text: aboutBridge})
 	<-began
 	if ok, err := e.Cancel(t.Context(), id); !ok || err != nil {

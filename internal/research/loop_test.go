@@ -13,6 +13,7 @@ import (
 	"carrel/internal/model"
 	"carrel/internal/source"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/testkit/modelfake"
 	"carrel/internal/thread"
 )
@@ -443,7 +444,7 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := bridges(t)
-			w.options.Ordinary.Time = 700 * time.Millisecond
+			w.options.Ordinary.Time = 2 * time.Second // for each call, as the clock stands still
 			w.fake(c.brain)
 			got := w.ask(aboutBridge)
 			w.holds(got)
@@ -457,12 +458,12 @@ func TestATurnThatRunsOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 func TestTheLastThirdOfTheTimeIsForTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := bridges(t)
-	w.options.Ordinary.Time = 1500 * time.Millisecond
+	clock := testkit.NewClock()
+	w.clock = clock
 	s := w.fake(brain{
 		evidence: func(r modelfake.Request) modelfake.Reply {
-			reply := quotes(quote{1, "The old bridge was built of stone in 1850.", 10})(r)
-			reply.Pause = 1100 * time.Millisecond / time.Duration(len(reply.Text))
-			return reply
+			clock.Advance(61 * time.Second)
+			return quotes(quote{1, "The old bridge was built of stone in 1850.", 10})(r)
 		},
 		answer: says("In 1850 [1]."),
 	})
@@ -472,6 +473,25 @@ func TestTheLastThirdOfTheTimeIsForTheAnswer(t *testing.T) {
 		t.Errorf("asked for %q", got)
 	}
 	if !got.Partial || got.Text != "In 1850 [1].\n\nThis answer is partial: the time for it ran out." {
+		t.Error(got.Text)
+	}
+}
+
+func TestAfterTheTimeNothingMoreIsAsked(t *testing.T) {
+	t.Parallel()
+	w := bridges(t)
+	clock := testkit.NewClock()
+	w.clock = clock
+	s := w.fake(brain{evidence: func(r modelfake.Request) modelfake.Reply {
+		clock.Advance(91 * time.Second)
+		return firstSentences(r)
+	}})
+	got := w.ask(aboutBridge)
+	w.holds(got)
+	if got := stages(s); !slices.Equal(got, []string{"plan", "evidence"}) {
+		t.Errorf("asked for %q", got)
+	}
+	if !got.Partial || !strings.HasPrefix(got.Text, "This answer is partial, because the time for it ran out. These are quotes from your sources:") || len(got.Citations) != 3 {
 		t.Error(got.Text)
 	}
 }

@@ -184,7 +184,7 @@ func (n *loose) UnmarshalJSON(b []byte) error {
 }
 
 // unreadable bounds how many braces are tried that open no whole object.
-const unreadable = 100
+const unreadable = 25
 
 // objects returns the JSON objects in an answer, however they are wrapped: models put code fences around them, or
 // sentences, or break off within the outer one.

@@ -131,7 +131,8 @@ func (p prepared) before() extract.Talk {
 		return extract.Talk{}
 	}
 	last := p.Talk[len(p.Talk)-1]
-	return extract.Talk{Question: last.Question, Titles: last.Titles}
+	// The first of them is what the answer is about; the others were the next best.
+	return extract.Talk{Question: last.Question, Titles: last.Titles[:min(1, len(last.Titles))]}
 }
 
 // language returns the language to read the question in: that of the passages that were found, or of the source with

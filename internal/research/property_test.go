@@ -62,11 +62,11 @@ func adversary(rt *rapid.T) func(modelfake.Request) modelfake.Reply {
 func TestEveryQuoteOfEveryReplyStandsInItsDocument(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	plain := w.engine(w.db)
+	plain := w.start(nil)
 	var say func(modelfake.Request) modelfake.Reply
 	second := newWorld(t)
 	second.model = instant(func(r modelfake.Request) modelfake.Reply { return say(r) })
-	asked := second.engine(second.db)
+	asked := second.start(nil)
 	cited := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		say = adversary(rt)

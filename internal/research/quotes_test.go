@@ -29,6 +29,11 @@ func TestWithoutAModelTheAnswerIsQuotes(t *testing.T) {
 		if first := got.Citations[0]; first.Title != c.title || !slices.ContainsFunc(got.Citations, func(x thread.Citation) bool { return strings.Contains(x.Quote, c.holds) }) {
 			t.Errorf("%s\nis answered with %s", c.question, got.Text)
 		}
+		for i, c := range got.Citations {
+			if c.N != i+1 {
+				t.Errorf("the citation %d has the number %d", i+1, c.N)
+			}
+		}
 		if got.shown != got.Text {
 			t.Errorf("readers of the stream saw %q, and the reply is %q", got.shown, got.Text)
 		}

@@ -54,6 +54,9 @@ type world struct {
 	searches []source.FindRequest
 	// find, when set, comes before the library.
 	find func(source.FindRequest) (source.Found, error)
+	// nothing, when set, is another kind of task; submitted is the last one.
+	nothing   func(context.Context, *task.Run) (task.Outcome, error)
+	submitted string
 	// counted, when set, are the statistics of the library.
 	counted *source.Statistics
 }
@@ -82,7 +85,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-func newWorld(t testing.TB) *world {
+func database(t testing.TB) *store.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	tables, err := empty()
@@ -101,9 +104,13 @@ func newWorld(t testing.TB) *world {
 			t.Error(err)
 		}
 	})
+	return db
+}
+
+func newWorld(t testing.TB) *world {
 	return &world{
-		t: t, db: db, clock: core.SystemClock{},
-		agent: agent.Agent{ID: "agt_1", UserID: userID, Name: "Librarian", Sources: []agent.Source{
+		t: t, clock: testkit.NewClock(),
+		agent: agent.Agent{ID: core.NewID(core.PrefixAgent), UserID: userID, Name: "Librarian", Sources: []agent.Source{
 			{ID: "src_a", Name: "Archive", Language: "en"}, {ID: "src_l", Name: "Library", Default: true, Language: "en"},
 		}},
 	}
@@ -183,28 +190,47 @@ func (w *world) ask(text string) reply {
 
 func (w *world) turn(q thread.Question) reply {
 	w.t.Helper()
-	e := w.engine(w.db)
+	e := w.start(nil)
 	id := w.submit(e, q)
 	return w.await(e, id)
 }
 
-// engine runs turns on a store.
-func (w *world) engine(s task.Store) *task.Engine {
+// start starts an engine that runs the turns of this world, on a store around its database if there is one.
+func (w *world) start(around func(task.Store) task.Store) *task.Engine {
+	w.t.Helper()
+	if w.db == nil {
+		w.db = database(w.t)
+	}
+	var s task.Store = w.db
+	if around != nil {
+		s = around(s)
+	}
+	return w.engine(s, w)
+}
+
+// engine runs the turns of worlds, which know theirs by the agent.
+func (w *world) engine(s task.Store, worlds ...*world) *task.Engine {
 	w.t.Helper()
 	e := task.New(s, w.clock, slog.New(slog.DiscardHandler), task.Options{Alone: true, Poll: 20 * time.Millisecond, Gather: time.Millisecond, Grace: time.Second})
-	answerer := w.answerer()
+	answerers := map[string]*research.Agent{}
+	for _, each := range worlds {
+		answerers[each.agent.ID] = each.answerer()
+	}
 	e.Register(task.Kind{Name: "turn", Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		var q thread.Question
 		if err := json.Unmarshal(r.Task().Input, &q); err != nil {
 			return task.Outcome{}, err
 		}
-		answer, err := answerer.Answer(ctx, r, q)
+		answer, err := answerers[q.AgentID].Answer(ctx, r, q)
 		raw, jsonErr := json.Marshal(answer)
 		if jsonErr != nil {
 			return task.Outcome{}, jsonErr
 		}
 		return task.Outcome{Result: raw}, err
 	}})
+	if w.nothing != nil {
+		e.Register(task.Kind{Name: "nothing", Run: w.nothing})
+	}
 	if err := e.Start(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
@@ -220,13 +246,19 @@ func (w *world) engine(s task.Store) *task.Engine {
 
 func (w *world) submit(e *task.Engine, q thread.Question) string {
 	w.t.Helper()
+	return w.submitAs(e, "turn", q)
+}
+
+func (w *world) submitAs(e *task.Engine, kind string, q thread.Question) string {
+	w.t.Helper()
 	q.UserID, q.AgentID, q.ThreadID, q.MessageID = userID, w.agent.ID, threadID, question
 	input, err := json.Marshal(q)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	id := core.NewID(core.PrefixTurn)
-	if _, err := e.Submit(w.t.Context(), task.Spec{ID: id, Kind: "turn", Key: id, Input: input}); err != nil {
+	w.submitted = id
+	if _, err := e.Submit(w.t.Context(), task.Spec{ID: id, Kind: kind, Key: id, Input: input}); err != nil {
 		w.t.Fatal(err)
 	}
 	return id
@@ -253,20 +285,28 @@ func (w *world) await(e *task.Engine, id string) reply {
 	for _, s := range steps {
 		out.steps = append(out.steps, s.Label)
 	}
+	out.shown = w.shown(id)
+	return out
+}
+
+// shown is what readers of a turn's stream have seen.
+func (w *world) shown(id string) string {
+	w.t.Helper()
 	events, err := w.db.TaskEvents(w.t.Context(), id, 0, 10_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	text := ""
 	for _, e := range events {
 		if e.Kind == task.EventDelta {
 			var delta struct{ Text string }
 			if err := json.Unmarshal(e.Payload, &delta); err != nil {
 				w.t.Fatal(err)
 			}
-			out.shown += delta.Text
+			text += delta.Text
 		}
 	}
-	return out
+	return text
 }
 
 // holds fails the test unless every citation stands in its document at its place.
