@@ -29,6 +29,8 @@ type adminCommand struct {
 	User        userCommands        `cmd:"" help:"Create, list and disable accounts, and set passwords."`
 	Key         keyCommands         `cmd:"" help:"Create, list and revoke API keys."`
 	ConnectCode connectCodeCommands `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
+	Connection  connectionCommands  `cmd:"" help:"List and revoke the programs that act for an account."`
+	Keys        signingKeyCommands  `cmd:"" help:"Rotate the keys that id tokens are signed with."`
 	Agent       agentCommands       `cmd:"" help:"Create and list agents."`
 	Source      sourceCommands      `cmd:"" help:"Give agents documents to search."`
 	Index       indexCommands       `cmd:"" help:"Check the search index of this node, or build it anew."`

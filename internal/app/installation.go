@@ -110,7 +110,11 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})
 	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
-	in.threads = thread.NewService(db, in.agents, clock, in.tasks, env.answerer())
+	answerer, err := in.newAnswerer(env, log)
+	if err != nil {
+		return nil, err
+	}
+	in.threads = thread.NewService(db, in.agents, clock, in.tasks, answerer)
 	in.tasks.Register(in.threads.Kind())
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
@@ -125,13 +129,6 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 		in.engine.embedding = in.embedding
 	}
 	return in, nil
-}
-
-func (e *Env) answerer() thread.Answerer {
-	if e.Answerer != nil {
-		return e.Answerer
-	}
-	return thread.Echo{}
 }
 
 func (in *installation) close() error {
