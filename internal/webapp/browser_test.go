@@ -20,7 +20,8 @@ var consent = oauth.ConsentPage{
 	Client: "Claude Code", ClientHost: "127.0.0.1 (a program on this computer)", Account: email, Action: "/consent",
 	Scopes: []oauth.ScopeText{
 		{Scope: "agents", Text: "Search your sources, ask your agents, and read and change your threads, memories and favourites"},
-		{Scope: "manage", Text: "Make and change agents and their sources"}, {Scope: "offline_access", Text: "Stay connected when you are away, until you take it back"},
+		{Scope: "manage", Text: "Make and change agents and their sources"},
+		{Scope: "offline_access", Text: "Stay connected when you are away, until you take it back"},
 	},
 	Fields: map[string]string{"request": "r1", "token": "t1"},
 }
