@@ -7,6 +7,7 @@
 //	stream a b c     a step that writes these words, one by one
 //	fail             the model's failure; "fail timeout" is one for lack of time
 //	panic            a failure of ours
+//	cite             a reply with everything that a reply can have
 //
 // Any other message is answered as the program does.
 package main
@@ -23,6 +24,7 @@ import (
 	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit/echo"
 	"carrel/internal/thread"
 )
 
@@ -33,7 +35,7 @@ func main() {
 }
 
 // scripted answers as the message says.
-type scripted struct{ thread.Echo }
+type scripted struct{ echo.Answerer }
 
 // commands are what a message can say, beside "stream", which alone adds to the reply.
 var commands = map[string]func(ctx context.Context, r *task.Run, argument string) error{
@@ -44,6 +46,9 @@ var commands = map[string]func(ctx context.Context, r *task.Run, argument string
 // Answer implements thread.Answerer.
 func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	var reply strings.Builder
+	if q.Text == "cite" {
+		return cited, nil
+	}
 	for part := range strings.SplitSeq(q.Text, ";") {
 		name, argument, _ := strings.Cut(strings.TrimSpace(part), " ")
 		command, known := commands[name]
@@ -56,13 +61,28 @@ func (s scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (t
 		case known:
 			err = command(ctx, r, argument)
 		default:
-			return s.Echo.Answer(ctx, r, q)
+			return s.Answerer.Answer(ctx, r, q)
 		}
 		if err != nil {
 			return thread.Answer{Text: reply.String()}, err
 		}
 	}
 	return thread.Answer{Text: reply.String()}, nil
+}
+
+// cited is a reply with everything that a reply can have.
+var cited = thread.Answer{
+	Text: "Codd proposed it [1]. That was in 1971 [1].", Partial: true, Query: "codd relational model", FollowUps: []string{"When?"},
+	Citations: []thread.Citation{{
+		N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model", Authors: []string{"Edgar F. Codd"}, Year: 1970,
+		URL: "https://doi.org/10.1145/362384.362685", DOI: "10.1145/362384.362685", Quote: "A relational model is proposed.", End: 31, Page: 1,
+	}},
+	Checks: []thread.Check{
+		{End: 21, State: thread.Supported},
+		{Start: 22, End: 43, State: thread.Unsupported, Reason: "The number 1971 does not occur in what is cited."},
+	},
+	MemoriesUsed: []thread.UsedMemory{{ID: "mem_1", Text: "I read German."}},
+	Usage:        &thread.Usage{Model: "test", InputTokens: 100, OutputTokens: 20, CostMicros: 12},
 }
 
 func slow(ctx context.Context, r *task.Run, argument string) error {

@@ -62,8 +62,9 @@ var rules = map[string][]string{
 	"internal/testkit/contract":       {},
 	"internal/testkit/gotest":         internal("testkit"),
 	"internal/testkit/modelfake":      {},
-	"e2e/chaos/server":                internal("app", "task", "thread"),         // carrel, with turns that ask a model of the test's
-	"e2e/slowserver":                  internal("app", "core", "task", "thread"), // carrel, with turns that tests script
+	"internal/testkit/echo":           internal("task", "thread"),
+	"e2e/chaos/server":                internal("app", "task", "thread"),                         // carrel, with turns that ask a model of the test's
+	"e2e/slowserver":                  internal("app", "core", "task", "thread", "testkit/echo"), // carrel, with turns that tests script
 }
 
 // confined says which packages alone may import a package from outside.

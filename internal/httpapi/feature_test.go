@@ -39,7 +39,7 @@ func usageFlow(t *testing.T, w *world) {
 	thread := p.post("/api/agents/"+agent+"/threads", `{}`).ok(t).str("thread", "id")
 	path := "/api/agents/" + agent + "/threads/" + thread + "/messages"
 	sent := p.post(path, object{"text": "Who proposed the relational model?"}).ok(t)
-	if sent.str("status") != "complete" || !strings.Contains(sent.str("text"), "No source is connected") {
+	if sent.str("status") != "complete" || !strings.Contains(sent.str("text"), "You wrote") {
 		t.Errorf("the reply is %s", sent.body)
 	}
 	read := p.get(path).ok(t)

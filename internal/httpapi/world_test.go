@@ -35,6 +35,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/echo"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
@@ -195,7 +196,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 
 // answerer is the echo, until a test scripts what is to happen to a question.
 type answerer struct {
-	thread.Echo
+	echo.Answerer
 	scripts sync.Map // of a question's text to a script
 }
 
@@ -215,7 +216,7 @@ func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (
 	case answering:
 		return s(ctx, r, q)
 	}
-	return a.Echo.Answer(ctx, r, q)
+	return a.Answerer.Answer(ctx, r, q)
 }
 
 // claims lets a test stop a request between its claim on an Idempotency-Key and its work, or after its work, as a

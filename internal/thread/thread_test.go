@@ -18,6 +18,7 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/echo"
 	"carrel/internal/thread"
 )
 
@@ -32,7 +33,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorldWith(t, thread.Echo{})
+	return newWorldWith(t, echo.Answerer{})
 }
 
 // newWorldWith is newWorld with another answerer.
@@ -110,7 +111,7 @@ func TestAMessageIsAnsweredAndReadable(t *testing.T) {
 		t.Errorf("started %+v", made)
 	}
 	turn := w.say(t, made.ID, "Who proposed the relational model?")
-	if !strings.Contains(turn.Reply.Text, "No source is connected") || turn.Reply.Role != thread.RoleAssistant {
+	if !strings.Contains(turn.Reply.Text, "You wrote") || turn.Reply.Role != thread.RoleAssistant {
 		t.Errorf("the reply is %+v", turn.Reply)
 	}
 	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
