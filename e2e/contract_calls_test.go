@@ -50,7 +50,7 @@ func (w *world) calls() []call {
 
 // having returns the calls of the operations that have a status.
 func (w *world) having(status int) []call {
-	return slices.DeleteFunc(slices.Concat(w.calls(), w.webhookCalls()), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
+	return slices.DeleteFunc(slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls()), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
 }
 
 func (w *world) agents(t *testing.T) {

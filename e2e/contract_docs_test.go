@@ -66,10 +66,12 @@ func removes(command string) int {
 	switch {
 	case !strings.Contains(command, "-X DELETE"):
 		return 0
+	case strings.Contains(command, "/feedback"):
+		return 1 // before its thread
 	case regexp.MustCompile(`agents/\$AGENT_ID"`).MatchString(command):
-		return 2
+		return 3
 	}
-	return 1
+	return 2
 }
 
 // commands reads the first steps and the requests out of the page.

@@ -24,8 +24,8 @@ import (
 
 // notYet is what the document has and nothing can serve so far.
 var notYet = []string{
-	// Only programs write memories: neither the web app nor agents do yet.
-	"value Memory.origin=user", "value Memory.origin=agent",
+	// Only programs and agents write memories: the web app does not yet.
+	"value Memory.origin=user",
 }
 
 // seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
@@ -43,7 +43,7 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres)...)
+	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres, seenOfProposals)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -53,6 +53,7 @@ func TestContractOnPostgres(t *testing.T) {
 	w.everything(t)
 	database(t, pg.URL("postgres"), func(_ context.Context, conn *pgx.Conn) { execute(t, conn, "CREATE DATABASE turns") })
 	w.turns(t, pg.URL("turns"))
+	w.proposals(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
@@ -65,6 +66,7 @@ func (w *world) everything(t *testing.T) {
 	w.search(t)
 	w.memories(t)
 	w.threads(t)
+	w.answers(t)
 	w.favourites(t)
 	w.connect(t)
 	w.webhooks(t)
@@ -95,7 +97,7 @@ type world struct {
 	// users without a plan and at their cap.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	// What the calls are about.
-	user, agent, thread, memory, card, webhook string
+	user, agent, thread, memory, card, webhook, document, reply string
 	// code is a connect code that was used.
 	code string
 }

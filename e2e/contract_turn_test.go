@@ -23,6 +23,7 @@ func (w *world) turns(t *testing.T, database string) {
 	s.workingTurn(t)
 	s.cancelledTurn(t)
 	s.failedTurns(t)
+	s.citedTurn(t)
 	s.followedTurn(t)
 	s.server.Stop() // what happens to databases afterwards is not for it
 }
