@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"carrel/internal/research/extract"
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
+	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -22,10 +25,12 @@ const (
 type prepared struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Model is the one to ask: the agent's own choice, or the installation's; empty where there is none.
-	Model    string              `json:"model,omitempty"`
-	Limits   Limits              `json:"limits"`
-	Sources  []knownSource       `json:"sources"`
-	Talk     []exchange          `json:"talk,omitempty"`
+	Model   string        `json:"model,omitempty"`
+	Limits  Limits        `json:"limits"`
+	Sources []knownSource `json:"sources"`
+	Talk    []exchange    `json:"talk,omitempty"`
+	// Alone says that the question needs nothing of the talk to be searched for.
+	Alone    bool                `json:"alone,omitempty"`
 	Memories []thread.UsedMemory `json:"memories,omitempty"`
 	// Nonce is in the fences around what others wrote. Nobody who wrote it can have known it.
 	Nonce string `json:"nonce"`
@@ -72,6 +77,7 @@ func (t *turn) prepare(ctx context.Context) error {
 			return prepared{}, err
 		}
 		out.Talk = t.exchanges(messages)
+		out.Alone = len(out.Talk) > 0 && t.standsAlone(ctx, out)
 		if out.Model != "" {
 			// Quotes are chosen by the question's own words alone: what nobody reads is not asked for.
 			out.Memories = t.recall(ctx)
@@ -82,7 +88,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	t.limits = t.ready.Limits
-	t.extractors.use(t.language(), func(x *extract.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
+	t.extractors.use(t.ready.language(nil), func(x *extract.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
 	return nil
 }
 
@@ -127,7 +133,7 @@ func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
 
 // before is what a question without a subject of its own is about: the last one, and what answered it.
 func (p prepared) before() extract.Talk {
-	if len(p.Talk) == 0 {
+	if len(p.Talk) == 0 || p.Alone {
 		return extract.Talk{}
 	}
 	last := p.Talk[len(p.Talk)-1]
@@ -137,26 +143,67 @@ func (p prepared) before() extract.Talk {
 
 // language returns the language to read the question in: that of the passages that were found, or of the source with
 // the most documents.
-func (t *turn) language() string { return t.languageOf(t.found.Places) }
-
-func (t *turn) languageOf(places []place) string {
+func (p prepared) language(places []place) string {
 	votes := map[string]int{}
-	for _, s := range t.ready.Sources {
+	for _, s := range p.Sources {
 		votes[s.Language] += s.Documents
 	}
 	if len(places) > 0 {
 		clear(votes)
-		for _, p := range places {
-			votes[t.ready.source(p.SourceID).Language]++
+		for _, at := range places {
+			votes[p.source(at.SourceID).Language]++
 		}
 	}
 	best := ""
-	for _, s := range t.ready.Sources { // in order, so that a draw is always won by the same
+	for _, s := range p.Sources { // in order, so that a draw is always won by the same
 		if s.Language != "" && (best == "" || votes[s.Language] > votes[best]) {
 			best = s.Language
 		}
 	}
 	return best
+}
+
+// standsAlone reports whether a question has a subject of its own: no pronoun that points back, and a word that few
+// passages hold, or none. Few words alone make no follow-up ("What is the memex?"), and words of another question would
+// only lead it astray.
+func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
+	pointing := false
+	var own []string
+	t.extractors.use(p.language(nil), func(x *extract.Extractor) {
+		// With words enough of its own, only a pronoun has a question completed.
+		pointing = len(x.Ask(t.text+" lorem ipsum dolor", extract.Talk{Question: "amet"}, nil).Added) > 0
+		// Among no passages, all that it asks for is unmatched.
+		own = x.Answer(x.Ask(t.text, extract.Talk{}, nil), nil, nil).Unmatched
+	})
+	if pointing || len(own) == 0 {
+		return false
+	}
+	s, err := t.rarity(ctx, p, strings.Join(own, " "), nil)
+	if err != nil {
+		return false // as it would be without knowing
+	}
+	for _, holders := range s.Holders {
+		if holders == 0 || holders*10 <= s.Units && (holders <= 5 || holders*100 <= s.Units) {
+			return true
+		}
+	}
+	return false
+}
+
+// rarity counts the words of a text among all that the agent can search.
+func (t *turn) rarity(ctx context.Context, p prepared, text string, places []place) (source.Statistics, error) {
+	var ids, terms []string
+	for _, s := range p.Sources {
+		ids = append(ids, s.ID)
+	}
+	parsed := query.Parse(analysis.New(p.language(places)), text)
+	for _, term := range parsed.Terms {
+		terms = append(terms, term.Text)
+	}
+	if len(ids) == 0 || len(terms) == 0 || parsed.Stops {
+		return source.Statistics{}, nil
+	}
+	return t.Search.Statistics(ctx, ids, terms)
 }
 
 // source returns what is known of a source.

@@ -93,8 +93,15 @@ func TestAFollowUpIsUnderstoodByWhatWasSaidBefore(t *testing.T) {
 	if !strings.Contains(got.Query, "memex") || len(got.Citations) == 0 || got.Citations[0].Title != "As We May Think" {
 		t.Errorf("searched for %q and found %s", got.Query, got.Text)
 	}
-	if got := w.ask("Who described the EDVAC in an unfinished report?"); got.Query != "" {
-		t.Errorf("a question of its own was searched for as %q", got.Query)
+	for _, own := range []string{"Who described the EDVAC in an unfinished report?", "How does PageRank work?", "Penguins?"} {
+		if got := w.ask(own); got.Query != "" {
+			t.Errorf("%q was searched for as %q", own, got.Query)
+		}
+	}
+	for _, more := range []string{"Who else?", "And what did they think of it?", "When was the paper published?"} {
+		if got := w.ask(more); !strings.Contains(got.Query, "memex") {
+			t.Errorf("%q was searched for as %q", more, got.Query)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *turn) best(passages []extract.Passage, n int) []extract.Passage {
 // extract lends an extractor in the language of what was found, with the question read by it.
 func (t *turn) extract(do func(x *extract.Extractor, q extract.Query)) {
 	question := cmp.Or(t.found.Corrected, t.text)
-	t.extractors.use(t.language(), func(x *extract.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
+	t.extractors.use(t.ready.language(t.found.Places), func(x *extract.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
 }
 
 // statistics are those of the index, or nil when it gave none.

@@ -13,8 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"carrel/internal/core"
-	"carrel/internal/search/analysis"
-	"carrel/internal/search/query"
 	"carrel/internal/source"
 	"carrel/internal/task"
 )
@@ -148,19 +146,7 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 
 // count adds how rare the words of the question are. Without it the passages that were found have to do.
 func (t *turn) count(ctx context.Context, f *found) {
-	ids := make([]string, len(t.ready.Sources))
-	for i, s := range t.ready.Sources {
-		ids[i] = s.ID
-	}
-	text := cmp.Or(f.Corrected, t.query.Text)
-	var terms []string
-	for _, term := range query.Parse(analysis.New(t.languageOf(f.Places)), text).Terms {
-		terms = append(terms, term.Text)
-	}
-	if len(terms) == 0 || len(ids) == 0 {
-		return
-	}
-	s, err := t.Search.Statistics(ctx, ids, terms)
+	s, err := t.rarity(ctx, t.ready, cmp.Or(f.Corrected, t.query.Text), f.Places)
 	if err != nil {
 		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
 		return
