@@ -126,9 +126,13 @@ func TestSearchesAreMadeTogetherAndTheSameWorkIsReadOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i, d := range []source.Document{
-		{Title: "One", DOI: "10.1/A"}, {Title: "One again", DOI: "https://doi.org/10.1/a"},
-		{Title: "Two", URL: "https://Example.org/x/"}, {Title: "Two again", URL: "http://example.org/x#top"},
-		{Title: "Three", Hash: []byte{1}}, {Title: "Three again", Hash: []byte{1}}, {Title: "Four"},
+		{Title: "One", DOI: "10.1/A"},
+		{Title: "One again", DOI: "https://doi.org/10.1/a"},
+		{Title: "Two", URL: "https://Example.org/x/"},
+		{Title: "Two again", URL: "http://example.org/x#top"},
+		{Title: "Three", Hash: []byte{1}},
+		{Title: "Three again", Hash: []byte{1}},
+		{Title: "Four"},
 	} {
 		d.Text = fmt.Sprintf("The old bridge is number %d of all.", i)
 		w.put(d)

@@ -180,7 +180,8 @@ func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 	}
 	s, err := t.rarity(ctx, p, strings.Join(own, " "), nil)
 	if err != nil {
-		return false // as it would be without knowing
+		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
+		return false
 	}
 	for _, holders := range s.Holders {
 		if holders == 0 || holders*10 <= s.Units && (holders <= 5 || holders*100 <= s.Units) {

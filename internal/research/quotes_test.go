@@ -186,7 +186,7 @@ func TestALongDocumentIsReadBeyondItsBestPassage(t *testing.T) {
 	w := newWorld(t)
 	filler := strings.Repeat("The harbour is wide and the ferry crosses it every hour of the day, in any weather. ", 60)
 	w.put(source.Document{Title: "A history of the harbour", Text: "The harbour lighthouse is old.\n\n" + filler + "\n\nThe harbour lighthouse keeper was called Ingrid Solheim until 1912."})
-	w.find = func(r source.FindRequest) (source.Found, error) {
+	w.find = func(source.FindRequest) (source.Found, error) {
 		return source.Found{Hits: []source.Card{{Document: w.docs[0], Snippet: source.Snippet{Start: 0, End: 1600}, Score: 1}}}, nil
 	}
 	got := w.ask("What was the name of the harbour lighthouse keeper?")

@@ -64,7 +64,7 @@ func cut(d source.Document, p place, around bool) (at extract.Passage, others []
 	for _, part := range analysis.Passages(d.Text) {
 		here := part.Start <= p.Start && p.Start < part.End || at.Text == "" && part.End >= p.End
 		near := part.End > p.Start-longestRead/2 && part.Start < p.Start+longestRead/2
-		if !here && !(around && near) {
+		if !here && (!around || !near) {
 			continue
 		}
 		passage := extract.Passage{

@@ -79,9 +79,15 @@ func (l Limits) or(d Limits) Limits {
 		l.Time = d.Time
 	}
 	for _, n := range []struct{ have, want *int }{
-		{&l.Rounds, &d.Rounds}, {&l.Searches, &d.Searches}, {&l.Documents, &d.Documents}, {&l.Passages, &d.Passages},
-		{&l.Quotes, &d.Quotes}, {&l.Enough, &d.Enough}, {&l.EnoughDocuments, &d.EnoughDocuments},
-		{&l.Tokens, &d.Tokens}, {&l.AnswerTokens, &d.AnswerTokens},
+		{&l.Rounds, &d.Rounds},
+		{&l.Searches, &d.Searches},
+		{&l.Documents, &d.Documents},
+		{&l.Passages, &d.Passages},
+		{&l.Quotes, &d.Quotes},
+		{&l.Enough, &d.Enough},
+		{&l.EnoughDocuments, &d.EnoughDocuments},
+		{&l.Tokens, &d.Tokens},
+		{&l.AnswerTokens, &d.AnswerTokens},
 	} {
 		if *n.have == 0 {
 			*n.have = *n.want

@@ -350,7 +350,7 @@ func (w *world) broken(r reply) error {
 }
 
 // Find implements research.Search: by the share of the words, the rarer the better.
-func (w *world) Find(ctx context.Context, r source.FindRequest) (source.Found, error) {
+func (w *world) Find(_ context.Context, r source.FindRequest) (source.Found, error) {
 	w.mu.Lock()
 	w.searches = append(w.searches, r)
 	find := w.find
