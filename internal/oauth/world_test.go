@@ -99,7 +99,9 @@ type world struct {
 
 var secret = []byte("a secret of an installation in a test")
 
-func newWorld(t *testing.T) *world { return newWorldOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")}) }
+func newWorld(t *testing.T) *world {
+	return newWorldOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")})
+}
 
 func newPostgresWorld(t *testing.T) *world {
 	return newWorldOn(t, store.Options{URL: testkit.PostgresTemplate(t, "oauth", func(url string) error {
