@@ -48,9 +48,14 @@ func (w *world) calls() []call {
 	}
 }
 
-// having returns the calls of the operations that have a status.
+// having returns the calls of the operations that have a status. Those of the authorization server have errors in a form of
+// their own, all but that of the limits.
 func (w *world) having(status int) []call {
-	return slices.DeleteFunc(slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls()), func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
+	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls())
+	if status == http.StatusTooManyRequests {
+		calls = append(calls, w.oauthCalls()...)
+	}
+	return slices.DeleteFunc(calls, func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
 }
 
 func (w *world) agents(t *testing.T) {

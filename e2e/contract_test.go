@@ -70,6 +70,7 @@ func (w *world) everything(t *testing.T) {
 	w.favourites(t)
 	w.connect(t)
 	w.webhooks(t)
+	w.oauth(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
