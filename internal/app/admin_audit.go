@@ -51,7 +51,7 @@ func (c auditList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		rows := make([][]string, len(entries))
 		for i, e := range entries {
 			rows[i] = []string{
-				strconv.FormatInt(e.Seq, 10), date(e.At), string(e.Event), or(e.UserID, "-"), or(e.Actor, "-"), or(e.Address, "-"), e.Detail,
+				strconv.FormatInt(e.Seq, 10), date(e.At), string(e.Event), orDash(e.UserID), orDash(e.Actor), orDash(e.Address), e.Detail,
 			}
 		}
 		return a.table("SEQ\tAT\tEVENT\tACCOUNT\tBY\tFROM\tDETAIL", rows)

@@ -42,15 +42,16 @@ func (c taskList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		}
 		rows := make([][]string, len(tasks))
 		for i, t := range tasks {
-			rows[i] = []string{t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"), or(t.ErrorCode, "-"), or(t.Owner, "-")}
+			rows[i] = []string{t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"), orDash(t.ErrorCode), orDash(t.Owner)}
 		}
 		return a.table("ID\tKIND\tSTATE\tATTEMPT\tCREATED\tENDED\tERROR\tNODE", rows)
 	})
 }
 
-func or(s, none string) string {
+// orDash keeps a column of a table from being empty.
+func orDash(s string) string {
 	if s == "" {
-		return none
+		return "-"
 	}
 	return s
 }

@@ -131,12 +131,12 @@ func firstUserTest(w *world) {
 	together(callers, func(int) {
 		u := account.User{ID: core.NewID(core.PrefixUser), Role: core.RoleOwner, CreatedAt: w.now}
 		u.Email = u.ID + "@example.org"
-		switch err := w.db.InsertFirstUser(w.ctx, u, "h"); {
-		case err == nil:
+		err := w.db.InsertFirstUser(w.ctx, u, "h")
+		if err == nil {
 			winners.Add(1)
-		default:
-			w.wantKind(err, core.KindConflict, "This installation has an owner already. Sign in, or ask them for an account.")
+			return
 		}
+		w.wantKind(err, core.KindConflict, "This installation has an owner already. Sign in, or ask them for an account.")
 	})
 	users, err := w.db.Users(w.ctx)
 	w.must(err)

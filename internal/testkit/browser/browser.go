@@ -54,7 +54,7 @@ func Start(t testing.TB) *Browser {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	// The name of the profile's folder must be short: sockets are made in it.
-	profile, err := os.MkdirTemp("", "chr")
+	profile, err := os.MkdirTemp("", "chr") //nolint:usetesting // the test's own is too long
 	if err != nil {
 		t.Fatal(err)
 	}
