@@ -95,8 +95,8 @@ func NewService(store Store, agents Agents, clock core.Clock, terms func(text st
 
 var textRule = core.TextRule{Min: 1, Max: 4000}
 
-func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
-	if err := actor.Allow(op); err != nil {
+func (s *Service) allowWrite(ctx context.Context, actor core.Actor, agentID string) error {
+	if err := actor.Allow(core.OpWriteMemories); err != nil {
 		return err
 	}
 	return s.agents.Reach(ctx, actor, agentID)
@@ -104,7 +104,7 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 
 // Add remembers a text. Adding the same words again returns the memory that is there.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text string) (Memory, error) {
-	if err := s.allow(ctx, actor, core.OpWriteMemories, agentID); err != nil {
+	if err := s.allowWrite(ctx, actor, agentID); err != nil {
 		return Memory{}, err
 	}
 	text = strings.TrimSpace(text)
@@ -161,7 +161,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 
 // Change sets a memory's text, or whether it is pinned.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryID string, c Change) (Memory, error) {
-	if err := s.allow(ctx, actor, core.OpWriteMemories, agentID); err != nil {
+	if err := s.allowWrite(ctx, actor, agentID); err != nil {
 		return Memory{}, err
 	}
 	if c.Text != nil {
@@ -179,7 +179,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryI
 
 // Delete forgets a memory. Its agent does not propose it again.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
-	if err := s.allow(ctx, actor, core.OpWriteMemories, agentID); err != nil {
+	if err := s.allowWrite(ctx, actor, agentID); err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {

@@ -25,7 +25,7 @@ func (s *Service) Propose(ctx context.Context, userID, agentID, threadID, messag
 
 // Confirm is the user's yes to a proposed memory. To say it twice is to say it once.
 func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memoryID string) (Memory, error) {
-	if err := s.allow(ctx, actor, core.OpWriteMemories, agentID); err != nil {
+	if err := s.allowWrite(ctx, actor, agentID); err != nil {
 		return Memory{}, err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {
@@ -36,7 +36,7 @@ func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memory
 
 // Dismiss is the user's no to a proposed memory, which is not proposed again.
 func (s *Service) Dismiss(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
-	if err := s.allow(ctx, actor, core.OpWriteMemories, agentID); err != nil {
+	if err := s.allowWrite(ctx, actor, agentID); err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {

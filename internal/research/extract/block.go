@@ -218,7 +218,8 @@ func (r *blockReader) isPlainHeading(line []rune, to int) bool {
 // isTitleCase reports whether the first word and all longer ones begin with a capital or a digit.
 func isTitleCase(line []rune) bool {
 	const short = 3
-	for from, to := 0, 0; from < len(line); from = to + 1 {
+	to := 0
+	for from := 0; from < len(line); from = to + 1 {
 		for to = from; to < len(line) && !isSpaceAt(line, to); {
 			to++
 		}

@@ -121,7 +121,7 @@ func (m *material) quotes(chosen []int) []Quote {
 	for i := 0; i < len(stretches); i++ {
 		for j := 0; j < len(stretches); j++ {
 			a, b := stretches[i], stretches[j]
-			if i == j || a.first > b.first || b.first > a.last && !(b.first == a.last+1 && m.together(a.last, b.first)) {
+			if i == j || a.first > b.first || b.first > a.last && (b.first != a.last+1 || !m.together(a.last, b.first)) {
 				continue
 			}
 			joined := stretch{a.first, max(a.last, b.last)}

@@ -101,7 +101,7 @@ func (f *folded) begins(at int) bool {
 	earlier, _ := utf8.DecodeLastRune(f.text[:at-size])
 	switch before {
 	case '.', ',', '/', ':', '⁄':
-		return !unicode.IsDigit(earlier) && !(before == '.' && (at == size || earlier == ' ' || earlier == '-'))
+		return !unicode.IsDigit(earlier) && (before != '.' || at != size && earlier != ' ' && earlier != '-')
 	case '-':
 		// Between two numbers it makes a range, and after a word it joins (COVID-19).
 		return unicode.IsDigit(earlier)

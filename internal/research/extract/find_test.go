@@ -76,7 +76,11 @@ func TestFindTellsWhereAQuoteStands(t *testing.T) {
 		{"zero\u200bwidth and \ufefftext", "zerowidth and text", "zero\u200bwidth and \ufefftext"},
 		{"cat cats cat", "cats cat", "cats cat"},
 		{"recats cats", "cats", "cats"},
-		{"", "x", ""}, {"x", "", ""}, {"x . y", ".", ""}, {"x - y", "-", ""}, {"x", "x y", ""},
+		{"", "x", ""},
+		{"x", "", ""},
+		{"x . y", ".", ""},
+		{"x - y", "-", ""},
+		{"x", "x y", ""},
 		{"\xff bad \xfe bytes", "bad", "bad"},
 		{"x\x00y z", "y z", "y z"},
 	} {

@@ -44,7 +44,14 @@ func TestPlainKeepsTheWordsAndNoWayOut(t *testing.T) {
 		{"A stray ` and `<div>`", "A stray ` and ``"},
 		{"[x]![](e)(https://evil.test)", "x)"},
 		{"javascript: [x](javascript:alert(1))", "javascript: x"},
-		{"", ""}, {"[", "["}, {"![", "!["}, {"[]", "[]"}, {"<", "<"}, {"\\", "\\"}, {"&", "&"}, {"[a](", "[a] ("},
+		{"", ""},
+		{"[", "["},
+		{"![", "!["},
+		{"[]", "[]"},
+		{"<", "<"},
+		{"\\", "\\"},
+		{"&", "&"},
+		{"[a](", "[a] ("},
 	} {
 		got := Plain(test.markdown, []string{goodURL})
 		if got != test.want {

@@ -37,7 +37,8 @@ func TestRenderSaysWhatKindOfAnswerItIs(t *testing.T) {
 			"**Nothing in 2 sources matched**\n\nNo source holds: Seine.\n\nSearched: My papers, Wiki\\_pages.\n",
 		},
 		"nothing together": {
-			Answer{Query: some}, Searched{Count: 1},
+			Answer{Query: some},
+			Searched{Count: 1},
 			"**Nothing in 1 source matched**\n\nThe sources hold these words, but no passage holds enough of them together.\n",
 		},
 		"no words": {Answer{}, Searched{Count: 2}, "**The question has no word to search for**\n"},

@@ -127,8 +127,13 @@ func TestBodiesLeaveTheMarksOfItemsAndHeadingsOut(t *testing.T) {
 		got = append(got, part{string(runes[s.Body:s.End]), s.Kind})
 	}
 	want := []part{
-		{"Results", Heading}, {"first item.", Item}, {"Second", Item}, {"third", Item}, {"Smith, J. Work.", Item},
-		{"", Matter}, {"Prose.", Prose},
+		{"Results", Heading},
+		{"first item.", Item},
+		{"Second", Item},
+		{"third", Item},
+		{"Smith, J. Work.", Item},
+		{"", Matter},
+		{"Prose.", Prose},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %q, want %q", got, want)

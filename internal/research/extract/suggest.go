@@ -58,7 +58,7 @@ func (e *Extractor) namesIn(text string) []string {
 	for token := range e.analyser.Tokens(text) {
 		joined := words > 0 && token.Start == to+1 && runes[to] == ' '
 		capital := unicode.IsUpper(runes[token.Start]) && !token.Stop
-		if words > 0 && !(joined && capital) {
+		if words > 0 && (!joined || !capital) {
 			flush()
 		}
 		if !capital {

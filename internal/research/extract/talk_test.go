@@ -156,8 +156,14 @@ func TestWordsThatBeginAlikeAreRelated(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"invad", "invas", false}, {"defens", "defend", true}, {"author", "authorit", true}, {"pharmaci", "pharmacist", true},
-		{"12345", "12346", false}, {"自然言語処", "自然言語理", false}, {"国际", "国家", false}, {"библиотек", "библиотеч", true},
+		{"invad", "invas", false},
+		{"defens", "defend", true},
+		{"author", "authorit", true},
+		{"pharmaci", "pharmacist", true},
+		{"12345", "12346", false},
+		{"自然言語処", "自然言語理", false},
+		{"国际", "国家", false},
+		{"библиотек", "библиотеч", true},
 		{"interest", "internet", false},
 	} {
 		if got := isRelated(test.a, test.b); got != test.want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,7 +170,7 @@ func BenchmarkQuestion(b *testing.B) {
 			fmt.Fprintf(&text, "Whale number %d of group %d was seen by the crew of ship %d near island %d in %d, "+
 				"and word%d was written about its long way through the cold sea. ", i, s, i%97, i%331, 1800+i%200, (i*31+s*7)%5000)
 		}
-		passages[i] = extract.Passage{DocumentID: fmt.Sprint(i), Title: fmt.Sprint("Journal ", i%50), Text: text.String()}
+		passages[i] = extract.Passage{DocumentID: strconv.Itoa(i), Title: fmt.Sprint("Journal ", i%50), Text: text.String()}
 	}
 	x := newIndex(passages)
 	e := extract.New("en")
