@@ -54,7 +54,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	p, err := parseParams(r.URL.RawQuery)
 	if err != nil {
 		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
-		return nil
+		return nil //nolint:nilerr // the page has said it
 	}
 	c, req, ok := s.trustedRequest(w, r, p)
 	if !ok {
@@ -199,12 +199,12 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 		s.front.Fail(w, r, FailPage{
 			Title: "This came from another site", Detail: "The answer was not sent from our own page, so it was not taken.", Status: http.StatusForbidden,
 		})
-		return nil
+		return nil //nolint:nilerr // the page has said it
 	}
 	form, err := readForm(w, r)
 	if err != nil {
 		s.failPage(w, r, "The form is malformed", "Try to connect again from the program.")
-		return nil
+		return nil //nolint:nilerr // the page has said it
 	}
 	session, signedIn := s.front.Session(r)
 	req, ok := s.openHandle(form.Get("request"), session.ID)
@@ -216,7 +216,7 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.client(r.Context(), req.ClientID)
 	if err != nil || !matchRedirect(c.RedirectURIs, req.RedirectTo) {
 		s.failPage(w, r, "This program is not known here", "Remove the connection in the program and add it again.")
-		return nil
+		return nil //nolint:nilerr // the page has said it
 	}
 	switch form.Get("decision") {
 	case "allow":

@@ -69,8 +69,16 @@ func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
 	c := w.register("none")
 	for code, changes := range map[string][][2]string{
 		"invalid_request": {
-			{"response_type", ""}, {"code_challenge", ""}, {"code_challenge_method", ""}, {"code_challenge_method", "plain"}, {"code_challenge_method", "s256"},
-			{"code_challenge", "short"}, {"code_challenge", strings.Repeat("x", 44)}, {"code_challenge", strings.Repeat("=", 43)}, {"response_mode", "fragment"}, {"response_mode", "form_post"},
+			{"response_type", ""},
+			{"code_challenge", ""},
+			{"code_challenge_method", ""},
+			{"code_challenge_method", "plain"},
+			{"code_challenge_method", "s256"},
+			{"code_challenge", "short"},
+			{"code_challenge", strings.Repeat("x", 44)},
+			{"code_challenge", strings.Repeat("=", 43)},
+			{"response_mode", "fragment"},
+			{"response_mode", "form_post"},
 			{"nonce", strings.Repeat("x", 513)},
 		},
 		"invalid_target": {

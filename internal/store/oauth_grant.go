@@ -48,10 +48,10 @@ const grantQuery = `
 	FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
 	WHERE u.disabled_at IS NULL AND g.id = $1`
 
-func oneGrant(ctx context.Context, q querier, query string, a args) (t oauth.Token, err error) {
+func oneGrant(ctx context.Context, q querier, grantID string) (t oauth.Token, err error) {
 	var g grantRow
 	var u userRow
-	if err := get(ctx, q, query, a, append(g.dest(), u.dest()...)...); err != nil {
+	if err := get(ctx, q, grantQuery, args{grantID}, append(g.dest(), u.dest()...)...); err != nil {
 		return t, err
 	}
 	t.User = u.value()
@@ -131,7 +131,7 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 			return oauth.Token{}, err
 		}
 	}
-	t, err := oneGrant(ctx, tx, grantQuery, args{g.ID})
+	t, err := oneGrant(ctx, tx, g.ID)
 	if err != nil {
 		return t, err
 	}
@@ -166,7 +166,7 @@ func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotat
 			return err
 		}
 		now := clock.Now()
-		t, err := oneGrant(ctx, tx, grantQuery, args{grantID})
+		t, err := oneGrant(ctx, tx, grantID)
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func tokenByHash(ctx context.Context, q querier, hash []byte) (oauth.Token, erro
 	if err != nil {
 		return oauth.Token{}, err
 	}
-	t, err := oneGrant(ctx, q, grantQuery, args{grantID})
+	t, err := oneGrant(ctx, q, grantID)
 	if err != nil {
 		return t, err
 	}
@@ -252,7 +252,7 @@ func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error
 	if err != nil {
 		return oauth.Token{}, fail("read refresh token", "token", err)
 	}
-	t, err := oneGrant(ctx, db.read, grantQuery, args{grantID})
+	t, err := oneGrant(ctx, db.read, grantID)
 	t.Scopes, t.Resources, t.CreatedAt, t.ExpiresAt = t.Grant.Scopes, t.Grant.Resources, at(created), t.Grant.ExpiresAt
 	return t, fail("read refresh token", "token", err)
 }

@@ -218,14 +218,15 @@ func (r *blockReader) isPlainHeading(line []rune, to int) bool {
 // isTitleCase reports whether the first word and all longer ones begin with a capital or a digit.
 func isTitleCase(line []rune) bool {
 	const short = 3
-	to := 0
-	for from := 0; from < len(line); from = to + 1 {
-		for to = from; to < len(line) && !isSpaceAt(line, to); {
+	for from := 0; from < len(line); {
+		to := from
+		for to < len(line) && !isSpaceAt(line, to) {
 			to++
 		}
 		if (from == 0 || to-from > short) && !unicode.IsUpper(line[from]) && !unicode.IsDigit(line[from]) {
 			return false
 		}
+		from = to + 1
 	}
 	return true
 }
