@@ -47,6 +47,12 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
 		}
 	}
+	for i, command := range rest {
+		if strings.Contains(command, "/api/auth/mcp/") && !strings.Contains(command, "/register") && !strings.Contains(command, "/jwks") {
+			// The steps of OAuth need a browser, and what the step before has given.
+			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
+		}
+	}
 	// What is deleted is needed before, and the agent last of all.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
 	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?}\n" + strings.Join(rest, "\necho\n")

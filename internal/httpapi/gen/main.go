@@ -138,7 +138,7 @@ func reduceOperation(op *yaml.Node) {
 // dropOwnHeaders removes the headers that middleware sets on many replies alike.
 func dropOwnHeaders(reply *yaml.Node) {
 	headers := get(reply, "headers")
-	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control")
+	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control", "WWW-Authenticate")
 	if headers != nil && len(headers.Content) == 0 {
 		dropKeys(reply, "headers")
 	}
