@@ -64,9 +64,7 @@ func TestSearchesGoOnDuringARebuild(t *testing.T) {
 			t.Error("no search was answered during the rebuild")
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(w.server.Data, "index")); err != nil {
-		t.Fatal(err)
-	}
+	removeIndex(t, w.server.Data)
 	w.sound(t, manyNotes)
 	stop()
 	readers.Wait()
@@ -88,15 +86,25 @@ func (w *world) sound(t *testing.T, documents int) {
 	t.Fatalf("the index is not whole in 30 s: %+v", last)
 }
 
+// removeIndex removes the index's folder. The server may write into it meanwhile, so that once need not be enough.
+func removeIndex(t *testing.T, data string) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if err = os.RemoveAll(filepath.Join(data, "index")); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
 func TestAServerKilledDuringARebuildGoesOnAfterwards(t *testing.T) {
 	t.Parallel()
 	w := newLibrary(t, testkit.ServerOptions{})
 	w.add(t, "Ledger", ledger(manyNotes), "--default", "--language", "en")
 	for round, pause := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond} {
 		begun := strings.Count(w.server.Log(), "search index is being filled")
-		if err := os.RemoveAll(filepath.Join(w.server.Data, "index")); err != nil {
-			t.Fatal(err)
-		}
+		removeIndex(t, w.server.Data)
 		for deadline := time.Now().Add(30 * time.Second); strings.Count(w.server.Log(), "search index is being filled") == begun; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("no rebuild has begun in 30 s")
