@@ -68,12 +68,7 @@ func (p *plan) hold(at *part, held []uint32) {
 
 // anyUndated reports whether the parts have documents without a year.
 func (p *plan) anyUndated() bool {
-	for i := range p.parts {
-		if slices.Contains(p.parts[i].s.Years()[p.parts[i].r.FirstDoc:p.parts[i].r.EndDoc], 0) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.parts, func(at part) bool { return at.s.Undated(at.r.Source) })
 }
 
 // isWeak reports whether words that nobody holds are so much of the query that the best of what was found holds less

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -53,6 +54,10 @@ type Segment struct {
 	bytes          column[int8]
 	scales         column[float32]
 	vectorsChecked atomic.Bool
+
+	// undated are the sources with documents without a year, once somebody has asked.
+	undated          map[string]bool
+	lookedForUndated sync.Once
 }
 
 // Range is what a segment holds of one source.
@@ -132,6 +137,17 @@ func (s *Segment) Lengths() []uint32 { return s.lengths }
 
 // Years are the documents' years, 0 for an undated one.
 func (s *Segment) Years() []uint16 { return s.years }
+
+// Undated reports whether a source has documents without a year here, deleted ones included.
+func (s *Segment) Undated(source string) bool {
+	s.lookedForUndated.Do(func() {
+		s.undated = make(map[string]bool, len(s.sources))
+		for _, r := range s.sources {
+			s.undated[r.Source] = slices.Contains(s.years[r.FirstDoc:r.EndDoc], 0)
+		}
+	})
+	return s.undated[source]
+}
 
 // DocOf maps units to their documents.
 func (s *Segment) DocOf() []uint32 { return s.docOf }
