@@ -40,12 +40,13 @@ func NewSpending(store SpendStore, clock core.Clock) *Spending {
 
 // Reserve puts aside what a turn's next call of a model may cost, before it is made; beyond the cap it is
 // spend_cap_reached. What the turn reserved before and did not settle is of a call that a crash cut off: it may have
-// been paid for, and counts as spent. The end of the turn gives back what is still reserved then.
+// been paid for, and counts as spent, as does what is still reserved at the turn's end.
 func (s *Spending) Reserve(ctx context.Context, userID, turnID, model string, micros int64) error {
 	return s.store.ReserveSpend(ctx, Reservation{UserID: userID, TurnID: turnID, Model: model, Micros: max(0, micros), At: s.clock.Now()})
 }
 
-// Settle puts what a call has cost in place of what was reserved for it. To settle it again changes nothing.
+// Settle puts what a call has cost in place of what was reserved for it, also after the turn's end. To settle it again
+// changes nothing.
 func (s *Spending) Settle(ctx context.Context, _, turnID string, micros int64, estimated bool) error {
 	return s.store.SettleSpend(ctx, turnID, max(0, micros), estimated)
 }

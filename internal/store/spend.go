@@ -35,7 +35,7 @@ func (db *DB) ReserveSpend(ctx context.Context, r account.Reservation) error {
 	var refusal error
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		refusal = nil
-		// A turn that has ended gave back what it had, and must not get more.
+		// A turn that has ended must not get more.
 		var one int
 		err := get(ctx, tx, `SELECT 1 FROM task WHERE id = $1 AND user_id = $2 AND finished_at IS NULL`+db.dialect.lock,
 			args{r.TurnID, r.UserID}, &one)
@@ -110,23 +110,28 @@ func moveBudget(ctx context.Context, tx querier, userID, period string, reserved
 	return err
 }
 
-// SettleSpend puts what was spent in place of what a turn has open.
+// SettleSpend puts what was spent in place of what a turn has open, or had open when it ended.
 func (db *DB) SettleSpend(ctx context.Context, turnID string, micros int64, estimated bool) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		e, err := spendEntry(ctx, tx, turnID)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && e.state != "reserved" {
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		case e.state == "reserved":
+			return closeEntry(ctx, tx, turnID, e, micros, estimated)
+		case e.state == "ended":
+			return settleEnded(ctx, tx, turnID, e, micros)
 		}
-		return closeEntry(ctx, tx, turnID, e, micros, estimated)
+		return nil
 	})
 	return fail("settle spend", "turn", err)
 }
 
-// releaseSpend gives back what a turn has reserved when it ends.
-func releaseSpend(ctx context.Context, tx querier, turnID string) error {
+// endSpend counts what a turn still has reserved when it ends, or is deleted, as spent: the call that it is for may be
+// under way, or was cut off by a crash. Otherwise a call would cost nothing if its thread is deleted meanwhile.
+func endSpend(ctx context.Context, tx querier, turnID string) error {
 	e, err := spendEntry(ctx, tx, turnID)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && e.state != "reserved" {
 		return nil
@@ -134,7 +139,24 @@ func releaseSpend(ctx context.Context, tx querier, turnID string) error {
 	if err != nil {
 		return err
 	}
-	return closeEntry(ctx, tx, turnID, e, 0, false)
+	n, err := tx.exec(ctx, `
+		UPDATE spend_entry SET state = 'ended', micros = micros + reserved, estimated = 1
+		WHERE turn_id = $1 AND state = 'reserved'`, turnID)
+	if err != nil || n == 0 {
+		return err
+	}
+	return moveBudget(ctx, tx, e.userID, e.period, -e.reserved, e.reserved)
+}
+
+// settleEnded puts what a call has cost in place of the guess that the end of its turn made.
+func settleEnded(ctx context.Context, tx querier, turnID string, e entry, micros int64) error {
+	n, err := tx.exec(ctx, `
+		UPDATE spend_entry SET state = 'settled', micros = micros - reserved + $1, reserved = 0
+		WHERE turn_id = $2 AND state = 'ended'`, micros, turnID)
+	if err != nil || n == 0 {
+		return err
+	}
+	return moveBudget(ctx, tx, e.userID, e.period, 0, micros-e.reserved)
 }
 
 // SpendOf returns a user's cap, or nil, and what is spent and reserved of it in a month.

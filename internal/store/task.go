@@ -187,7 +187,7 @@ func deleteTasks(ctx context.Context, tx querier, key string) error {
 	return dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{key})
 }
 
-// dropTasks runs a statement that deletes tasks and returns their ids, and gives back what they had reserved to spend.
+// dropTasks runs a statement that deletes tasks and returns their ids, and counts what they had reserved as spent.
 func dropTasks(ctx context.Context, tx querier, statement string, a args) error {
 	var ids []string
 	var id string
@@ -199,7 +199,7 @@ func dropTasks(ctx context.Context, tx querier, statement string, a args) error 
 		return err
 	}
 	for _, id := range ids {
-		if err := releaseSpend(ctx, tx, id); err != nil {
+		if err := endSpend(ctx, tx, id); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	if n == 0 {
 		return whyNotFinished(ctx, tx, f)
 	}
-	if err := releaseSpend(ctx, tx, f.TaskID); err != nil {
+	if err := endSpend(ctx, tx, f.TaskID); err != nil {
 		return err
 	}
 	if err := writeEntry(ctx, tx, f.TaskID, o.Entry); err != nil {

@@ -104,36 +104,45 @@ var spendTests = []test{
 		w.wantKind(err, core.KindPaymentRequired, "")
 		w.wantUsed("after the refusal", 100)
 		w.must(w.reserve(t, 50))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 0, false))
 		w.finish(t, task.StateFailed)
 		w.wantUsed("at the end", 100)
 	}},
-	{"TheEndOfATurnGivesBackWhatItReserved", func(w *world) {
+	{"WhatATurnStillHasReservedAtItsEndIsSpentUntilItIsSettled", func(w *world) {
+		used := int64(0)
 		for _, state := range []task.State{task.StateComplete, task.StateFailed, task.StateCancelled} {
 			t := w.working()
+			w.must(w.reserve(t, 10))
+			w.must(w.db.SettleSpend(w.ctx, t.ID, 4, false))
 			w.must(w.reserve(t, 100))
 			w.finish(t, state)
-			w.wantUsed("after it was "+string(state), 0)
+			w.wantUsed("after it was "+string(state), used+104)
 			w.wantMissing(w.reserve(t, 1), "turn")
-			w.must(w.db.SettleSpend(w.ctx, t.ID, 9, false))
-			w.wantUsed("by one that came late", 0)
+			for range 2 {
+				w.must(w.db.SettleSpend(w.ctx, t.ID, 9, false))
+				w.wantUsed("by one that came late", used+13)
+			}
+			used += 13
 		}
 		t := w.working()
 		w.must(w.reserve(t, 100))
 		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, At: w.now}))
-		w.wantUsed("after the engine's own end", 0)
+		w.wantUsed("after the engine's own end", used+100)
 	}},
-	{"DeletingATurnGivesBackWhatItReserved", func(w *world) {
+	{"DeletingATurnDoesNotMakeItsCallFree", func(w *world) {
 		t := w.working()
 		w.must(w.reserve(t, 100))
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key))
-		w.wantUsed("after its thread has gone", 0)
+		w.wantUsed("after its thread has gone", 100)
 		w.wantMissing(w.reserve(t, 1), "turn")
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false))
+		w.wantUsed("after its call has ended", 30)
 		t = w.working()
 		w.must(w.reserve(t, 100))
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 20, false))
 		w.must(w.reserve(t, 100))
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
-		w.wantUsed("after its agent has gone", 20)
+		w.wantUsed("after its agent has gone", 150)
 	}},
 	{"NobodyReservesForAnother", func(w *world) {
 		t := w.working()

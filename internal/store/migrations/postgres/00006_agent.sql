@@ -21,7 +21,7 @@ CREATE TABLE spend_entry (
     user_id    TEXT COLLATE "C" NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
     period     TEXT COLLATE "C" NOT NULL,
     model      TEXT NOT NULL,
-    state      TEXT COLLATE "C" NOT NULL CHECK (state IN ('reserved', 'settled')),
+    state      TEXT COLLATE "C" NOT NULL CHECK (state IN ('reserved', 'ended', 'settled')),
     reserved   BIGINT NOT NULL,
     micros     BIGINT NOT NULL,
     estimated  SMALLINT NOT NULL CHECK (estimated IN (0, 1)),

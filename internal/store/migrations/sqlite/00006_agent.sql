@@ -21,7 +21,7 @@ CREATE TABLE spend_entry (
     user_id    TEXT NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
     period     TEXT NOT NULL,
     model      TEXT NOT NULL,
-    state      TEXT NOT NULL CHECK (state IN ('reserved', 'settled')),
+    state      TEXT NOT NULL CHECK (state IN ('reserved', 'ended', 'settled')),
     reserved   INTEGER NOT NULL,
     micros     INTEGER NOT NULL,
     estimated  INTEGER NOT NULL CHECK (estimated IN (0, 1)),
