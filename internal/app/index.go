@@ -208,14 +208,14 @@ func (in *installation) awaitFolder(ctx context.Context, began time.Time, progre
 }
 
 // await calls reached until it has come as far as the log is now.
+// It asks often at first, for most waits are short, and then less so.
 func (in *installation) await(ctx context.Context, reached func(head uint64) (uint64, error), progress func(done, all uint64)) error {
 	head, err := in.store.Head(ctx)
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	const soonest, latest = 5 * time.Millisecond, 100 * time.Millisecond
+	for pause := soonest; ; pause = min(pause*5/4, latest) {
 		at, err := reached(head)
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func (in *installation) await(ctx context.Context, reached func(head uint64) (ui
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the search index: %w", ctx.Err())
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -67,6 +67,16 @@ func failedTurn(t *testing.T, w *world) {
 				panic("secret 4712")
 			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Ask again."}, "Before it broke",
 		},
+		"a model that was too slow": {
+			func(context.Context, *task.Run, thread.Question) (string, error) {
+				return "", &core.Error{Kind: core.KindTimeout, Code: "model_timeout", Detail: "The model was silent."}
+			}, http.StatusGatewayTimeout, "model_timeout", object{"code": "model_timeout", "detail": "The model was silent."}, "",
+		},
+		"a search index that is not there": {
+			func(context.Context, *task.Run, thread.Question) (string, error) {
+				return "", &core.Error{Kind: core.KindUnavailable, Code: "unavailable", Detail: "Try again."}
+			}, http.StatusServiceUnavailable, "unavailable", object{"code": "unavailable", "detail": "Try again."}, "",
+		},
 		"a cap reached inside": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
 				return "", &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "The cap is reached."}

@@ -51,6 +51,7 @@ const (
 // authorize answers an authorization request: it asks who is there and whether they consent, every time.
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	allowOpener(w)
 	p, err := parseParams(r.URL.RawQuery)
 	if err != nil {
 		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
@@ -192,9 +193,14 @@ func (s *Service) consentPage(c Client, req request, session Session) ConsentPag
 	}
 }
 
+// allowOpener lets the window that opened this one hear of its end: web clients authorize in a pop-up, which the policy
+// of all other pages would cut off from them.
+func allowOpener(w http.ResponseWriter) { w.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none") }
+
 // decide answers the consent page's form.
 func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	allowOpener(w)
 	if err := s.origin.Check(r); err != nil {
 		s.front.Fail(w, r, FailPage{
 			Title: "This came from another site", Detail: "The answer was not sent from our own page, so it was not taken.", Status: http.StatusForbidden,

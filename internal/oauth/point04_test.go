@@ -20,6 +20,9 @@ func (w *world) wantRedirectError(q url.Values, code string) {
 		!strings.HasPrefix(r.header.Get("Location"), redirectURI+"?") || len(q["state"]) == 1 && answer.Get("state") != q.Get("state") {
 		w.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
 	}
+	if got := r.header.Get("Cross-Origin-Opener-Policy"); got != "unsafe-none" {
+		t.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
+	}
 	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
 		w.Errorf("headers %v", r.header)
 	}

@@ -30,6 +30,7 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 		{"relatoinal relatoinal", "relational relational", "d4"},
 		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // about something else
 		{"zzzzzzzz", "", ""},
+		{"relatoinal zzzzzzzz", "relational zzzzzzzz", "d4"}, // something in place of nothing
 		{"criptograms", "", ""}, // a word of another source alone is not given away
 		{"", "", ""},
 	} {

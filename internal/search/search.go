@@ -116,7 +116,8 @@ func (ix *Index) search(ctx context.Context, s *snapshot, q Query) (Result, erro
 			if err != nil {
 				return Result{}, err
 			}
-			if len(better.Hits) > 0 && !better.Weak {
+			// Something in place of nothing, or something good in place of something weak.
+			if len(better.Hits) > 0 && (len(answer.Hits) == 0 || !better.Weak) {
 				result, err := newResult(parts, better)
 				result.Corrected = corrected
 				return result, err

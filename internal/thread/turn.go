@@ -189,8 +189,10 @@ func (m Message) failure() error {
 	}
 	e := &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: m.Error.Detail}
 	switch m.Error.Code {
-	case task.CodeTimeout:
+	case task.CodeTimeout, "model_timeout":
 		e.Kind, e.Code = core.KindTimeout, "model_timeout"
+	case "unavailable":
+		e.Kind, e.Code = core.KindUnavailable, m.Error.Code
 	case task.CodeInternal, task.CodeCrashLoop:
 		e.Kind, e.Code = core.KindInternal, "internal"
 	case "spend_cap_reached":

@@ -28,7 +28,12 @@ type signInPage struct {
 	Error, EmailError, PasswordError string
 }
 
+// openerPolicy is that of signing in, which may happen in the pop-up of a client that asks for authorization: with the
+// policy of other pages the client would not hear of its end.
+const openerPolicy = "unsafe-none"
+
 func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
 	some, err := a.hasAccounts(r.Context())
 	switch {
 	case err != nil:
@@ -52,6 +57,7 @@ func (a *App) showSignInForm(w http.ResponseWriter, r *http.Request, status int,
 }
 
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
 	if !form(w, r) {
 		a.badForm(w, r)
 		return
