@@ -21,7 +21,7 @@ func (w *world) wantRedirectError(q url.Values, code string) {
 		w.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
 	}
 	if got := r.header.Get("Cross-Origin-Opener-Policy"); got != "unsafe-none" {
-		t.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
+		w.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
 	}
 	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
 		w.Errorf("headers %v", r.header)
