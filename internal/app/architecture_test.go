@@ -63,6 +63,7 @@ var rules = map[string][]string{
 	"internal/testkit/gotest":         internal("testkit"),
 	"internal/testkit/modelfake":      {},
 	"internal/testkit/echo":           internal("task", "thread"),
+	"internal/testkit/indexed":        internal("search", "source", "store"),
 	"e2e/chaos/server":                internal("app", "task", "thread"),                         // carrel, with turns that ask a model of the test's
 	"e2e/slowserver":                  internal("app", "core", "task", "thread", "testkit/echo"), // carrel, with turns that tests script
 }

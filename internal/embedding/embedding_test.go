@@ -1,7 +1,6 @@
 package embedding_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -118,39 +117,17 @@ type node struct {
 	*embedding.Service
 	w      *world
 	engine *task.Engine
-	log    *lockedBuffer
+	log    *testkit.Log
 	stop   func()
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// String returns the whole log.
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// count returns how many lines of the log hold a text.
-func (l *lockedBuffer) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
-}
+// logged returns how often the log holds a text.
+func (n *node) logged(text string) int { return strings.Count(n.log.String(), text) }
 
 // start runs a process; alone means that those before it are dead. The store is the database, or something before it.
 func (w *world) start(alone bool, change ...func(embedding.Store, *model.EmbeddingOptions) embedding.Store) *node {
 	w.t.Helper()
-	n := &node{w: w, log: &lockedBuffer{}}
+	n := &node{w: w, log: &testkit.Log{}}
 	log := slog.New(slog.NewTextHandler(n.log, nil))
 	n.engine = task.New(w.db, w.clock, log, task.Options{Alone: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond})
 	o := model.EmbeddingOptions{URL: w.endpoint.URL(), Key: w.endpoint.Key, Model: w.endpoint.Model}
@@ -279,7 +256,7 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		if score["Bridges"] < score["Bread"]+0.2 {
 			t.Errorf("cosines with the query: %v", score)
 		}
-		w.same("logged", n.log.count("every document has its vectors"), 1)
+		w.same("logged", n.logged("every document has its vectors"), 1)
 	})
 }
 

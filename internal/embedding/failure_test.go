@@ -39,7 +39,7 @@ func TestADeadEndpointIsWaitedForAndLoggedOnce(t *testing.T) {
 			w.clock.Set(active.RunAt)
 		}
 		w.eventually("another try", func() bool { return w.endpoint.Calls() == 5 })
-		w.same("logged", n.log.count("CARREL_EMBEDDINGS_API_KEY"), 1)
+		w.same("logged", n.logged("CARREL_EMBEDDINGS_API_KEY"), 1)
 		w.endpoint.Break(nil)
 		w.eventually("the end", func() bool {
 			active, ok := w.active()
@@ -49,7 +49,7 @@ func TestADeadEndpointIsWaitedForAndLoggedOnce(t *testing.T) {
 			return !ok
 		})
 		w.same("found", n.found(), map[string]string{"a": "1/1"})
-		w.same("logged at the end", n.log.count("get their vectors again"), 1)
+		w.same("logged at the end", n.logged("get their vectors again"), 1)
 	})
 }
 

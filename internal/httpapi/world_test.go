@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -27,15 +26,13 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/obs"
 	"carrel/internal/seal"
-	"carrel/internal/search"
-	"carrel/internal/search/analysis"
-	"carrel/internal/search/query"
 	"carrel/internal/server"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
 	"carrel/internal/testkit/echo"
+	"carrel/internal/testkit/indexed"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
@@ -118,7 +115,7 @@ func openStore(t testing.TB, o store.Options) *store.DB {
 type world struct {
 	db          *store.DB
 	clock       *testkit.Clock
-	log         *logBuffer
+	log         *testkit.Log
 	claims      *claims
 	credentials *credential.Service
 	agents      *agent.Service
@@ -138,7 +135,7 @@ type world struct {
 func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	t.Helper()
 	w := &world{
-		db: db, clock: testkit.NewClock(), log: &logBuffer{}, claims: &claims{DB: db}, answerer: &answerer{},
+		db: db, clock: testkit.NewClock(), log: &testkit.Log{}, claims: &claims{DB: db}, answerer: &answerer{},
 		draining: make(chan struct{}),
 	}
 	overrides := map[string]string{"data": t.TempDir(), "base-url": baseURL, "rate-limits": "off"}
@@ -154,7 +151,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	w.agents = agent.NewService(db, w.clock)
-	w.ranker = &scanner{db: db, index: openIndex(t)}
+	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
@@ -264,119 +261,6 @@ func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, stat
 		return err
 	}
 	return c.DB.FinishIdempotency(ctx, userID, key, status, body, now)
-}
-
-// logBuffer keeps the log for tests that look into it.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// scanner ranks by an index that it brings up to date first. A test can let it say more than that finds.
-type scanner struct {
-	db    *store.DB
-	index *search.Index
-	// filling lets one catch up after the other.
-	filling sync.Mutex
-	// indexed says how much of a source an index would hold; a source that is not there is held whole.
-	indexed sync.Map // of a source's id to a number of documents
-	// scripts is what to answer to a query.
-	scripts sync.Map // of a query's text to a func(*source.Ranking)
-	// shown is the snippet of a document, by its external id.
-	shown sync.Map // of an external id to a source.Snippet
-}
-
-func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
-	if err := s.catchUp(ctx); err != nil {
-		return source.Ranking{}, err
-	}
-	found, err := s.index.Search(ctx, search.Query{
-		Text: q.Text, Language: q.Language, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts,
-	})
-	out := source.Ranking{Total: found.Total, UndatedExcluded: found.UndatedExcluded}
-	for _, h := range found.Hits {
-		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score})
-	}
-	for _, y := range found.Years {
-		out.Years = append(out.Years, source.YearCount(y))
-	}
-	if script, ok := s.scripts.Load(q.Text); ok {
-		script.(func(*source.Ranking))(&out)
-	}
-	return out, err
-}
-
-// openIndex opens an empty index for a test.
-func openIndex(t testing.TB) *search.Index {
-	t.Helper()
-	index, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = index.Close() })
-	return index
-}
-
-// catchUp indexes what is stored and not indexed yet.
-func (s *scanner) catchUp(ctx context.Context) error {
-	s.filling.Lock()
-	defer s.filling.Unlock()
-	head, err := s.db.Head(ctx)
-	if err != nil {
-		return err
-	}
-	span, missing := s.index.Missing(head)
-	if !missing {
-		return nil
-	}
-	changes, err := s.db.Changes(ctx, span.After, span.Through, math.MaxInt32)
-	if err != nil {
-		return err
-	}
-	return s.index.Fill(ctx, span, changes)
-}
-
-func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
-	a := analysis.New(q.Language)
-	h := query.NewHighlighter(a, query.Parse(a, q.Text), query.SnippetWidth)
-	return func(d source.Document, _ int) source.Snippet {
-		if shown, ok := s.shown.Load(d.ExternalID); ok {
-			return shown.(source.Snippet)
-		}
-		text, spans, _ := h.Snippet(d.Title, d.Text, analysis.Passages(d.Text)[0])
-		out := source.Snippet{Text: text, Highlights: make([]source.Span, len(spans))}
-		for i, span := range spans {
-			out.Highlights[i] = source.Span(span)
-		}
-		return out
-	}
-}
-
-func (s *scanner) Indexed(sourceID string) (int, bool) {
-	n, known := s.indexed.Load(sourceID)
-	if !known {
-		return 0, false
-	}
-	return n.(int), true
-}
-
-func (s *scanner) Statistics(ctx context.Context, sources, terms []string) (int, []int, error) {
-	if err := s.catchUp(ctx); err != nil {
-		return 0, nil, err
-	}
-	return s.index.Statistics(ctx, sources, terms)
 }
 
 // person is a user with a key and an agent, through whose eyes a test sees the API.

@@ -1,39 +1,20 @@
 package server_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/testkit"
 )
-
-// logBuffer is a log that a test may read while the server writes.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // statuses is the part of the API's table that the server needs.
 var statuses = map[core.Kind]int{
@@ -54,7 +35,7 @@ func problem(w http.ResponseWriter, _ *http.Request, err error) {
 // harness is a server with a log that can be read.
 type harness struct {
 	*server.Server
-	log     *logBuffer
+	log     *testkit.Log
 	metrics *obs.Metrics
 }
 
@@ -72,7 +53,7 @@ func newServer(t testing.TB, opts server.Options, kv ...string) harness {
 	if opts.Problem == nil {
 		opts.Problem = problem
 	}
-	h := harness{log: &logBuffer{}, metrics: obs.NewMetrics("test")}
+	h := harness{log: &testkit.Log{}, metrics: obs.NewMetrics("test")}
 	log := obs.NewLogger(h.log, obs.LogOptions{Format: "json", Level: cfg.LogLevel, Prefixes: []string{cfg.KeyPrefix, cfg.CodePrefix}})
 	h.Server = server.New(cfg, log, h.metrics, opts)
 	return h

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,10 +14,10 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
-	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/indexed"
 )
 
 // world is the service on a database with two users who have an agent each.
@@ -43,12 +42,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	index, err := search.Open(t.TempDir(), search.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = index.Close() })
-	w := &world{db: db, clock: clock, ranker: &scanner{db: db, index: index, indexed: -1}}
+	w := &world{db: db, clock: clock, ranker: &scanner{Ranker: indexed.Open(t, db), indexed: -1}}
 	w.Service = source.NewService(db, agents, w.ranker, clock, source.Options{Guess: func(text string) string {
 		w.sampled = append(w.sampled, text)
 		return w.guess
@@ -71,10 +65,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// scanner ranks by an index that it brings up to date first.
+// scanner ranks by an index that is always up to date, and notes what it was asked.
 type scanner struct {
-	db    *store.DB
-	index *search.Index
+	*indexed.Ranker
 	// indexed is how many documents an index would hold; negative means that there is none.
 	indexed int
 	asked   source.Query
@@ -87,35 +80,14 @@ type scanner struct {
 func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, error) {
 	s.asked = q
 	s.indexed -= s.lost
-	if err := s.catchUp(ctx); err != nil {
-		return source.Ranking{}, err
-	}
-	found, err := s.index.Search(ctx, search.Query{
-		Text: q.Text, Language: q.Language, Sources: q.Sources, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear, Facets: q.Counts,
-	})
+	found, err := s.Ranker.Rank(ctx, q)
 	out := s.add
 	out.Total, out.UndatedExcluded = found.Total, found.UndatedExcluded
 	for _, h := range found.Hits {
-		out.Hits = append(out.Hits, source.Hit{DocumentID: h.ID, Score: h.Score, Passage: 7})
+		h.Passage = 7
+		out.Hits = append(out.Hits, h)
 	}
 	return out, err
-}
-
-// catchUp indexes what is stored and not indexed yet.
-func (s *scanner) catchUp(ctx context.Context) error {
-	head, err := s.db.Head(ctx)
-	if err != nil {
-		return err
-	}
-	span, missing := s.index.Missing(head)
-	if !missing {
-		return nil
-	}
-	changes, err := s.db.Changes(ctx, span.After, span.Through, math.MaxInt32)
-	if err != nil {
-		return err
-	}
-	return s.index.Fill(ctx, span, changes)
 }
 
 func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
@@ -126,13 +98,6 @@ func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Sni
 }
 
 func (s *scanner) Indexed(string) (int, bool) { return s.indexed, s.indexed >= 0 }
-
-func (s *scanner) Statistics(ctx context.Context, sources, terms []string) (int, []int, error) {
-	if err := s.catchUp(ctx); err != nil {
-		return 0, nil, err
-	}
-	return s.index.Statistics(ctx, sources, terms)
-}
 
 // documents are n documents about relations, and then an error unless it is nil.
 func documents(n int, text string, failure error) iter.Seq2[source.Document, error] {

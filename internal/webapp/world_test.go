@@ -1,7 +1,6 @@
 package webapp_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"carrel/internal/account"
@@ -42,26 +40,8 @@ type world struct {
 	audit    *audit.Log
 	srv      *httptest.Server
 	mux      *http.ServeMux
-	log      *lockedBuffer
+	log      *testkit.Log
 	user     account.User
-}
-
-// lockedBuffer gathers the log.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // newEmptyWorld has no account.
@@ -72,7 +52,7 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	w := &world{t: t, db: db, clock: testkit.NewClock(), log: &lockedBuffer{}, mux: http.NewServeMux()}
+	w := &world{t: t, db: db, clock: testkit.NewClock(), log: &testkit.Log{}, mux: http.NewServeMux()}
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.accounts = account.NewService(db, w.clock)
 	w.sessions = credential.NewSessions(db, w.clock, []byte("secret"))
