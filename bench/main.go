@@ -1,7 +1,7 @@
 // Command bench puts Carrel beside its peers on the machine it runs on: the same
 // requests, the same client, in turns, in one run. `bench` or `bench requests`
 // compares requests with PocketBase, `bench turns` durable turns with River and
-// DBOS, `bench search` search with Bleve and SQLite FTS5, and `bench eval` judges
+// DBOS, `bench agent` times answers, `bench search` compares search with Bleve and SQLite FTS5, and `bench eval` judges
 // its answers. See README.md.
 package main
 
@@ -38,6 +38,8 @@ func main() {
 func run(args []string) error {
 	if len(args) > 0 {
 		switch args[0] {
+		case "agent":
+			return runAgent(args[1:])
 		case "turns":
 			return runTurns(args[1:])
 		case "search":

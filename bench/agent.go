@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// agentSettings are the flags of `bench agent`.
+type agentSettings struct {
+	carrel, data, corpus string
+	documents            int
+	turns, modelTurns    int
+	first, token         time.Duration
+	markdown, dir        string
+
+	progress io.Writer
+	busy     string // the load average when the run began
+}
+
+// warmTurns are asked before anything is measured: the first turns read the
+// index from the disk.
+const warmTurns = 20
+
+func parseAgent(args []string) (agentSettings, error) {
+	s := agentSettings{progress: os.Stderr, busy: loadAverage()}
+	f := flag.NewFlagSet("bench agent", flag.ContinueOnError)
+	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f.StringVar(&s.data, "data", "", "`folder` of collections; without it the documents are made up")
+	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` in it to answer from")
+	f.IntVar(&s.documents, "documents", 100_000, "documents that are answered from")
+	f.IntVar(&s.turns, "turns", 300, "turns without a model")
+	f.IntVar(&s.modelTurns, "model-turns", 10, "turns with a model; 0 leaves them out")
+	f.DurationVar(&s.first, "first", 300*time.Millisecond, "how long the model takes to its first token")
+	f.DurationVar(&s.token, "token", 10*time.Millisecond, "how long it takes for each token after that")
+	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
+	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's)")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case s.documents < 100 || s.documents > 1_000_000:
+		return s, errors.New("--documents must be 100 to 1000000")
+	case s.turns < 10 || s.turns > 5000 || s.modelTurns < 0 || s.modelTurns > 100:
+		return s, errors.New("--turns must be 10 to 5000, --model-turns 0 to 100")
+	case s.first < 0 || s.token < 0 || s.first > time.Minute || s.token > time.Second:
+		return s, errors.New("--first must be 0 to 1m, --token 0 to 1s")
+	}
+	return s, nil
+}
+
+// runAgent measures what answers take.
+func runAgent(args []string) error {
+	s, err := parseAgent(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.carrel, err = carrelBinary(s.carrel); err != nil {
+		return err
+	}
+	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+		rep, err := measureAgent(ctx, s, dir)
+		if err != nil {
+			return page{}, err
+		}
+		return rep.page(), nil
+	})
+}
+
+// measureAgent imports the documents once and asks twice: without a model, and
+// with one whose pace is known.
+func measureAgent(ctx context.Context, s agentSettings, dir string) (*agentReport, error) {
+	rep := &agentReport{settings: s, when: time.Now()}
+	c := &carrel{binary: s.carrel, dir: dir}
+	questions, err := prepareAgent(ctx, s, c, rep)
+	if err != nil {
+		return nil, err
+	}
+	if err := rep.withoutModel(ctx, c, questions); err != nil {
+		return nil, fmt.Errorf("without a model: %w", err)
+	}
+	if s.modelTurns == 0 {
+		return rep, nil
+	}
+	return rep, rep.withModel(ctx, c, questions)
+}
+
+// prepareAgent makes an account whose agent has the documents, and returns
+// what to ask it.
+func prepareAgent(ctx context.Context, s agentSettings, c *carrel, rep *agentReport) ([]string, error) {
+	file := filepath.Join(c.dir, "documents.jsonl")
+	questions, kept, err := writeCorpus(s, file)
+	if err != nil {
+		return nil, err
+	}
+	rep.documents = kept
+	if err := c.signUp(ctx); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(s.progress, "importing %d documents…\n", kept)
+	var added struct {
+		Indexed bool `json:"indexed"`
+	}
+	if err := c.admin(ctx, &added, "source", "add", "--agent", c.agent, "--name", "Bench", "--language", "en", "--default", file); err != nil {
+		return nil, err
+	}
+	if !added.Indexed {
+		return nil, errors.New("the documents were not indexed")
+	}
+	return questions, os.Remove(file)
+}
+
+// withoutModel measures answers of quotes, and a search for the same
+// questions: a turn is one search and what it makes of it.
+func (r *agentReport) withoutModel(ctx context.Context, c *carrel, questions []string) error {
+	s := r.settings
+	in, err := c.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer in.stop()
+	// A thread for each turn: an answer that stands in one would be part of the
+	// next question's conversation.
+	if err := c.makeThreads(ctx, in, warmTurns+2*s.turns); err != nil {
+		return err
+	}
+	answered := &answers{}
+	turns := askInThreads(in.addr, c.messagePaths(), c.key, questions, answered.check)
+	searches := searchFor(in.addr, c.path("search"), c.key, questions)
+	fmt.Fprintln(s.progress, "measuring: turns without a model…")
+	var counter, searched atomic.Uint64
+	one := func(q request, n *atomic.Uint64, count int) load {
+		return load{addr: in.addr, connections: 1, duration: runTimeout, maxRequests: uint64(count), request: q, counter: n}
+	}
+	if _, err := one(turns, &counter, warmTurns).run(ctx); err != nil {
+		return err
+	}
+	if _, err := one(searches, &searched, s.turns).run(ctx); err != nil {
+		return err
+	}
+	*answered = answers{}
+	if r.turns, err = in.counted(ctx, one(turns, &counter, s.turns)); err != nil {
+		return err
+	}
+	if r.searches, err = in.counted(ctx, one(searches, &searched, s.turns)); err != nil {
+		return err
+	}
+	r.answered = *answered
+	r.resident, err = in.residentBytes()
+	return err
+}
+
+// counted runs a load and tells times, processor time and allocations of it.
+func (in *instance) counted(ctx context.Context, l load) (summary, error) {
+	before, err := scrape(ctx, in.metricsAddr, metricMallocs)
+	if err != nil {
+		return summary{}, err
+	}
+	taken, used, err := in.round(ctx, l)
+	if err != nil {
+		return summary{}, err
+	}
+	after, err := scrape(ctx, in.metricsAddr, metricMallocs)
+	out := summarise([]sample{taken}, used.server, used.client)
+	out.allocations = (after - before) / float64(max(1, out.requests))
+	return out, err
+}
+
+// withModel measures what Carrel adds to the time that its model takes.
+func (r *agentReport) withModel(ctx context.Context, c *carrel, questions []string) error {
+	s := r.settings
+	m, err := newPacedModel(s.first, s.token)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	c.more = []string{"CARREL_MODEL=openai", "CARREL_MODEL_BASE_URL=" + m.url, "CARREL_MODEL_NAME=paced"}
+	in, err := c.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer in.stop()
+	if err := c.makeThreads(ctx, in, s.modelTurns+1); err != nil {
+		return err
+	}
+	complete := countOf(`"status":"complete"`, 1)
+	ask := askInThreads(in.addr, c.messagePaths(), c.key, questions, complete)
+	fmt.Fprintln(s.progress, "measuring: turns with a model…")
+	var counter atomic.Uint64
+	for i := range s.modelTurns + 1 {
+		m.reset()
+		taken, err := load{addr: in.addr, connections: 1, duration: time.Minute, maxRequests: 1, request: ask, counter: &counter}.run(ctx)
+		if err != nil {
+			return err
+		}
+		calls, inModel, err := m.heard()
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			continue // which opens connections and reads the index from the disk
+		}
+		turn := modelTurn{turn: taken.latencies[0], model: inModel, calls: calls}
+		if calls == 0 || turn.turn <= turn.model {
+			return fmt.Errorf("a turn of %v has %d calls of %v", turn.turn, calls, inModel)
+		}
+		r.models = append(r.models, turn)
+	}
+	return nil
+}
+
+// answers counts what became of the questions.
+type answers struct{ quoted, all int }
+
+func (a *answers) check(body []byte) error {
+	var reply struct {
+		Status string `json:"status"`
+		Text   string `json:"text"`
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return err
+	}
+	if reply.Status != "complete" || reply.Text == "" {
+		return errors.New("no answer")
+	}
+	a.all++
+	if strings.Contains(reply.Text, "\n> ") {
+		a.quoted++
+	}
+	return nil
+}
+
+// askInThreads asks the n-th question in the n-th thread.
+func askInThreads(addr string, paths []string, key string, questions []string, check func([]byte) error) request {
+	return request{check: check, append: func(dst []byte, n uint64) []byte {
+		body, _ := json.Marshal(map[string]string{"text": questions[n%uint64(len(questions))]}) // strings always marshal
+		return append(append(dst, buildPostHead(addr, paths[(n-1)%uint64(len(paths))], key, len(body))...), body...)
+	}}
+}
+
+// searchFor searches for the n-th question.
+func searchFor(addr, path, key string, questions []string) request {
+	return request{check: countOf(`"results":`, 1), append: func(dst []byte, n uint64) []byte {
+		body, _ := json.Marshal(map[string]any{"query": questions[n%uint64(len(questions))], "numResults": 20})
+		return append(append(dst, buildPostHead(addr, path, key, len(body))...), body...)
+	}}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What answers are held to.
+const (
+	quoteTarget = 60 * time.Millisecond
+	addedTarget = 0.05
+)
+
+// modelTurn is a turn with a model, and how much of it the model took.
+type modelTurn struct {
+	turn, model time.Duration
+	calls       int
+}
+
+// added is the share of the turn that is Carrel's own.
+func (t modelTurn) added() float64 { return float64(t.turn-t.model) / float64(t.turn) }
+
+// agentReport is everything one run found out about answers.
+type agentReport struct {
+	settings  agentSettings
+	documents int
+	turns     summary
+	searches  summary
+	answered  answers
+	resident  int64
+	models    []modelTurn
+	when      time.Time
+}
+
+func (r *agentReport) page() page {
+	tables := []table{r.targetTable(), r.turnTable(), r.modelTable()}
+	return page{
+		title:      "Answers of an agent",
+		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
+		conditions: r.conditions(),
+	}
+}
+
+// targetTable says what Carrel is held to and whether it holds.
+func (r *agentReport) targetTable() table {
+	t := table{title: "Targets", head: []string{"Carrel", "measured", "target", ""}}
+	t.rows = append(t.rows, []string{
+		fmt.Sprintf("a turn without a model over %d documents, p50", r.documents),
+		milliseconds(r.turns.p50), "≤ " + milliseconds(quoteTarget), verdict(r.turns.p50 <= quoteTarget),
+	})
+	if len(r.models) > 0 {
+		share := median(r.shares())
+		t.rows = append(t.rows, []string{
+			"share of a turn with a model that is Carrel's own, median",
+			percent(share), "≤ " + percent(addedTarget), verdict(share <= addedTarget),
+		})
+	}
+	return t
+}
+
+// turnTable puts a turn beside the search that it rests on.
+func (r *agentReport) turnTable() table {
+	t := table{
+		title: "Without a model, one at a time",
+		head:  []string{"", "p50", "p99", "server CPU", "allocations", "asked", "p50 / search's"},
+	}
+	for _, row := range []struct {
+		what string
+		summary
+	}{{"search for the question, 20 results", r.searches}, {"turn", r.turns}} {
+		ratio := "–"
+		if r.searches.p50 > 0 {
+			ratio = fmt.Sprintf("%.1f×", float64(row.p50)/float64(r.searches.p50))
+		}
+		t.rows = append(t.rows, []string{
+			row.what, milliseconds(row.p50), milliseconds(row.p99), fmt.Sprintf("%.1f ms", float64(row.cpu.Microseconds())/1000),
+			fmt.Sprintf("%.0f", row.allocations), fmt.Sprint(row.requests), ratio,
+		})
+	}
+	return t
+}
+
+// modelTable tells how long turns with a model took, and whose time it was.
+func (r *agentReport) modelTable() table {
+	t := table{
+		title: fmt.Sprintf("With a model: %s to the first token, %s for each more", milliseconds(r.settings.first), milliseconds(r.settings.token)),
+		head:  []string{"turns", "calls a turn", "turn", "of it the model's", "Carrel's own", "share", "lowest–highest"},
+	}
+	if len(r.models) == 0 {
+		return t
+	}
+	var turns, own []time.Duration
+	calls := 0
+	for _, m := range r.models {
+		turns, own, calls = append(turns, m.turn), append(own, m.turn-m.model), calls+m.calls
+	}
+	shares := r.shares()
+	t.rows = [][]string{{
+		fmt.Sprint(len(turns)), fmt.Sprintf("%.1f", float64(calls)/float64(len(turns))), milliseconds(median(turns)),
+		milliseconds(median(turns) - median(own)), milliseconds(median(own)), percent(median(shares)),
+		percent(slices.Min(shares)) + "–" + percent(slices.Max(shares)),
+	}}
+	return t
+}
+
+func (r *agentReport) shares() []float64 {
+	out := make([]float64, len(r.models))
+	for i, m := range r.models {
+		out[i] = m.added()
+	}
+	return out
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+func (r *agentReport) conditions() []string {
+	origin := "made up"
+	if r.settings.data != "" {
+		origin = "of the collection " + r.settings.corpus
+	}
+	out := []string{
+		machine(r.when),
+		fmt.Sprintf("%d documents %s, one source, SQLite; the server held %s after the run. Each question is asked in a thread of its own, over one connection, and its reply is the whole answer (status complete).", r.documents, origin, megabytes(r.resident)),
+		fmt.Sprintf("Of %d questions without a model, %d were answered with quotes. A third are titles put as questions, a third two or three words of a title, a third sentences of a text.", r.answered.all, r.answered.quoted),
+		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings.",
+	}
+	if len(r.models) > 0 {
+		out = append(out, "Carrel's own is the turn over HTTP less the time from each request's arrival at the model to its last byte: network, parsing, searching, reading, checking and storing.")
+	}
+	return append(out, busyLine(r.settings.busy)...)
+}
