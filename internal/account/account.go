@@ -4,7 +4,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"net/mail"
 	"runtime"
 	"strings"
 	"time"
@@ -120,10 +119,8 @@ func (n NewUser) check() error {
 			bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 		}
 	}
-	if addr, err := mail.ParseAddress(n.Email); err != nil || addr.Address != n.Email || len(n.Email) > maxEmail {
-		add("/email", "Must be an e-mail address.")
-	}
-	add("/name", core.TextRule{Min: 1, Max: 200}.Check(n.Name))
+	add("/email", checkEmail(n.Email))
+	add("/name", checkName(n.Name))
 	add("/password", core.TextRule{Min: minPassword, Max: maxPassword}.Check(n.Password))
 	switch n.Role {
 	case core.RoleOwner, core.RoleAdmin, core.RoleMember:

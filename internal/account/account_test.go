@@ -139,7 +139,7 @@ func second[T any](_ T, err error) error { return err }
 func TestOnlyWhoRunsTheInstallationManagesAccounts(t *testing.T) {
 	t.Parallel()
 	s, ctx := newService(t), t.Context()
-	member := core.Actor{UserID: "usr_x", Plan: core.PlanOpen, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}
+	member := core.Actor{UserID: "usr_x", Plan: core.PlanOpen, Credential: core.CredentialSession, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}
 	for name, err := range map[string]error{
 		"Create": second(s.Create(ctx, member, ada())), "ByEmail": second(s.ByEmail(ctx, member, "x@y.z")), "List": second(s.List(ctx, member)),
 		"Disable": s.Disable(ctx, member, "u"), "SetPlan": s.SetPlan(ctx, member, "u", core.PlanOpen), "SetSpendCap": s.SetSpendCap(ctx, member, "u", nil),

@@ -20,7 +20,7 @@ var rules = map[string][]string{
 	"api":                             {},
 	"cmd/carrel":                      {"internal/app"},
 	"internal/core":                   {},
-	"internal/account":                internal("core"),
+	"internal/account":                internal("core", "audit"),
 	"internal/agent":                  internal("core"),
 	"internal/source":                 internal("core"),
 	"internal/memory":                 internal("core"),

@@ -35,6 +35,7 @@ type installation struct {
 	store       *store.DB
 	clock       core.Clock
 	accounts    *account.Service
+	profiles    *account.Profiles
 	credentials *credential.Service
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
@@ -104,6 +105,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.sessions = credential.NewSessions(db, clock, secret)
 	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)
+	in.profiles = account.NewProfiles(db, clock, in.audit)
 	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)
 	in.engine = &engine{log: log}

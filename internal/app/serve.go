@@ -94,7 +94,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
-		Credentials: in.credentials, Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
+		Credentials: in.credentials, Sessions: in.sessions, Profiles: in.profiles, Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, OAuthScopes: oauth.Scopes()}, problems, log)
 	if err != nil {

@@ -31,6 +31,18 @@ const (
 	KeyRevoked      Event = "key_revoked"
 	CodeCreated     Event = "code_created"
 	CodeExchanged   Event = "code_exchanged"
+	CodeCancelled   Event = "code_cancelled"
+	NameChanged     Event = "name_changed"
+	EmailChanged    Event = "email_changed"
+	SessionEnded    Event = "session_ended"
+	ConnectionNamed Event = "connection_named"
+
+	// What happens at the authorization server.
+	ClientRegistered Event = "client_registered"
+	GrantGiven       Event = "grant_given"
+	GrantRevoked     Event = "grant_revoked"
+	TokenReused      Event = "token_reused"
+	SigningKeyMade   Event = "signing_key_made"
 )
 
 // Entry is one line of the log. It never holds a secret, nor what somebody typed into a form.

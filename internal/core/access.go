@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -57,6 +56,8 @@ const (
 	OpWriteMemories   Operation = "write memories"
 	OpReadFavourites  Operation = "read favourites"
 	OpWriteFavourites Operation = "write favourites"
+	OpKeys            Operation = "make keys and connect codes"
+	OpBilling         Operation = "see and change what is paid"
 	OpAccount         Operation = "change the account"
 	OpAdmin           Operation = "administer the installation"
 )
@@ -64,25 +65,27 @@ const (
 // rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
 // what is already the user's stays readable without.
 type rule struct {
-	scope   Scope
+	area    Area
 	metered bool
 }
 
 var rules = map[Operation]rule{
-	OpReadAgents:      {ScopeAgents, false},
-	OpManageAgents:    {ScopeManage, false},
-	OpSearch:          {ScopeAgents, true},
-	OpReadThreads:     {ScopeAgents, false},
-	OpWriteThreads:    {ScopeAgents, false},
-	OpSendMessage:     {ScopeAgents, true},
-	OpResearch:        {ScopeAgents, true},
-	OpReadDocuments:   {ScopeAgents, false},
-	OpReadMemories:    {ScopeAgents, false},
-	OpWriteMemories:   {ScopeAgents, false},
-	OpReadFavourites:  {ScopeAgents, false},
-	OpWriteFavourites: {ScopeAgents, false},
-	OpAccount:         {ScopeAccount, false},
-	OpAdmin:           {ScopeAdmin, false},
+	OpReadAgents:      {AreaAgents, false},
+	OpManageAgents:    {AreaManage, false},
+	OpSearch:          {AreaSearch, true},
+	OpReadThreads:     {AreaChat, false},
+	OpWriteThreads:    {AreaChat, false},
+	OpSendMessage:     {AreaChat, true},
+	OpResearch:        {AreaChat, true},
+	OpReadDocuments:   {AreaSearch, false},
+	OpReadMemories:    {AreaMemories, false},
+	OpWriteMemories:   {AreaMemories, false},
+	OpReadFavourites:  {AreaFavourites, false},
+	OpWriteFavourites: {AreaFavourites, false},
+	OpKeys:            {AreaKeys, false},
+	OpBilling:         {AreaBilling, false},
+	OpAccount:         {AreaAccount, false},
+	OpAdmin:           {AreaAdmin, false},
 }
 
 // Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the
@@ -92,11 +95,14 @@ func (a Actor) Allow(op Operation) error {
 	switch {
 	case !known || a.UserID == "" && op != OpAdmin:
 		return Forbidden("forbidden", "This is not allowed.")
-	case !slices.Contains(a.Scopes, r.scope):
+	case !a.reaches(r.area):
+		scope := areaScopes[r.area]
 		return &Error{
-			Kind: KindForbidden, Code: "insufficient_scope", Scope: r.scope,
-			Detail: "This credential was not made for this. Use one with the scope " + string(r.scope) + ".",
+			Kind: KindForbidden, Code: "insufficient_scope", Scope: scope,
+			Detail: "This credential was not made for this. Use one with the scope " + string(scope) + ".",
 		}
+	case r.area == AreaAdmin && !a.Role.Administers():
+		return Forbidden("forbidden", "This is for those who administer the installation.")
 	case !r.metered:
 		return nil
 	case a.Plan == PlanNone:

@@ -17,10 +17,16 @@ func TestAccess(t *testing.T) {
 		"a key with account":          {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: append(work[:2:2], ScopeAccount)},
 		"a minted key":                {UserID: "u", Plan: PlanOpen, Credential: CredentialMinted, Scopes: work},
 		"a key without a plan":        {UserID: "u", Plan: PlanNone, Credential: CredentialKey, Scopes: work},
-		"a key under the cap":         {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 1}},
-		"a key at the cap":            {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 2}},
-		"a key at a cap of nothing":   {UserID: "u", Plan: PlanOpen, Scopes: work, Spend: Spend{Capped: true}},
+		"a key under the cap":         {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 1}},
+		"a key at the cap":            {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true, Cap: 2, Used: 2}},
+		"a key at a cap of nothing":   {UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: work, Spend: Spend{Capped: true}},
 		"a credential without scopes": {UserID: "u", Plan: PlanOpen},
+		"a minted key with too much":  {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialMinted, Scopes: RoleOwner.Scopes()},
+		"a token with too much":       {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: CredentialOAuth, Scopes: RoleOwner.Scopes()},
+		"a kind that nobody knows":    {UserID: "u", Plan: PlanOpen, Role: RoleOwner, Credential: "badge", Scopes: RoleOwner.Scopes()},
+		"an admin key of a member":    {UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialKey, Scopes: RoleOwner.Scopes()},
+		"a member's session":          {UserID: "u", Plan: PlanOpen, Role: RoleMember, Credential: CredentialSession, Scopes: RoleMember.Scopes()},
+		"an admin's session":          {UserID: "u", Plan: PlanOpen, Role: RoleAdmin, Credential: CredentialSession, Scopes: RoleAdmin.Scopes()},
 		"nobody":                      {},
 		"the operator":                Operator("u"),
 	}
@@ -33,23 +39,29 @@ func TestAccess(t *testing.T) {
 	)
 	columns := []Operation{
 		OpReadAgents, OpManageAgents, OpSearch, OpReadThreads, OpWriteThreads, OpSendMessage, OpResearch, OpReadDocuments,
-		OpReadMemories, OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpAccount, OpAdmin,
+		OpReadMemories, OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpKeys, OpBilling, OpAccount, OpAdmin,
 	}
 	if len(columns) != len(rules) {
 		t.Fatalf("the table has %d operations, there are %d", len(columns), len(rules))
 	}
 	for name, want := range map[string][]string{
-		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
-		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key without a plan":        {ok, ok, plan, ok, ok, plan, plan, ok, ok, ok, ok, ok, scope, scope},
-		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope},
-		"a key at the cap":            {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope},
-		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope},
-		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
-		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
-		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+		"a key":                       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key for agents alone":      {ok, scope, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key with account":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"a minted key":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key without a plan":        {ok, ok, plan, ok, ok, plan, plan, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key under the cap":         {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key at the cap":            {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a key at a cap of nothing":   {ok, ok, capped, ok, ok, capped, capped, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a credential without scopes": {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
+		"nobody":                      {refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, refused, scope},
+		"a minted key with too much":  {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a token with too much":       {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope, scope, scope, scope},
+		"a kind that nobody knows":    {scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope, scope},
+		"an admin key of a member":    {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, refused},
+		"a member's session":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, scope},
+		"an admin's session":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
+		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 	} {
 		for i, op := range columns {
 			got := ""
@@ -69,7 +81,7 @@ func TestAccess(t *testing.T) {
 
 func TestCapabilitiesSayWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	a := Actor{UserID: "u", Plan: PlanOpen, Scopes: []Scope{ScopeAgents, ScopeManage}}
+	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}}
 	if got := a.Capabilities(); !slices.Equal(got, capabilities) {
 		t.Errorf("with everything: %v", got)
 	}
@@ -85,7 +97,7 @@ func TestCapabilitiesSayWhatIsAllowed(t *testing.T) {
 
 func TestTheCapIsNamedWithWhatIsUsedAndWhenItResets(t *testing.T) {
 	t.Parallel()
-	a := Actor{UserID: "u", Plan: PlanOpen, Scopes: []Scope{ScopeAgents}, Spend: Spend{
+	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}, Spend: Spend{
 		Capped: true, Cap: 12_500_000, Used: 12_501_000, ResetsAt: MonthEnd(time.Date(2024, 12, 31, 23, 59, 0, 0, time.UTC)),
 	}}
 	want := "The spend cap of 12.50 USD is reached (12.50 USD used). It resets at 2025-01-01T00:00:00Z; an admin can raise it."

@@ -16,14 +16,27 @@ const (
 	RoleMember Role = "member"
 )
 
+// Administers reports whether people of this role run the installation.
+func (r Role) Administers() bool { return r == RoleOwner || r == RoleAdmin }
+
+// Scopes are all that somebody of this role can do, and so what a session of theirs has.
+func (r Role) Scopes() []Scope {
+	if r.Administers() {
+		return []Scope{ScopeAgents, ScopeManage, ScopeAccount, ScopeAdmin}
+	}
+	return []Scope{ScopeAgents, ScopeManage, ScopeAccount}
+}
+
 // CredentialKind is how a caller proved who they act for.
 type CredentialKind string
 
-// The kinds of credential. Operator is the person at the machine, using the command line.
+// The kinds of credential. Session is a browser that somebody signed in with. Operator is the person at the machine,
+// using the command line.
 const (
 	CredentialKey      CredentialKind = "key"
 	CredentialMinted   CredentialKind = "minted"
 	CredentialOAuth    CredentialKind = "oauth"
+	CredentialSession  CredentialKind = "session"
 	CredentialOperator CredentialKind = "operator"
 )
 
@@ -40,6 +53,8 @@ type Actor struct {
 	Scopes []Scope
 	// Agents are the only agents the credential may touch; empty means all of the user's.
 	Agents []string
+	// AuthenticatedAt is when the person of a session last proved who they are; other credentials have no such time.
+	AuthenticatedAt time.Time
 }
 
 // Spend is what the user has used of a cap. Money is in micro-dollars.
@@ -54,7 +69,7 @@ type Spend struct {
 func Operator(userID string) Actor {
 	return Actor{
 		UserID: userID, Role: RoleAdmin, Plan: PlanOpen, Credential: CredentialOperator,
-		Scopes: []Scope{ScopeAgents, ScopeManage, ScopeAccount, ScopeAdmin},
+		Scopes: RoleAdmin.Scopes(),
 	}
 }
 

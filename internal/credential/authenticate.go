@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"carrel/internal/account"
 	"carrel/internal/core"
 )
 
@@ -50,14 +51,18 @@ func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (
 	} else {
 		s.uses.note(k.ID, now)
 	}
-	actor := core.Actor{
+	return core.Actor{
 		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: k.ID, Credential: k.Kind,
-		Scopes: k.Scopes, Agents: k.Agents,
+		Scopes: k.Scopes, Agents: k.Agents, Spend: spendOf(u, found.Used, now),
+	}, nil
+}
+
+// spendOf is what a user has used of their cap; without one it is nothing.
+func spendOf(u account.User, used int64, now time.Time) core.Spend {
+	if u.SpendCap == nil {
+		return core.Spend{}
 	}
-	if u.SpendCap != nil {
-		actor.Spend = core.Spend{Capped: true, Cap: *u.SpendCap, Used: found.Used, ResetsAt: core.MonthEnd(now)}
-	}
-	return actor, nil
+	return core.Spend{Capped: true, Cap: *u.SpendCap, Used: used, ResetsAt: core.MonthEnd(now)}
 }
 
 // find looks a key up.

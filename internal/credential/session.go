@@ -49,12 +49,25 @@ func (s Session) live(now time.Time) bool {
 type FoundSession struct {
 	Session Session
 	User    account.User
+	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
+	Used int64
+}
+
+// SessionCookie is the name of the cookie that holds the secret of a session. With the prefix __Host- a browser takes it
+// from this very host over HTTPS alone, so that no other host of the domain can plant one. Over plain HTTP there are no
+// such cookies.
+func SessionCookie(https bool) string {
+	if https {
+		return "__Host-carrel"
+	}
+	return "carrel"
 }
 
 // SessionStore keeps sessions. What is not there is not_found.
 type SessionStore interface {
 	InsertSession(ctx context.Context, s Session, hash []byte) error
-	SessionByHash(ctx context.Context, hash []byte) (FoundSession, error)
+	// SessionByHash finds a session with its user and the user's spend in the period ("2026-11"), in one query.
+	SessionByHash(ctx context.Context, hash []byte, period string) (FoundSession, error)
 	// Sessions returns those of a user that have not ended, newest first.
 	Sessions(ctx context.Context, userID string, now, idleSince time.Time) ([]Session, error)
 	// TouchSession moves the last use on, never back.
@@ -113,18 +126,18 @@ func tidyAgent(agent string) string {
 // Find returns the session with this secret. It asks the store each time, so that a session that was ended, or whose
 // user was disabled or has another password, fails on the very next request on every node.
 func (s *Sessions) Find(ctx context.Context, token string) (FoundSession, error) {
-	ended := core.Unauthenticated("invalid_session", "This session has ended. Sign in again.")
+	ended := core.Unauthenticated("invalid_credential", "This session has ended. Sign in again.")
 	if !wellFormed(SessionPrefix, token) {
 		return FoundSession{}, ended
 	}
-	found, err := s.store.SessionByHash(ctx, hashToken(s.secret, token))
+	now := s.clock.Now()
+	found, err := s.store.SessionByHash(ctx, hashToken(s.secret, token), core.Month(now))
 	if core.IsKind(err, core.KindNotFound) {
 		return FoundSession{}, ended
 	}
 	if err != nil {
 		return FoundSession{}, err
 	}
-	now := s.clock.Now()
 	if !found.Session.live(now) || found.User.DisabledAt != nil {
 		return FoundSession{}, ended
 	}
@@ -135,6 +148,19 @@ func (s *Sessions) Find(ctx context.Context, token string) (FoundSession, error)
 		found.Session.SeenAt = now
 	}
 	return found, nil
+}
+
+// Authenticate returns the actor behind a session: its user, with all that they may do.
+func (s *Sessions) Authenticate(ctx context.Context, token string) (core.Actor, error) {
+	found, err := s.Find(ctx, token)
+	if err != nil {
+		return core.Actor{}, err
+	}
+	u := found.User
+	return core.Actor{
+		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: found.Session.ID, Credential: core.CredentialSession,
+		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt, Spend: spendOf(u, found.Used, s.clock.Now()),
+	}, nil
 }
 
 // StepUp notes that the user of a session has just proved who they are once more.

@@ -87,6 +87,7 @@ var fieldRules = map[string]string{
 	"code":         "Must be a text: a connect code.",
 	"cursor":       "Must be a text: nextCursor of the page before.",
 	"description":  "Must be a text.",
+	"email":        "Must be a text: an e-mail address.",
 	"events":       "Must be a list of turn.completed and turn.failed.",
 	"facets":       "Must be true or false.",
 	"fromYear":     "Must be a year from 1 to 9999.",

@@ -134,7 +134,7 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 		tag := etag(body)
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
-		h.Set("Vary", "Authorization")
+		h.Set("Vary", "Authorization, Cookie")
 		if matches(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
@@ -165,25 +165,6 @@ func matches(header, tag string) bool {
 		}
 	}
 	return false
-}
-
-// authenticate returns the actor of a request's bearer token.
-func (a *API) authenticate(r *http.Request) (core.Actor, error) {
-	values := r.Header.Values("Authorization")
-	if len(values) == 0 {
-		return core.Actor{}, core.Unauthenticated("missing_credential",
-			"Send a credential in the header: Authorization: Bearer <token>.")
-	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return core.Actor{}, core.Unauthenticated("invalid_credential",
-			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
-	}
-	who, err := a.Credentials.AuthenticateFor(r.Context(), strings.TrimSpace(token), a.baseURL)
-	if err == nil {
-		a.hooks.Authenticated(r.Context())
-	}
-	return who, err
 }
 
 // acceptsJSON refuses a client that says it can't read our replies. Of the ranges that cover JSON the most specific

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -38,6 +39,8 @@ type Services struct {
 	Threads     *thread.Service
 	Webhooks    *webhook.Service
 	Credentials *credential.Service
+	Sessions    *credential.Sessions
+	Profiles    *account.Profiles
 	Idempotency Idempotency
 	// Sealer encrypts the replies that Idempotency keeps.
 	Sealer Sealer
@@ -73,14 +76,20 @@ type API struct {
 	draining <-chan struct{}
 	log      *slog.Logger
 	problems *Problems
+	browsers browsers
 	oas      *oas.Server
 }
 
 // New returns the API of an installation.
 func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logger) (*API, error) {
 	s.Idempotency = sealedReplies{s.Idempotency, s.Sealer}
+	browsers, err := newBrowsers(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
 	a := &API{
 		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
+		browsers: browsers,
 	}
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {

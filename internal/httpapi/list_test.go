@@ -316,7 +316,7 @@ func checkETag(t *testing.T, p *person, path string, change func()) {
 		if a.status != http.StatusNotModified || len(a.body) != 0 || a.header.Get("ETag") != tag || a.header.Get("Content-Type") != "" {
 			t.Errorf("%s with If-None-Match: %s is %d %q %s", path, value, a.status, a.header, a.body)
 		}
-		if a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "private, no-cache" || a.header.Get("Vary") != "Authorization" {
+		if a.header.Get("X-Request-Id") == "" || a.header.Get("Cache-Control") != "private, no-cache" || a.header.Get("Vary") != "Authorization, Cookie" {
 			t.Errorf("%s: 304 has the headers %v", path, a.header)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -118,6 +119,8 @@ type world struct {
 	log         *testkit.Log
 	claims      *claims
 	credentials *credential.Service
+	sessions    *credential.Sessions
+	audit       *audit.Log
 	agents      *agent.Service
 	sources     *source.Service
 	ranker      *scanner
@@ -150,6 +153,9 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
 	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	w.sessions = credential.NewSessions(db, w.clock, []byte("a secret of the installation"))
+	w.audit = audit.New(db, w.clock, nil, log)
+	w.credentials.RecordTo(w.audit)
 	w.agents = agent.NewService(db, w.clock)
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
@@ -175,7 +181,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
-		Credentials: w.credentials, Idempotency: w.claims, Sealer: box, Clock: w.clock,
+		Credentials: w.credentials, Sessions: w.sessions, Profiles: account.NewProfiles(db, w.clock, w.audit), Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {

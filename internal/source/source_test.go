@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
 			t.Fatal(err)
 		}
-		who, name := core.Actor{UserID: id, Plan: core.PlanOpen, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}, "A"
+		who, name := core.Actor{UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}, "A"
 		a, err := agents.Create(t.Context(), who, agent.Change{Name: &name})
 		if err != nil {
 			t.Fatal(err)

@@ -40,17 +40,23 @@ func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []by
 	return fail("insert session", "user", err)
 }
 
-// SessionByHash finds a session with its user, whether it has ended or not.
-func (db *DB) SessionByHash(ctx context.Context, hash []byte) (credential.FoundSession, error) {
+// SessionByHash finds a session, whether it has ended or not, with its user and what the user has spent and reserved in
+// the period.
+func (db *DB) SessionByHash(ctx context.Context, hash []byte, period string) (credential.FoundSession, error) {
 	var s sessionRow
 	var u userRow
+	var used int64
 	err := get(ctx, db.read, `
-		SELECT `+sessionColumns+`, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at
-		FROM web_session s JOIN app_user u ON u.id = s.user_id WHERE s.hash = $1`, args{hash}, append(s.dest(), u.dest()...)...)
+		SELECT `+sessionColumns+`, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
+			coalesce(b.reserved + b.spent, 0)
+		FROM web_session s
+		JOIN app_user u ON u.id = s.user_id
+		LEFT JOIN budget b ON b.user_id = s.user_id AND b.period = $1
+		WHERE s.hash = $2`, args{period, hash}, append(append(s.dest(), u.dest()...), &used)...)
 	if err != nil {
 		return credential.FoundSession{}, fail("read session", "session", err)
 	}
-	return credential.FoundSession{Session: s.value(), User: u.value()}, nil
+	return credential.FoundSession{Session: s.value(), User: u.value(), Used: used}, nil
 }
 
 // Sessions returns those of a user that have not ended, newest first.

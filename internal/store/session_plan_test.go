@@ -24,7 +24,7 @@ func callSessions(t *testing.T, db *DB) {
 		func() error {
 			return db.InsertSession(ctx, credential.Session{ID: "s", UserID: "su", ExpiresAt: now}, []byte("h"))
 		},
-		func() error { _, err := db.SessionByHash(ctx, []byte("h")); return err },
+		func() error { _, err := db.SessionByHash(ctx, []byte("h"), "2025-06"); return err },
 		func() error { _, err := db.Sessions(ctx, "su", now, now); return err },
 		func() error { return db.TouchSession(ctx, "s", now) },
 		func() error { return db.StepUpSession(ctx, "s", now) },

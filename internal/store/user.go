@@ -47,7 +47,7 @@ func userArgs(u account.User, passwordHash string) args {
 func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash string) error {
 	_, err := db.one(ctx, insertUser, userArgs(u, passwordHash)...)
 	if classify(err) == classUnique {
-		return core.Conflict("conflict", "A user with this e-mail address exists already. Choose another address.")
+		return emailTaken()
 	}
 	return fail("insert user", "user", err)
 }
@@ -60,6 +60,45 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, erro
 		return account.User{}, fail("read user", "user", err)
 	}
 	return r.value(), nil
+}
+
+// UserByID finds a user.
+func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error) {
+	var r userRow
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1`, args{userID}, r.dest()...)
+	if err != nil {
+		return account.User{}, fail("read user", "user", err)
+	}
+	return r.value(), nil
+}
+
+// ChangeUser sets the name and the address of a user, where they are given.
+func (db *DB) ChangeUser(ctx context.Context, userID string, name, email *string) (account.User, error) {
+	var r userRow
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		return get(ctx, tx, `
+			UPDATE app_user SET name = coalesce($1, name), email = coalesce($2, email) WHERE id = $3
+			RETURNING `+userColumns, args{given(name), given(email), userID}, r.dest()...)
+	})
+	if classify(err) == classUnique {
+		return account.User{}, emailTaken()
+	}
+	if err != nil {
+		return account.User{}, fail("change user", "user", err)
+	}
+	return r.value(), nil
+}
+
+// given passes a text that may be left out; NULL then.
+func given(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+func emailTaken() error {
+	return core.Conflict("conflict", "A user with this e-mail address exists already. Choose another address.")
 }
 
 // Users returns all users, oldest first.

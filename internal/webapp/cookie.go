@@ -13,13 +13,10 @@ type cookie struct {
 	secure bool
 }
 
-// newCookie returns the cookie of an installation. With the prefix __Host- a browser takes it from this very host over
-// HTTPS alone, so that no other host of the domain can plant one. Over plain HTTP there are no such cookies.
+// newCookie returns the cookie of an installation. The API reads it too.
 func newCookie(base *url.URL) cookie {
-	if base.Scheme == "https" {
-		return cookie{name: "__Host-carrel", secure: true}
-	}
-	return cookie{name: "carrel"}
+	secure := base.Scheme == "https"
+	return cookie{name: credential.SessionCookie(secure), secure: secure}
 }
 
 // read returns the secret that a request carries. Two cookies of the name mean that somebody planted one; neither is

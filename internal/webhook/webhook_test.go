@@ -554,7 +554,7 @@ func TestOnlyThoseWithTheScopeReachWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hook, _ := w.create("https://example.org")
-	someone := core.Actor{UserID: w.actor.UserID, Plan: core.PlanOpen, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}
+	someone := core.Actor{UserID: w.actor.UserID, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}
 	_, _, err1 := w.webhooks.Create(t.Context(), someone, "https://example.org", nil)
 	_, err2 := w.webhooks.List(t.Context(), someone)
 	_, err3 := w.webhooks.Test(t.Context(), someone, hook.ID)

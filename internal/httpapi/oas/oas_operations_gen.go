@@ -8,6 +8,7 @@ type OperationName = string
 const (
 	AddMemoryOperation           OperationName = "AddMemory"
 	CancelTurnOperation          OperationName = "CancelTurn"
+	ChangeAccountOperation       OperationName = "ChangeAccount"
 	ChangeAgentOperation         OperationName = "ChangeAgent"
 	ChangeMemoryOperation        OperationName = "ChangeMemory"
 	ConfirmMemoryOperation       OperationName = "ConfirmMemory"
@@ -21,6 +22,7 @@ const (
 	DeleteWebhookOperation       OperationName = "DeleteWebhook"
 	DismissMemoryOperation       OperationName = "DismissMemory"
 	ExchangeConnectCodeOperation OperationName = "ExchangeConnectCode"
+	GetAccountOperation          OperationName = "GetAccount"
 	GetAgentOperation            OperationName = "GetAgent"
 	GetDocumentOperation         OperationName = "GetDocument"
 	GetThreadOperation           OperationName = "GetThread"

@@ -11,40 +11,43 @@ import (
 )
 
 var (
-	rn14AllowedHeaders = map[string]string{
+	rn9AllowedHeaders = map[string]string{
+		"PATCH": "Content-Type",
+	}
+	rn15AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
-	rn11AllowedHeaders = map[string]string{
+	rn13AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn2AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn29AllowedHeaders = map[string]string{
+	rn30AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn3AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
-	rn9AllowedHeaders = map[string]string{
+	rn11AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn31AllowedHeaders = map[string]string{
+	rn32AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
-	rn12AllowedHeaders = map[string]string{
+	rn14AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 	rn6AllowedHeaders = map[string]string{
 		"PATCH": "Content-Type",
 	}
-	rn30AllowedHeaders = map[string]string{
+	rn31AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
-	rn28AllowedHeaders = map[string]string{
+	rn29AllowedHeaders = map[string]string{
 		"PUT": "Content-Type",
 	}
-	rn22AllowedHeaders = map[string]string{
+	rn23AllowedHeaders = map[string]string{
 		"POST": "Content-Type",
 	}
 )
@@ -112,9 +115,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					break
 				}
 				switch elem[0] {
-				case 'c': // Prefix: "ccount/webhooks"
+				case 'c': // Prefix: "ccount"
 
-					if l := len("ccount/webhooks"); len(elem) >= l && elem[0:l] == "ccount/webhooks" {
+					if l := len("ccount"); len(elem) >= l && elem[0:l] == "ccount" {
 						elem = elem[l:]
 					} else {
 						break
@@ -123,49 +126,40 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					if len(elem) == 0 {
 						switch r.Method {
 						case "GET":
-							s.handleListWebhooksRequest([0]string{}, elemIsEscaped, w, r)
-						case "POST":
-							s.handleCreateWebhookRequest([0]string{}, elemIsEscaped, w, r)
+							s.handleGetAccountRequest([0]string{}, elemIsEscaped, w, r)
+						case "PATCH":
+							s.handleChangeAccountRequest([0]string{}, elemIsEscaped, w, r)
 						default:
 							s.notAllowed(w, r, notAllowedParams{
-								allowedMethods: "GET,POST",
-								allowedHeaders: rn14AllowedHeaders,
-								acceptPost:     "application/json",
-								acceptPatch:    "",
+								allowedMethods: "GET,PATCH",
+								allowedHeaders: rn9AllowedHeaders,
+								acceptPost:     "",
+								acceptPatch:    "application/json",
 							})
 						}
 
 						return
 					}
 					switch elem[0] {
-					case '/': // Prefix: "/"
+					case '/': // Prefix: "/webhooks"
 
-						if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+						if l := len("/webhooks"); len(elem) >= l && elem[0:l] == "/webhooks" {
 							elem = elem[l:]
 						} else {
 							break
 						}
 
-						// Param: "webhookId"
-						// Match until "/"
-						idx := strings.IndexByte(elem, '/')
-						if idx < 0 {
-							idx = len(elem)
-						}
-						args[0] = elem[:idx]
-						elem = elem[idx:]
-
 						if len(elem) == 0 {
 							switch r.Method {
-							case "DELETE":
-								s.handleDeleteWebhookRequest([1]string{
-									args[0],
-								}, elemIsEscaped, w, r)
+							case "GET":
+								s.handleListWebhooksRequest([0]string{}, elemIsEscaped, w, r)
+							case "POST":
+								s.handleCreateWebhookRequest([0]string{}, elemIsEscaped, w, r)
 							default:
 								s.notAllowed(w, r, notAllowedParams{
-									allowedMethods: "DELETE",
-									allowedHeaders: nil,
-									acceptPost:     "",
+									allowedMethods: "GET,POST",
+									allowedHeaders: rn15AllowedHeaders,
+									acceptPost:     "application/json",
 									acceptPatch:    "",
 								})
 							}
@@ -173,24 +167,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 							return
 						}
 						switch elem[0] {
-						case '/': // Prefix: "/test"
+						case '/': // Prefix: "/"
 
-							if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
+							if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 								elem = elem[l:]
 							} else {
 								break
 							}
 
+							// Param: "webhookId"
+							// Match until "/"
+							idx := strings.IndexByte(elem, '/')
+							if idx < 0 {
+								idx = len(elem)
+							}
+							args[0] = elem[:idx]
+							elem = elem[idx:]
+
 							if len(elem) == 0 {
-								// Leaf node.
 								switch r.Method {
-								case "POST":
-									s.handleTestWebhookRequest([1]string{
+								case "DELETE":
+									s.handleDeleteWebhookRequest([1]string{
 										args[0],
 									}, elemIsEscaped, w, r)
 								default:
 									s.notAllowed(w, r, notAllowedParams{
-										allowedMethods: "POST",
+										allowedMethods: "DELETE",
 										allowedHeaders: nil,
 										acceptPost:     "",
 										acceptPatch:    "",
@@ -198,6 +200,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 								}
 
 								return
+							}
+							switch elem[0] {
+							case '/': // Prefix: "/test"
+
+								if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									// Leaf node.
+									switch r.Method {
+									case "POST":
+										s.handleTestWebhookRequest([1]string{
+											args[0],
+										}, elemIsEscaped, w, r)
+									default:
+										s.notAllowed(w, r, notAllowedParams{
+											allowedMethods: "POST",
+											allowedHeaders: nil,
+											acceptPost:     "",
+											acceptPatch:    "",
+										})
+									}
+
+									return
+								}
+
 							}
 
 						}
@@ -221,7 +252,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 						default:
 							s.notAllowed(w, r, notAllowedParams{
 								allowedMethods: "GET,POST",
-								allowedHeaders: rn11AllowedHeaders,
+								allowedHeaders: rn13AllowedHeaders,
 								acceptPost:     "application/json",
 								acceptPatch:    "",
 							})
@@ -343,7 +374,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 									default:
 										s.notAllowed(w, r, notAllowedParams{
 											allowedMethods: "GET,POST",
-											allowedHeaders: rn29AllowedHeaders,
+											allowedHeaders: rn30AllowedHeaders,
 											acceptPost:     "application/json",
 											acceptPatch:    "",
 										})
@@ -453,7 +484,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 										default:
 											s.notAllowed(w, r, notAllowedParams{
 												allowedMethods: "DELETE,PATCH",
-												allowedHeaders: rn9AllowedHeaders,
+												allowedHeaders: rn11AllowedHeaders,
 												acceptPost:     "",
 												acceptPatch:    "application/json",
 											})
@@ -554,7 +585,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 									default:
 										s.notAllowed(w, r, notAllowedParams{
 											allowedMethods: "POST",
-											allowedHeaders: rn31AllowedHeaders,
+											allowedHeaders: rn32AllowedHeaders,
 											acceptPost:     "application/json",
 											acceptPatch:    "",
 										})
@@ -584,7 +615,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 									default:
 										s.notAllowed(w, r, notAllowedParams{
 											allowedMethods: "GET,POST",
-											allowedHeaders: rn12AllowedHeaders,
+											allowedHeaders: rn14AllowedHeaders,
 											acceptPost:     "application/json",
 											acceptPatch:    "",
 										})
@@ -702,7 +733,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 												default:
 													s.notAllowed(w, r, notAllowedParams{
 														allowedMethods: "GET,POST",
-														allowedHeaders: rn30AllowedHeaders,
+														allowedHeaders: rn31AllowedHeaders,
 														acceptPost:     "application/json",
 														acceptPatch:    "",
 													})
@@ -758,7 +789,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 														default:
 															s.notAllowed(w, r, notAllowedParams{
 																allowedMethods: "DELETE,PUT",
-																allowedHeaders: rn28AllowedHeaders,
+																allowedHeaders: rn29AllowedHeaders,
 																acceptPost:     "",
 																acceptPatch:    "",
 															})
@@ -801,7 +832,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					default:
 						s.notAllowed(w, r, notAllowedParams{
 							allowedMethods: "POST",
-							allowedHeaders: rn22AllowedHeaders,
+							allowedHeaders: rn23AllowedHeaders,
 							acceptPost:     "application/json",
 							acceptPatch:    "",
 						})
@@ -922,9 +953,9 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 					break
 				}
 				switch elem[0] {
-				case 'c': // Prefix: "ccount/webhooks"
+				case 'c': // Prefix: "ccount"
 
-					if l := len("ccount/webhooks"); len(elem) >= l && elem[0:l] == "ccount/webhooks" {
+					if l := len("ccount"); len(elem) >= l && elem[0:l] == "ccount" {
 						elem = elem[l:]
 					} else {
 						break
@@ -933,20 +964,20 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 					if len(elem) == 0 {
 						switch method {
 						case "GET":
-							r.name = ListWebhooksOperation
-							r.summary = "List the account's webhooks"
-							r.operationID = "listWebhooks"
+							r.name = GetAccountOperation
+							r.summary = "Read the account"
+							r.operationID = "getAccount"
 							r.operationGroup = ""
-							r.pathPattern = "/api/account/webhooks"
+							r.pathPattern = "/api/account"
 							r.args = args
 							r.count = 0
 							return r, true
-						case "POST":
-							r.name = CreateWebhookOperation
-							r.summary = "Add a webhook"
-							r.operationID = "createWebhook"
+						case "PATCH":
+							r.name = ChangeAccountOperation
+							r.summary = "Change the name or the e-mail address"
+							r.operationID = "changeAccount"
 							r.operationGroup = ""
-							r.pathPattern = "/api/account/webhooks"
+							r.pathPattern = "/api/account"
 							r.args = args
 							r.count = 0
 							return r, true
@@ -955,62 +986,97 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 						}
 					}
 					switch elem[0] {
-					case '/': // Prefix: "/"
+					case '/': // Prefix: "/webhooks"
 
-						if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
+						if l := len("/webhooks"); len(elem) >= l && elem[0:l] == "/webhooks" {
 							elem = elem[l:]
 						} else {
 							break
 						}
 
-						// Param: "webhookId"
-						// Match until "/"
-						idx := strings.IndexByte(elem, '/')
-						if idx < 0 {
-							idx = len(elem)
-						}
-						args[0] = elem[:idx]
-						elem = elem[idx:]
-
 						if len(elem) == 0 {
 							switch method {
-							case "DELETE":
-								r.name = DeleteWebhookOperation
-								r.summary = "Remove a webhook"
-								r.operationID = "deleteWebhook"
+							case "GET":
+								r.name = ListWebhooksOperation
+								r.summary = "List the account's webhooks"
+								r.operationID = "listWebhooks"
 								r.operationGroup = ""
-								r.pathPattern = "/api/account/webhooks/{webhookId}"
+								r.pathPattern = "/api/account/webhooks"
 								r.args = args
-								r.count = 1
+								r.count = 0
+								return r, true
+							case "POST":
+								r.name = CreateWebhookOperation
+								r.summary = "Add a webhook"
+								r.operationID = "createWebhook"
+								r.operationGroup = ""
+								r.pathPattern = "/api/account/webhooks"
+								r.args = args
+								r.count = 0
 								return r, true
 							default:
 								return
 							}
 						}
 						switch elem[0] {
-						case '/': // Prefix: "/test"
+						case '/': // Prefix: "/"
 
-							if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
+							if l := len("/"); len(elem) >= l && elem[0:l] == "/" {
 								elem = elem[l:]
 							} else {
 								break
 							}
 
+							// Param: "webhookId"
+							// Match until "/"
+							idx := strings.IndexByte(elem, '/')
+							if idx < 0 {
+								idx = len(elem)
+							}
+							args[0] = elem[:idx]
+							elem = elem[idx:]
+
 							if len(elem) == 0 {
-								// Leaf node.
 								switch method {
-								case "POST":
-									r.name = TestWebhookOperation
-									r.summary = "Try a webhook"
-									r.operationID = "testWebhook"
+								case "DELETE":
+									r.name = DeleteWebhookOperation
+									r.summary = "Remove a webhook"
+									r.operationID = "deleteWebhook"
 									r.operationGroup = ""
-									r.pathPattern = "/api/account/webhooks/{webhookId}/test"
+									r.pathPattern = "/api/account/webhooks/{webhookId}"
 									r.args = args
 									r.count = 1
 									return r, true
 								default:
 									return
 								}
+							}
+							switch elem[0] {
+							case '/': // Prefix: "/test"
+
+								if l := len("/test"); len(elem) >= l && elem[0:l] == "/test" {
+									elem = elem[l:]
+								} else {
+									break
+								}
+
+								if len(elem) == 0 {
+									// Leaf node.
+									switch method {
+									case "POST":
+										r.name = TestWebhookOperation
+										r.summary = "Try a webhook"
+										r.operationID = "testWebhook"
+										r.operationGroup = ""
+										r.pathPattern = "/api/account/webhooks/{webhookId}/test"
+										r.args = args
+										r.count = 1
+										return r, true
+									default:
+										return
+									}
+								}
+
 							}
 
 						}

@@ -13,6 +13,178 @@ func (s *ProblemStatusCode) Error() string {
 	return fmt.Sprintf("code %d: %+v", s.StatusCode, s.Response)
 }
 
+// Ref: #/components/schemas/Account
+type Account struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Name  string `json:"name"`
+	// What the user is here. There is one owner; admins manage people and plans.
+	Role      AccountRole `json:"role"`
+	Plan      string      `json:"plan"`
+	CreatedAt string      `json:"createdAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Account) GetID() string {
+	return s.ID
+}
+
+// GetEmail returns the value of Email.
+func (s *Account) GetEmail() string {
+	return s.Email
+}
+
+// GetName returns the value of Name.
+func (s *Account) GetName() string {
+	return s.Name
+}
+
+// GetRole returns the value of Role.
+func (s *Account) GetRole() AccountRole {
+	return s.Role
+}
+
+// GetPlan returns the value of Plan.
+func (s *Account) GetPlan() string {
+	return s.Plan
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Account) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// SetID sets the value of ID.
+func (s *Account) SetID(val string) {
+	s.ID = val
+}
+
+// SetEmail sets the value of Email.
+func (s *Account) SetEmail(val string) {
+	s.Email = val
+}
+
+// SetName sets the value of Name.
+func (s *Account) SetName(val string) {
+	s.Name = val
+}
+
+// SetRole sets the value of Role.
+func (s *Account) SetRole(val AccountRole) {
+	s.Role = val
+}
+
+// SetPlan sets the value of Plan.
+func (s *Account) SetPlan(val string) {
+	s.Plan = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Account) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// Ref: #/components/schemas/AccountChange
+type AccountChange struct {
+	Name  OptString `json:"name"`
+	Email OptString `json:"email"`
+}
+
+// GetName returns the value of Name.
+func (s *AccountChange) GetName() OptString {
+	return s.Name
+}
+
+// GetEmail returns the value of Email.
+func (s *AccountChange) GetEmail() OptString {
+	return s.Email
+}
+
+// SetName sets the value of Name.
+func (s *AccountChange) SetName(val OptString) {
+	s.Name = val
+}
+
+// SetEmail sets the value of Email.
+func (s *AccountChange) SetEmail(val OptString) {
+	s.Email = val
+}
+
+// Ref: #/components/schemas/AccountReply
+type AccountReply struct {
+	Account    Account          `json:"account"`
+	Credential CallerCredential `json:"credential"`
+}
+
+// GetAccount returns the value of Account.
+func (s *AccountReply) GetAccount() Account {
+	return s.Account
+}
+
+// GetCredential returns the value of Credential.
+func (s *AccountReply) GetCredential() CallerCredential {
+	return s.Credential
+}
+
+// SetAccount sets the value of Account.
+func (s *AccountReply) SetAccount(val Account) {
+	s.Account = val
+}
+
+// SetCredential sets the value of Credential.
+func (s *AccountReply) SetCredential(val CallerCredential) {
+	s.Credential = val
+}
+
+// What the user is here. There is one owner; admins manage people and plans.
+type AccountRole string
+
+const (
+	AccountRoleOwner  AccountRole = "owner"
+	AccountRoleAdmin  AccountRole = "admin"
+	AccountRoleMember AccountRole = "member"
+)
+
+// AllValues returns all AccountRole values.
+func (AccountRole) AllValues() []AccountRole {
+	return []AccountRole{
+		AccountRoleOwner,
+		AccountRoleAdmin,
+		AccountRoleMember,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AccountRole) MarshalText() ([]byte, error) {
+	switch s {
+	case AccountRoleOwner:
+		return []byte(s), nil
+	case AccountRoleAdmin:
+		return []byte(s), nil
+	case AccountRoleMember:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AccountRole) UnmarshalText(data []byte) error {
+	switch AccountRole(data) {
+	case AccountRoleOwner:
+		*s = AccountRoleOwner
+		return nil
+	case AccountRoleAdmin:
+		*s = AccountRoleAdmin
+		return nil
+	case AccountRoleMember:
+		*s = AccountRoleMember
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/Agent
 type Agent struct {
 	ID          string `json:"id"`
@@ -514,6 +686,152 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 }
 
 type AnyCard jx.Raw
+
+// What the request was made with.
+// Ref: #/components/schemas/CallerCredential
+type CallerCredential struct {
+	ID     string                       `json:"id"`
+	Kind   CallerCredentialKind         `json:"kind"`
+	Scopes []CallerCredentialScopesItem `json:"scopes"`
+	// Until when a session may do what needs a recent proof. Absent for a key, which is never asked.
+	ProvedUntil OptString `json:"provedUntil"`
+}
+
+// GetID returns the value of ID.
+func (s *CallerCredential) GetID() string {
+	return s.ID
+}
+
+// GetKind returns the value of Kind.
+func (s *CallerCredential) GetKind() CallerCredentialKind {
+	return s.Kind
+}
+
+// GetScopes returns the value of Scopes.
+func (s *CallerCredential) GetScopes() []CallerCredentialScopesItem {
+	return s.Scopes
+}
+
+// GetProvedUntil returns the value of ProvedUntil.
+func (s *CallerCredential) GetProvedUntil() OptString {
+	return s.ProvedUntil
+}
+
+// SetID sets the value of ID.
+func (s *CallerCredential) SetID(val string) {
+	s.ID = val
+}
+
+// SetKind sets the value of Kind.
+func (s *CallerCredential) SetKind(val CallerCredentialKind) {
+	s.Kind = val
+}
+
+// SetScopes sets the value of Scopes.
+func (s *CallerCredential) SetScopes(val []CallerCredentialScopesItem) {
+	s.Scopes = val
+}
+
+// SetProvedUntil sets the value of ProvedUntil.
+func (s *CallerCredential) SetProvedUntil(val OptString) {
+	s.ProvedUntil = val
+}
+
+type CallerCredentialKind string
+
+const (
+	CallerCredentialKindSession CallerCredentialKind = "session"
+	CallerCredentialKindKey     CallerCredentialKind = "key"
+)
+
+// AllValues returns all CallerCredentialKind values.
+func (CallerCredentialKind) AllValues() []CallerCredentialKind {
+	return []CallerCredentialKind{
+		CallerCredentialKindSession,
+		CallerCredentialKindKey,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s CallerCredentialKind) MarshalText() ([]byte, error) {
+	switch s {
+	case CallerCredentialKindSession:
+		return []byte(s), nil
+	case CallerCredentialKindKey:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *CallerCredentialKind) UnmarshalText(data []byte) error {
+	switch CallerCredentialKind(data) {
+	case CallerCredentialKindSession:
+		*s = CallerCredentialKindSession
+		return nil
+	case CallerCredentialKindKey:
+		*s = CallerCredentialKindKey
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+type CallerCredentialScopesItem string
+
+const (
+	CallerCredentialScopesItemAgents  CallerCredentialScopesItem = "agents"
+	CallerCredentialScopesItemManage  CallerCredentialScopesItem = "manage"
+	CallerCredentialScopesItemAccount CallerCredentialScopesItem = "account"
+	CallerCredentialScopesItemAdmin   CallerCredentialScopesItem = "admin"
+)
+
+// AllValues returns all CallerCredentialScopesItem values.
+func (CallerCredentialScopesItem) AllValues() []CallerCredentialScopesItem {
+	return []CallerCredentialScopesItem{
+		CallerCredentialScopesItemAgents,
+		CallerCredentialScopesItemManage,
+		CallerCredentialScopesItemAccount,
+		CallerCredentialScopesItemAdmin,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s CallerCredentialScopesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case CallerCredentialScopesItemAgents:
+		return []byte(s), nil
+	case CallerCredentialScopesItemManage:
+		return []byte(s), nil
+	case CallerCredentialScopesItemAccount:
+		return []byte(s), nil
+	case CallerCredentialScopesItemAdmin:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *CallerCredentialScopesItem) UnmarshalText(data []byte) error {
+	switch CallerCredentialScopesItem(data) {
+	case CallerCredentialScopesItemAgents:
+		*s = CallerCredentialScopesItemAgents
+		return nil
+	case CallerCredentialScopesItemManage:
+		*s = CallerCredentialScopesItemManage
+		return nil
+	case CallerCredentialScopesItemAccount:
+		*s = CallerCredentialScopesItemAccount
+		return nil
+	case CallerCredentialScopesItemAdmin:
+		*s = CallerCredentialScopesItemAdmin
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
 
 // Ref: #/components/schemas/CancelReply
 type CancelReply struct {
@@ -3009,6 +3327,8 @@ func (s *Passage) SetHeading(val OptString) {
 //	402    | `spend_cap_reached`       | Wait until the cap resets, or have it raised.
 //	403    | `forbidden`               | Ask somebody who may.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
+//	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
+//	403    | `cross_origin`            | Ask from a page of this server, or with a bearer token.
 //	404    | `not_found`               | Take the id from the list.
 //	405    | `method_not_allowed`      | Use a method of the `Allow` header.
 //	406    | `not_acceptable`          | Accept `application/json`.
@@ -3127,6 +3447,8 @@ const (
 	ProblemCodeSpendCapReached       ProblemCode = "spend_cap_reached"
 	ProblemCodeForbidden             ProblemCode = "forbidden"
 	ProblemCodeInsufficientScope     ProblemCode = "insufficient_scope"
+	ProblemCodeStepUpRequired        ProblemCode = "step_up_required"
+	ProblemCodeCrossOrigin           ProblemCode = "cross_origin"
 	ProblemCodeNotFound              ProblemCode = "not_found"
 	ProblemCodeMethodNotAllowed      ProblemCode = "method_not_allowed"
 	ProblemCodeNotAcceptable         ProblemCode = "not_acceptable"
@@ -3157,6 +3479,8 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeSpendCapReached,
 		ProblemCodeForbidden,
 		ProblemCodeInsufficientScope,
+		ProblemCodeStepUpRequired,
+		ProblemCodeCrossOrigin,
 		ProblemCodeNotFound,
 		ProblemCodeMethodNotAllowed,
 		ProblemCodeNotAcceptable,
@@ -3197,6 +3521,10 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 	case ProblemCodeForbidden:
 		return []byte(s), nil
 	case ProblemCodeInsufficientScope:
+		return []byte(s), nil
+	case ProblemCodeStepUpRequired:
+		return []byte(s), nil
+	case ProblemCodeCrossOrigin:
 		return []byte(s), nil
 	case ProblemCodeNotFound:
 		return []byte(s), nil
@@ -3265,6 +3593,12 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 		return nil
 	case ProblemCodeInsufficientScope:
 		*s = ProblemCodeInsufficientScope
+		return nil
+	case ProblemCodeStepUpRequired:
+		*s = ProblemCodeStepUpRequired
+		return nil
+	case ProblemCodeCrossOrigin:
+		*s = ProblemCodeCrossOrigin
 		return nil
 	case ProblemCodeNotFound:
 		*s = ProblemCodeNotFound

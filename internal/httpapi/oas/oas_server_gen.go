@@ -22,6 +22,14 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/cancel
 	CancelTurn(ctx context.Context, params CancelTurnParams) (*CancelReply, error)
+	// ChangeAccount implements changeAccount operation.
+	//
+	// Sets the fields that are given and leaves the others alone. Needs a session, or a key with the scope
+	// `account`. With a session another address needs a proof from the last ten minutes that it is the
+	// user, else it is 403 `step_up_required`. An address that somebody has already is 409 `conflict`.
+	//
+	// PATCH /api/account
+	ChangeAccount(ctx context.Context, req *AccountChange) (*AccountReply, error)
 	// ChangeAgent implements changeAgent operation.
 	//
 	// Sets the fields that are given and leaves the others alone.
@@ -109,6 +117,12 @@ type Handler interface {
 	//
 	// POST /api/connect/exchange
 	ExchangeConnectCode(ctx context.Context, req *ConnectExchange) (*ConnectReply, error)
+	// GetAccount implements getAccount operation.
+	//
+	// Needs a session, or a key with the scope `account`.
+	//
+	// GET /api/account
+	GetAccount(ctx context.Context) (*AccountReply, error)
 	// GetAgent implements getAgent operation.
 	//
 	// Read an agent.

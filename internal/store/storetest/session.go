@@ -40,10 +40,10 @@ var sessionTests = []test{
 	{"ASessionIsFoundByHashWithItsUser", func(w *world) {
 		s := w.session(w.ada.id)
 		h := w.insertSession(s)
-		got, err := w.db.SessionByHash(w.ctx, h)
+		got, err := w.db.SessionByHash(w.ctx, h, "2025-06")
 		w.must(err)
 		w.same("found", got, credential.FoundSession{Session: s, User: w.ada.user})
-		_, err = w.db.SessionByHash(w.ctx, hash())
+		_, err = w.db.SessionByHash(w.ctx, hash(), "2025-06")
 		w.wantMissing(err, "session")
 		w.wantMissing(w.db.InsertSession(w.ctx, w.session("usr_none"), hash()), "user")
 		w.wantKind(w.db.InsertSession(w.ctx, w.session(w.bert.id), h), core.KindConflict, "")
@@ -54,7 +54,7 @@ var sessionTests = []test{
 		w.wantMissing(w.db.RevokeSession(w.ctx, w.bert.id, s.ID, w.now), "session")
 		w.must(w.db.RevokeSession(w.ctx, w.ada.id, s.ID, w.after(1)))
 		w.must(w.db.RevokeSession(w.ctx, w.ada.id, s.ID, w.after(2)))
-		got, err := w.db.SessionByHash(w.ctx, h)
+		got, err := w.db.SessionByHash(w.ctx, h, "2025-06")
 		w.must(err)
 		first := w.after(1)
 		w.same("revoked", got.Session.RevokedAt, &first)
@@ -77,7 +77,7 @@ var sessionTests = []test{
 		w.must(w.db.TouchSession(w.ctx, s.ID, w.after(3)))
 		w.must(w.db.StepUpSession(w.ctx, s.ID, w.after(5)))
 		s.SeenAt, s.AuthenticatedAt = w.after(9), w.after(5)
-		got, err := w.db.SessionByHash(w.ctx, h)
+		got, err := w.db.SessionByHash(w.ctx, h, "2025-06")
 		w.must(err)
 		w.same("session", got.Session, s)
 	}},
@@ -111,9 +111,9 @@ var sessionTests = []test{
 		old.ExpiresAt = w.now
 		oldHash, youngHash := w.insertSession(old), w.insertSession(young)
 		w.must(w.db.PruneSessions(w.ctx, w.now))
-		_, err := w.db.SessionByHash(w.ctx, oldHash)
+		_, err := w.db.SessionByHash(w.ctx, oldHash, "2025-06")
 		w.wantMissing(err, "session")
-		_, err = w.db.SessionByHash(w.ctx, youngHash)
+		_, err = w.db.SessionByHash(w.ctx, youngHash, "2025-06")
 		w.must(err)
 	}},
 	{"WhereThereAreUsersNobodyIsTheFirst", func(w *world) {
