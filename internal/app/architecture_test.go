@@ -50,7 +50,7 @@ var rules = map[string][]string{
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
 	"internal/httpapi/gen":            {"api"},
-	"internal/oauth":                  internal("core", "account", "credential", "seal"),
+	"internal/oauth":                  internal("core", "account", "audit", "credential", "seal"),
 	"internal/webapp":                 internal("core", "account", "audit", "credential", "oauth"),
 	"internal/config":                 {},
 	"internal/obs":                    {},

@@ -98,13 +98,16 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.accounts = account.NewService(db, clock)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
-	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{Issuer: cfg.BaseURL, Prefixes: prefixes}, log); err != nil {
+	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{
+		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
+	}, log); err != nil {
 		return nil, err
 	}
 	in.credentials.AcceptTokens(db, prefixes.Access)
 	in.sessions = credential.NewSessions(db, clock, secret)
 	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)
+	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
 	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)

@@ -52,28 +52,33 @@ const (
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	allowOpener(w)
+	session, signedIn := s.front.Session(r)
+	a := attempt{stage: StageAuthorize, userID: session.UserID}
 	p, err := parseParams(r.URL.RawQuery)
 	if err != nil {
+		s.failedWith(r, a, err)
 		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
-		return nil //nolint:nilerr // the page has said it
+		return nil
 	}
-	c, req, ok := s.trustedRequest(w, r, p)
+	c, req, ok := s.trustedRequest(w, r, a, p)
 	if !ok {
 		return nil
 	}
+	a.client = c
 	if err := s.fill(&req, p); err != nil {
+		s.failedWith(r, a, err)
 		s.redirectError(w, r, http.StatusFound, req, err)
 		return nil
 	}
-	session, signedIn := s.front.Session(r)
 	prompt := strings.Fields(p.Get("prompt"))
 	switch {
 	case slices.Contains(prompt, "none"):
-		code := "consent_required"
+		err := bad("consent_required", "The user must be asked. Do not send prompt=none.")
 		if !signedIn {
-			code = "login_required"
+			err.code = "login_required"
 		}
-		s.redirectError(w, r, http.StatusFound, req, bad(code, "The user must be asked. Do not send prompt=none."))
+		s.failedWith(r, a, err)
+		s.redirectError(w, r, http.StatusFound, req, err)
 		return nil
 	case !signedIn || slices.Contains(prompt, "login"):
 		p.Del("prompt") // or the user would be asked for ever
@@ -85,9 +90,10 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 }
 
 // trustedRequest finds the client and where its answer goes. Before both are known to be good nothing is sent anywhere.
-func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, p params) (Client, request, bool) {
+func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attempt, p params) (Client, request, bool) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(p.Values[name]) > 1 {
+			s.failedWith(r, a, invalidRequest("A parameter is there twice."))
 			s.failPage(w, r, "The request is malformed", "The program that sent you here has named itself twice. Try to connect again from there.")
 			return Client{}, request{}, false
 		}
@@ -95,6 +101,7 @@ func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, p param
 	c, err := s.client(r.Context(), p.Get("client_id"))
 	switch {
 	case core.IsKind(err, core.KindNotFound):
+		s.failed(r, a, problemUnknownClient, "")
 		s.failPage(w, r, "This program is not known here",
 			"It has not registered, or its registration was removed because it was never used. Remove the connection in the program and add it again.")
 		return Client{}, request{}, false
@@ -103,12 +110,14 @@ func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, p param
 		s.front.Fail(w, r, FailPage{Title: "This did not work", Detail: e.description, Status: e.status})
 		return Client{}, request{}, false
 	}
+	a.client = c
 	req := request{ClientID: c.ID, RedirectURI: p.Get("redirect_uri"), State: p.Get("state")}
 	req.RedirectTo = req.RedirectURI
 	if req.RedirectURI == "" && len(c.RedirectURIs) == 1 {
 		req.RedirectTo = c.RedirectURIs[0]
 	}
 	if !matchRedirect(c.RedirectURIs, req.RedirectTo) {
+		s.failed(r, a, problemRedirect, "")
 		s.failPage(w, r, "The return address is not the program's",
 			"The program wants the answer sent to an address that it has not registered. Nothing was sent there. Remove the connection in the program and add it again.")
 		return Client{}, request{}, false
@@ -213,8 +222,10 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 		return nil //nolint:nilerr // the page has said it
 	}
 	session, signedIn := s.front.Session(r)
+	a := attempt{stage: StageAuthorize, userID: session.UserID}
 	req, ok := s.openHandle(form.Get("request"), session.ID)
 	if !signedIn || !ok {
+		s.failed(r, a, problemStale, "")
 		s.failPage(w, r, "This page is too old", "You were signed out, or took longer than ten minutes. Try to connect again from the program.")
 		return nil
 	}
@@ -233,7 +244,10 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.redirect(w, http.StatusSeeOther, req, url.Values{"code": {code}})
 	case "deny":
-		s.redirectError(w, r, http.StatusSeeOther, req, bad("access_denied", "The user said no."))
+		err := bad("access_denied", "The user said no.")
+		a.client = c
+		s.failedWith(r, a, err)
+		s.redirectError(w, r, http.StatusSeeOther, req, err)
 	default:
 		s.failPage(w, r, "The form is malformed", "It says neither yes nor no. Try to connect again from the program.")
 	}

@@ -41,8 +41,18 @@ func parseBasic(header string) (id, secret string, ok bool) {
 	return id, secret, true
 }
 
+// clientForm reads the form of a client and finds out who it is.
+func (s *Service) clientForm(w http.ResponseWriter, r *http.Request) (Client, params, error) {
+	form, err := readForm(w, r)
+	if err != nil {
+		return Client{}, form, err
+	}
+	c, err := s.authenticateClient(r, form)
+	return c, form, err
+}
+
 // authenticateClient returns the client that asks. A public one says who it is; any other proves it by its secret, in the
-// header or the form but not both.
+// header or the form but not both. One that can't is returned with the error, for whom it may concern.
 func (s *Service) authenticateClient(r *http.Request, form params) (Client, error) {
 	id, secret := form.Get("client_id"), form.Get("client_secret")
 	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
@@ -67,12 +77,12 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 	}
 	if c.public() {
 		if secret != "" {
-			return Client{}, errInvalidClient
+			return c, errInvalidClient
 		}
 		return c, nil
 	}
 	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
-		return Client{}, errInvalidClient
+		return c, errInvalidClient
 	}
 	return c, nil
 }

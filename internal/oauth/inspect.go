@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -12,11 +13,7 @@ import (
 // revoke answers RFC 7009. An unknown token, or another client's, is nothing to complain about: it does not work either
 // way.
 func (s *Service) revoke(w http.ResponseWriter, r *http.Request) error {
-	form, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	c, err := s.authenticateClient(r, form)
+	c, form, err := s.clientForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -25,8 +22,13 @@ func (s *Service) revoke(w http.ResponseWriter, r *http.Request) error {
 		return invalidRequest("token is missing.")
 	}
 	if s.isToken(token) {
-		if err := s.store.RevokeToken(r.Context(), c.ID, credential.Hash(s.hashKey, token), s.clock.Now()); err != nil {
+		hash := credential.Hash(s.hashKey, token)
+		ended, err := s.store.RevokeToken(r.Context(), c.ID, hash, s.clock.Now())
+		if err != nil {
 			return err
+		}
+		if ended {
+			s.noteEnd(r.Context(), audit.GrantRevoked, hash)
 		}
 	}
 	w.WriteHeader(http.StatusOK)
@@ -40,11 +42,7 @@ func (s *Service) isToken(token string) bool {
 // introspect answers RFC 7662 to a client that proves itself, about its own tokens alone: of all others it is told what
 // it would be told of junk.
 func (s *Service) introspect(w http.ResponseWriter, r *http.Request) error {
-	form, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	c, err := s.authenticateClient(r, form)
+	c, form, err := s.clientForm(w, r)
 	if err != nil {
 		return err
 	}

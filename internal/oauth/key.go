@@ -17,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/seal"
 )
@@ -149,7 +150,11 @@ func (s *Service) RotateKeys(ctx context.Context, atOnce bool) (time.Time, error
 		return latest.ActiveAt, nil
 	}
 	activeAt := now.Add(keyLead)
-	if err := k.add(ctx, stored, activeAt); err != nil && !core.IsKind(err, core.KindConflict) {
+	err = k.add(ctx, stored, activeAt)
+	switch {
+	case err == nil:
+		s.note(ctx, audit.Record{Event: audit.SigningKeyMade, Actor: string(core.CredentialOperator)})
+	case !core.IsKind(err, core.KindConflict):
 		return time.Time{}, err
 	}
 	return activeAt, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/seal"
 )
@@ -146,6 +147,8 @@ type Rotation struct {
 type Issued struct {
 	Token Token
 	Nonce string
+	// Ended says of ErrReused that the grant worked until now.
+	Ended bool
 }
 
 // Token is an access token, without its secret, with its grant and the user it acts for.
@@ -184,12 +187,13 @@ type GrantStore interface {
 	AccessToken(ctx context.Context, hash []byte) (Token, error)
 	RefreshToken(ctx context.Context, hash []byte) (Token, error)
 	// RevokeToken ends what the hash names, if the client has it: an access token alone, or with a refresh token the
-	// whole grant. What it does not find is no error.
-	RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) error
+	// whole grant. It reports whether a grant ended; what it does not find is no error.
+	RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error)
 	// Grants lists a user's grants, newest first.
 	Grants(ctx context.Context, userID string) ([]Grant, error)
-	// RevokeGrant ends a grant of the user; one that is revoked already stays as it is.
-	RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) error
+	// RevokeGrant ends a grant of the user; one that is revoked already stays as it is. It reports whether this was the
+	// end.
+	RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) (ended bool, err error)
 }
 
 // KeyStore keeps the keys that id tokens are signed with.
@@ -205,8 +209,9 @@ type Store interface {
 	ClientStore
 	GrantStore
 	KeyStore
+	AttemptStore
 	// PruneOAuth deletes unused clients made before unused, keys other than the two latest that were active before
-	// traces, and codes, tokens and grants that ended before it.
+	// traces, and codes, tokens, grants and attempts that ended before it.
 	PruneOAuth(ctx context.Context, now, unused, traces time.Time) error
 }
 
@@ -228,6 +233,8 @@ type Options struct {
 	// Issuer is the installation's base URL, byte for byte.
 	Issuer   string
 	Prefixes Prefixes
+	// Address tells where the request of a context came from; nil means nowhere.
+	Address func(context.Context) string
 }
 
 // Service is the authorization server.
@@ -243,6 +250,9 @@ type Service struct {
 	keys               *keyring
 	origin             *http.CrossOriginProtection
 	log                *slog.Logger
+	address            func(context.Context) string
+	// recorder writes the audit log; nil writes none.
+	recorder Recorder
 }
 
 // New returns an authorization server. The secret is the installation's.
@@ -259,6 +269,9 @@ func New(store Store, clock core.Clock, secret []byte, o Options, log *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
+	if o.Address == nil {
+		o.Address = func(context.Context) string { return "" }
+	}
 	origin := http.NewCrossOriginProtection()
 	if u, err := url.Parse(o.Issuer); err == nil {
 		// Behind a proxy the Host is another than the one that people see.
@@ -268,7 +281,7 @@ func New(store Store, clock core.Clock, secret []byte, o Options, log *slog.Logg
 	}
 	return &Service{
 		store: store, clock: clock, issuer: o.Issuer, prefixes: o.Prefixes,
-		hashKey: secret, deriveKey: deriveKey, handles: handles, log: log, origin: origin,
+		hashKey: secret, deriveKey: deriveKey, handles: handles, log: log, origin: origin, address: o.Address,
 		keys: &keyring{store: store, clock: clock, box: private},
 	}, nil
 }
@@ -286,7 +299,13 @@ func (s *Service) RevokeGrant(ctx context.Context, actor core.Actor, grantID str
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err
 	}
-	return s.store.RevokeGrant(ctx, actor.UserID, grantID, s.clock.Now())
+	ended, err := s.store.RevokeGrant(ctx, actor.UserID, grantID, s.clock.Now())
+	if ended {
+		s.note(ctx, audit.Record{
+			Event: audit.GrantRevoked, UserID: actor.UserID, Actor: actorName(actor), Detail: map[string]string{"id": grantID},
+		})
+	}
+	return err
 }
 
 // Prune throws away what has ended long ago, and clients that were never used, and makes the next signing key in time.

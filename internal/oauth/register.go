@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -90,6 +91,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	m, err := parseMetadata(body)
 	if err != nil {
+		s.failedWith(r, attempt{stage: StageRegister}, err)
 		return err
 	}
 	now := s.clock.Now()
@@ -114,6 +116,9 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	if err := s.store.PutClient(r.Context(), c); err != nil {
 		return err
 	}
+	s.note(r.Context(), audit.Record{
+		Event: audit.ClientRegistered, Actor: c.ID, Detail: map[string]string{"id": c.ID, "name": c.Name},
+	})
 	writeJSON(w, http.StatusCreated, reply)
 	return nil
 }

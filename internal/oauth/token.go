@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -33,12 +34,9 @@ type tokenReply struct {
 // token answers the token endpoint.
 func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Pragma", "no-cache")
-	form, err := readForm(w, r)
+	c, form, err := s.clientForm(w, r)
 	if err != nil {
-		return err
-	}
-	c, err := s.authenticateClient(r, form)
-	if err != nil {
+		s.failedExchange(r, c, form, err)
 		return err
 	}
 	var reply tokenReply
@@ -51,6 +49,9 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 		err = invalidRequest("grant_type is missing.")
 	default:
 		err = bad("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+	}
+	if err != nil {
+		s.failedExchange(r, c, form, err)
 	}
 	switch {
 	case core.IsKind(err, core.KindNotFound), errors.Is(err, ErrReused):
@@ -88,14 +89,19 @@ func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, er
 	}
 	sum := sha256.Sum256([]byte(verifier))
 	access, refresh := credential.NewSecret(s.prefixes.Access), credential.NewSecret(s.prefixes.Refresh)
+	hash := credential.Hash(s.hashKey, code)
 	issued, err := s.store.RedeemAuthCode(r.Context(), s.clock, Redemption{
-		CodeHash: credential.Hash(s.hashKey, code), ClientID: c.ID, RedirectURI: form.Get("redirect_uri"),
+		CodeHash: hash, ClientID: c.ID, RedirectURI: form.Get("redirect_uri"),
 		Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Narrow: narrower("", resources),
 		AccessHash: credential.Hash(s.hashKey, access), RefreshHash: credential.Hash(s.hashKey, refresh),
 	})
+	if issued.Ended {
+		s.noteEnd(r.Context(), audit.TokenReused, hash)
+	}
 	if err != nil {
 		return tokenReply{}, err
 	}
+	s.noteGrant(r.Context(), issued.Token.Grant)
 	reply := s.reply(issued, access, refresh)
 	if slices.Contains(issued.Token.Scopes, ScopeOpenID) {
 		reply.IDToken, err = s.idToken(r.Context(), issued.Token, issued.Nonce, access)
@@ -119,10 +125,14 @@ func (s *Service) refresh(r *http.Request, c Client, form params) (tokenReply, e
 	}
 	access := credential.DeriveSecret(s.deriveKey, s.prefixes.Access, old)
 	next := credential.DeriveSecret(s.deriveKey, s.prefixes.Refresh, old)
+	hash := credential.Hash(s.hashKey, old)
 	issued, err := s.store.RotateRefresh(r.Context(), s.clock, Rotation{
-		RefreshHash: credential.Hash(s.hashKey, old), ClientID: c.ID, Narrow: narrower(form.Get("scope"), resources),
+		RefreshHash: hash, ClientID: c.ID, Narrow: narrower(form.Get("scope"), resources),
 		NewAccess: credential.Hash(s.hashKey, access), NewRefresh: credential.Hash(s.hashKey, next),
 	})
+	if issued.Ended {
+		s.noteEnd(r.Context(), audit.TokenReused, hash)
+	}
 	if err != nil {
 		return tokenReply{}, err
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/oauth"
@@ -138,6 +139,7 @@ func newWorldOn(t *testing.T, o store.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.service.RecordTo(audit.New(db, w.clock, nil, log))
 	w.service.Routes(mux, w.front)
 	w.credentials = credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
 	w.credentials.AcceptTokens(db, prefixes.Access)

@@ -87,6 +87,7 @@ func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) err
 		{`DELETE FROM oauth_token WHERE expires_at < $1`, args{millis(now)}},
 		{`DELETE FROM oauth_refresh WHERE replaced_at < $1`, args{millis(traces)}},
 		{`DELETE FROM oauth_grant WHERE expires_at < $1`, args{millis(traces)}},
+		{`DELETE FROM oauth_attempt WHERE last_at < $1`, args{millis(traces)}},
 		{`DELETE FROM oauth_client WHERE used_at IS NULL AND created_at < $1`, args{millis(unused)}},
 		// The one before the latest may still sign, or have signed what is read.
 		{`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`, args{millis(traces)}},
@@ -116,27 +117,36 @@ func (db *DB) Grants(ctx context.Context, userID string) ([]oauth.Grant, error) 
 }
 
 // RevokeGrant ends a grant; one that was revoked before keeps that time.
-func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
-		millis(now), grantID, userID)
-	return changed("revoke grant", "connection", n, err)
+func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) (ended bool, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
+			millis(now), grantID, userID)
+		if ended = n > 0; ended || err != nil {
+			return err
+		}
+		var id string
+		return get(ctx, tx, `SELECT id FROM oauth_grant WHERE id = $1 AND user_id = $2`, args{grantID, userID}, &id)
+	})
+	return ended, fail("revoke grant", "connection", err)
 }
 
 // RevokeToken ends an access token, or the grant of a refresh token, if it is the client's.
-func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			DELETE FROM oauth_token WHERE hash = $1 AND grant_id IN (SELECT id FROM oauth_grant WHERE client_id = $2)`,
 			hash, clientID)
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `
-			UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1)
-			WHERE client_id = $2 AND id = (SELECT grant_id FROM oauth_refresh WHERE hash = $3)`, millis(now), clientID, hash)
+		n, err := tx.exec(ctx, `
+			UPDATE oauth_grant SET revoked_at = $1
+			WHERE client_id = $2 AND revoked_at IS NULL AND id = (SELECT grant_id FROM oauth_refresh WHERE hash = $3)`,
+			millis(now), clientID, hash)
+		ended = n > 0
 		return err
 	})
-	return fail("revoke token", "token", err)
+	return ended, fail("revoke token", "token", err)
 }
 
 // TouchGrants records when grants were last used, without ever setting a clock back.
@@ -145,8 +155,8 @@ func (db *DB) TouchGrants(ctx context.Context, used map[string]time.Time) error 
 		UPDATE oauth_grant SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
 }
 
-// revokeGrantOf ends a grant inside a transaction.
-func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2`, millis(now), grantID)
-	return err
+// revokeGrantOf ends a grant inside a transaction and reports whether it had not ended before.
+func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) (ended bool, err error) {
+	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), grantID)
+	return n > 0, err
 }

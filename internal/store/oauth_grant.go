@@ -84,7 +84,8 @@ func (db *DB) RedeemAuthCode(ctx context.Context, clock core.Clock, r oauth.Rede
 		now := clock.Now()
 		if used.Valid {
 			reused = true
-			return revokeGrantOf(ctx, tx, grantID, now)
+			issued.Ended, err = revokeGrantOf(ctx, tx, grantID, now)
+			return err
 		}
 		var g grantRow
 		err = get(ctx, tx, `
@@ -108,7 +109,7 @@ func (db *DB) RedeemAuthCode(ctx context.Context, clock core.Clock, r oauth.Rede
 	case err != nil:
 		return oauth.Issued{}, fail("redeem authorization code", "authorization code", err)
 	case reused:
-		return oauth.Issued{}, oauth.ErrReused
+		return oauth.Issued{Ended: issued.Ended}, oauth.ErrReused
 	}
 	return issued, nil
 }
@@ -182,13 +183,14 @@ func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotat
 			return err
 		}
 		reused = true
-		return revokeGrantOf(ctx, tx, grantID, now)
+		issued.Ended, err = revokeGrantOf(ctx, tx, grantID, now)
+		return err
 	})
 	switch {
 	case err != nil:
 		return oauth.Issued{}, fail("rotate refresh token", "refresh token", err)
 	case reused:
-		return oauth.Issued{}, oauth.ErrReused
+		return oauth.Issued{Ended: issued.Ended}, oauth.ErrReused
 	}
 	return issued, nil
 }

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"OAuthCodes", oauthCodeTests},
 		{"OAuthRefresh", oauthRefreshTests},
 		{"OAuthTokens", oauthTokenTests},
+		{"OAuthAttempts", oauthAttemptTests},
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
 		{"Documents", documentTests},
