@@ -31,7 +31,7 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // about something else
 		{"zzzzzzzz", "", ""},
 		{"relatoinal zzzzzzzz", "relational zzzzzzzz", "d4"}, // something in place of nothing
-		{"criptograms", "", ""}, // a word of another source alone is not given away
+		{"criptograms", "", ""},                              // a word of another source alone is not given away
 		{"", "", ""},
 	} {
 		r, err := ix.Search(context.Background(), Query{Text: c.query, Sources: []string{"A"}, Limit: 5})
