@@ -31,13 +31,6 @@ const (
 	KeyRevoked      Event = "key_revoked"
 	CodeCreated     Event = "code_created"
 	CodeExchanged   Event = "code_exchanged"
-
-	// What happens at the authorization server.
-	ClientRegistered Event = "client_registered"
-	GrantGiven       Event = "grant_given"
-	GrantRevoked     Event = "grant_revoked"
-	TokenReused      Event = "token_reused"
-	SigningKeyMade   Event = "signing_key_made"
 	CodeCancelled   Event = "code_cancelled"
 	NameChanged     Event = "name_changed"
 	EmailChanged    Event = "email_changed"
