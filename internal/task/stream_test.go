@@ -134,6 +134,13 @@ func TestAStreamEndsWithItsContext(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
+		// It may end in the middle of a query as well.
+		for _, err := range e.Stream(ctx, "nothing here", task.Position{}) {
+			same(t, "the end of a stream", err, revoked)
+		}
+		for _, err := range e.Subscribe(ctx, "nothing here", 0) {
+			same(t, "the end of a task's events", err, revoked)
+		}
 	})
 }
 

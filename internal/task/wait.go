@@ -51,7 +51,7 @@ const pageOfEvents = 256
 func (e *Engine) Subscribe(ctx context.Context, id string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if _, err := e.follow(ctx, id, after, func(ev Event) bool { return yield(ev, nil) }); err != nil {
-			yield(Event{}, err)
+			yield(Event{}, why(ctx, err))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 				}
 				stopped, err := e.follow(ctx, t.ID, seq, func(ev Event) bool { return yield(ev, nil) })
 				if err != nil && !core.IsKind(err, core.KindNotFound) {
-					yield(Event{}, err)
+					yield(Event{}, why(ctx, err))
 				}
 				if stopped || err != nil && !core.IsKind(err, core.KindNotFound) {
 					return
@@ -126,7 +126,7 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 				number = t.Number
 				continue
 			case !core.IsKind(err, core.KindNotFound):
-				yield(Event{}, err)
+				yield(Event{}, why(ctx, err))
 				return
 			}
 			select {
@@ -137,6 +137,14 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 			}
 		}
 	}
+}
+
+// why is what a reader is told: a query that its own context has cut off is no failure, and the context knows the reason.
+func why(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // pollWatched looks up what is followed here and runs elsewhere, all at once: hints may be lost.
