@@ -26,7 +26,8 @@ var rules = map[string][]string{
 	"internal/memory":                 internal("core"),
 	"internal/favourite":              internal("core", "markdown"),
 	"internal/thread":                 internal("core", "agent", "source", "task", "markdown"),
-	"internal/webhook":                internal("core", "task"),
+	"internal/outbound":               {},
+	"internal/webhook":                internal("core", "outbound", "task"),
 	"internal/markdown":               internal("core"),
 	"internal/seal":                   {},
 	"internal/credential":             internal("core", "account", "audit"),
@@ -72,7 +73,7 @@ var rules = map[string][]string{
 var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
-		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/model", "internal/webapp", "internal/oauth",
+		"internal/httpapi", "internal/httpapi/oas", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/outbound", "internal/model", "internal/webapp", "internal/oauth",
 		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "e2e/chaos/server",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"carrel/internal/outbound"
 )
 
 // message is something to deliver.
@@ -24,20 +26,6 @@ type message struct {
 
 // maxAnswer is how much of an answer is read. Nothing in it matters but the status.
 const maxAnswer = 64 << 10
-
-// newClient returns a client that goes nowhere but where it is sent: no proxy, no redirects, no connections kept.
-func newClient(dialer *net.Dialer) *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: dialer.DialContext, TLSHandshakeTimeout: tryTimeout,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-			MaxResponseHeaderBytes: maxAnswer,
-			// A connection that is kept would go on reaching an address that its name has left.
-			DisableKeepAlives: true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
 
 // post makes one try and returns how it went, and how long a pause the receiver asks for. The error is that of a context
 // that ended before the receiver had its time.
@@ -86,6 +74,8 @@ func verdict(status int) string {
 	return fmt.Sprintf("The receiver answered with status %d.", status)
 }
 
+const detailNotPublic = "The host of this webhook has no public address."
+
 // explain says in a sentence for the user why there is no answer. It tells nothing of our own network: a name without an
 // address and one with a private address are the same to it.
 func explain(err error, timeout time.Duration) string {
@@ -93,7 +83,7 @@ func explain(err error, timeout time.Duration) string {
 	var lookup *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, errNotPublic):
+	case errors.Is(err, outbound.ErrNotPublic):
 		return detailNotPublic
 	case errors.As(err, &network) && network.Timeout():
 		return fmt.Sprintf("The receiver did not answer within %d seconds.", int(timeout.Seconds()))

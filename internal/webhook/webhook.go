@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/outbound"
 )
 
 // Event is what a webhook can be told.
@@ -104,7 +105,7 @@ type Options struct {
 func NewService(store Store, sealer Sealer, clock core.Clock, o Options) *Service {
 	return &Service{
 		store: store, sealer: sealer, clock: clock, private: o.Private,
-		client: newClient(guard{private: o.Private}.dialer()), flights: flights{n: map[string]int{}},
+		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: tryTimeout}), flights: flights{n: map[string]int{}},
 	}
 }
 
@@ -117,7 +118,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, url string, want
 		wanted = events
 	}
 	var wrong []core.FieldError
-	if detail := checkURL(url, s.private); detail != "" {
+	if detail := outbound.CheckURL(url, s.private); detail != "" {
 		wrong = append(wrong, core.FieldError{Pointer: "/url", Detail: detail})
 	}
 	chosen := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !slices.Contains(wanted, e) })

@@ -1,11 +1,9 @@
-package webhook
+package outbound
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -14,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 // TestTheGuardKnowsAddresses is the table of what may be reached: always, with private networks open, or never.
@@ -93,7 +93,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// TestNoSpellingOfAPrivateHostIsReached goes through the client, as a delivery does, whatever the system's resolver makes of
+// TestNoSpellingOfAPrivateHostIsReached goes through the client, as a request does, whatever the system's resolver makes of
 // a name.
 func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
-	client := newClient(guard{}.dialer())
+	client := NewClient(Options{})
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "2130706433", "0", "0.0.0.0",
 		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "[64:ff9b::127.0.0.1]", "127.0.0.1.", "%31%32%37.0.0.1",
@@ -121,7 +121,7 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	if n := hits.Load(); n != 0 {
 		t.Errorf("%d requests arrived", n)
 	}
-	res, err := newClient(guard{private: true}.dialer()).Get(server.URL)
+	res, err := NewClient(Options{Private: true}).Get(server.URL)
 	if err != nil {
 		t.Fatalf("with private networks open: %v", err)
 	}
@@ -136,15 +136,14 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	dns := newNameServer(t, [4]byte{127, 0, 0, 1})
+	dns := testkit.Names(t, [4]byte{127, 0, 0, 1})
 	address := "http://rebind.example.org:" + port
 	for _, private := range []bool{false, true} {
-		g := guard{private: private, resolver: dns}
-		res, err := newClient(g.dialer()).Get(address)
+		res, err := NewClient(Options{Private: private, Resolver: dns}).Get(address)
 		if err == nil {
 			_ = res.Body.Close()
 		}
-		if private != (err == nil) || !private && !errors.Is(err, errNotPublic) {
+		if private != (err == nil) || !private && !errors.Is(err, ErrNotPublic) {
 			t.Errorf("private %v: %v", private, err)
 		}
 	}
@@ -152,12 +151,12 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 		t.Errorf("%d requests arrived, want that of the open guard alone", n)
 	}
 	// The first answer is a good one, the next is not: the connection is refused all the same.
-	changing := newNameServer(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
+	changing := testkit.Names(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
 	if _, err := changing.LookupNetIP(t.Context(), "ip4", "rebind.example.org"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newClient(guard{resolver: changing}.dialer()).Get(address) //nolint:bodyclose // there is none
-	if !errors.Is(err, errNotPublic) {
+	_, err := NewClient(Options{Resolver: changing}).Get(address) //nolint:bodyclose // there is none
+	if !errors.Is(err, ErrNotPublic) {
 		t.Errorf("after a change: %v", err)
 	}
 	if n := hits.Load(); n != 1 {
@@ -165,49 +164,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	}
 }
 
-// newNameServer returns a resolver whose answers for any name are these addresses, one after the other; the last stays.
-func newNameServer(t *testing.T, answers ...[4]byte) *net.Resolver {
-	t.Helper()
-	var asked atomic.Int32
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		go func() {
-			defer func() { _ = server.Close() }()
-			// A pipe is a stream, so messages have their length before them (RFC 1035, 4.2.2).
-			var size [2]byte
-			if _, err := io.ReadFull(server, size[:]); err != nil {
-				return
-			}
-			query := make([]byte, binary.BigEndian.Uint16(size[:]))
-			if _, err := io.ReadFull(server, query); err != nil {
-				return
-			}
-			reply := answerTo(query, func() [4]byte { return answers[min(int(asked.Add(1)), len(answers))-1] })
-			_, _ = server.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
-		}()
-		return client, nil
-	}}
-}
-
-// answerTo writes a reply to a DNS query: one A record, or none for any other type.
-func answerTo(query []byte, address func() [4]byte) []byte {
-	const header = 12
-	end := header
-	for query[end] != 0 {
-		end += int(query[end]) + 1
-	}
-	question := query[header : end+5]
-	isA := question[len(question)-3] == 1
-	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
-	if isA {
-		a := address()
-		reply[7] = 1
-		reply = append(reply, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, a[0], a[1], a[2], a[3])
-	}
-	return reply
-}
-
-func TestAddressesOfWebhooksAreChecked(t *testing.T) {
+func TestAddressesAreChecked(t *testing.T) {
 	t.Parallel()
 	const (
 		whole  = "Must be a whole address, such as https://example.org/hook."
@@ -249,27 +206,27 @@ func TestAddressesOfWebhooksAreChecked(t *testing.T) {
 		"https://e.org/" + strings.Repeat("a", 1986): "",
 		"https://e.org/" + strings.Repeat("a", 1987): "Must have at most 2000 characters.",
 	} {
-		if got := checkURL(address, false); got != want {
+		if got := CheckURL(address, false); got != want {
 			t.Errorf("%q: %q, want %q", address, got, want)
 		}
 	}
 	for address, want := range map[string]string{
 		"http://127.0.0.1:9000/hook": "", "http://example.org": "", "https://10.0.0.1": "", "https://169.254.169.254/": public,
 	} {
-		if got := checkURL(address, true); got != want {
+		if got := CheckURL(address, true); got != want {
 			t.Errorf("with private networks open, %q: %q, want %q", address, got, want)
 		}
 	}
 }
 
-// FuzzCheckURL holds what is taken to what a delivery relies on.
+// FuzzCheckURL holds what is taken to what a request relies on.
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{"https://example.org/hook", "http://127.0.0.1", "https://a@b", "https://[::1]:1#"} {
 		f.Add(s, true)
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, s string, private bool) {
-		if checkURL(s, private) != "" {
+		if CheckURL(s, private) != "" {
 			return
 		}
 		u, err := url.Parse(s)
@@ -280,4 +237,36 @@ func FuzzCheckURL(f *testing.F) {
 			t.Errorf("%q is taken and can't be sent to: %v", s, err)
 		}
 	})
+}
+
+func TestAClientFollowsNoRedirectAndReadsNoMoreThanItShould(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/from" {
+			http.Redirect(w, r, "/to", http.StatusFound)
+			return
+		}
+		_, _ = w.Write([]byte("12345"))
+	}))
+	t.Cleanup(server.Close)
+	client := NewClient(Options{Private: true})
+	res, err := client.Get(server.URL + "/from")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusFound {
+		t.Errorf("a redirect was followed: %d", res.StatusCode)
+	}
+	for limit, want := range map[int64]error{4: ErrTooLarge, 5: nil} {
+		res, err := client.Get(server.URL + "/to")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := ReadAll(res.Body, limit)
+		_ = res.Body.Close()
+		if !errors.Is(err, want) || want == nil && string(body) != "12345" {
+			t.Errorf("%d: %q, %v", limit, body, err)
+		}
+	}
 }

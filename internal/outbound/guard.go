@@ -1,7 +1,6 @@
-package webhook
+package outbound
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -11,36 +10,29 @@ import (
 	"unicode/utf8"
 )
 
-// errNotPublic is what a connection to an address fails with that deliveries must not reach.
-var errNotPublic = errors.New("webhook: not a public address")
-
-const detailNotPublic = "The host of this webhook has no public address."
-
-// guard keeps deliveries out of networks that the user can't reach but we can: it looks at each address right before the
+// guard keeps requests out of networks that the user can't reach but we can: it looks at each address right before the
 // connection is made. A look at the name alone, or at an earlier answer for it, could be got around by a name whose
 // address changes.
 type guard struct {
-	// private lets deliveries reach private networks and this machine.
+	// private lets requests reach private networks and this machine.
 	private bool
-	// resolver looks names up; nil is the system's.
-	resolver *net.Resolver
 }
 
 // dialer returns a dialer that connects to what the guard allows.
-func (g guard) dialer() *net.Dialer {
+func (g guard) dialer(o Options) *net.Dialer {
 	return &net.Dialer{
-		Timeout: tryTimeout, Resolver: g.resolver,
+		Timeout: o.Timeout, Resolver: o.Resolver,
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || !g.allows(to.Addr()) {
-				return errNotPublic
+				return ErrNotPublic
 			}
 			return nil
 		},
 	}
 }
 
-// allows reports whether deliveries may go to an address.
+// allows reports whether requests may go to an address.
 func (g guard) allows(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -113,9 +105,9 @@ var (
 // maxURL bounds an address, in characters.
 const maxURL = 2000
 
-// checkURL returns what is wrong with the address of a webhook, or nothing. Where its host leads is not asked here: that
+// CheckURL returns what is wrong with an address to send requests to, or nothing. Where its host leads is not asked here: that
 // can change, and is looked at with every connection. Only what can never work is refused at once.
-func checkURL(s string, private bool) string {
+func CheckURL(s string, private bool) string {
 	u, err := url.Parse(s)
 	switch {
 	case utf8.RuneCountInString(s) > maxURL:

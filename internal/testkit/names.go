@@ -1,0 +1,52 @@
+package testkit
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+)
+
+// Names returns a resolver whose answers for any name are these addresses, one after the other; the last stays.
+func Names(t testing.TB, answers ...[4]byte) *net.Resolver {
+	t.Helper()
+	var asked atomic.Int32
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer func() { _ = server.Close() }()
+			// A pipe is a stream, so messages have their length before them (RFC 1035, 4.2.2).
+			var size [2]byte
+			if _, err := io.ReadFull(server, size[:]); err != nil {
+				return
+			}
+			query := make([]byte, binary.BigEndian.Uint16(size[:]))
+			if _, err := io.ReadFull(server, query); err != nil {
+				return
+			}
+			reply := answerTo(query, func() [4]byte { return answers[min(int(asked.Add(1)), len(answers))-1] })
+			_, _ = server.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
+		}()
+		return client, nil
+	}}
+}
+
+// answerTo writes a reply to a DNS query: one A record, or none for any other type.
+func answerTo(query []byte, address func() [4]byte) []byte {
+	const header = 12
+	end := header
+	for query[end] != 0 {
+		end += int(query[end]) + 1
+	}
+	question := query[header : end+5]
+	isA := question[len(question)-3] == 1
+	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
+	if isA {
+		a := address()
+		reply[7] = 1
+		reply = append(reply, 0xc0, header, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, a[0], a[1], a[2], a[3])
+	}
+	return reply
+}
