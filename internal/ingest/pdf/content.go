@@ -1,0 +1,284 @@
+package pdf
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// glyph is one character at its place on the page, in points from the lower left corner.
+type glyph struct {
+	text string
+	// x and y are where its baseline begins, end is where it ends.
+	x, y, end float64
+	// size is how large it is set.
+	size float64
+	// turned says that its line does not run from left to right.
+	turned bool
+}
+
+// matrix is a transformation as PDF writes it.
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+// times returns m followed by n.
+func (m matrix) times(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+// state is what text is drawn with.
+type state struct {
+	ctm                                matrix
+	font                               *font
+	size, chars, words, scale, leading float64
+	rise                               float64
+}
+
+const (
+	maxForms  = 12 // how deep drawings may be drawn in drawings
+	maxStates = 128
+)
+
+// reader runs the program of a page and notes the characters.
+type reader struct {
+	f      *file
+	state  state
+	saved  []state
+	text   matrix
+	line   matrix
+	glyphs []glyph
+	// hidden counts the marked parts that are not to be read aloud (page furniture).
+	hidden int
+	marked []bool
+}
+
+func (f *file) glyphs(p page) []glyph {
+	ctm := identity
+	switch p.rotate {
+	case 90:
+		ctm = matrix{0, -1, 1, 0, 0, 0}
+	case 180:
+		ctm = matrix{-1, 0, 0, -1, 0, 0}
+	case 270:
+		ctm = matrix{0, 1, -1, 0, 0, 0}
+	}
+	r := &reader{f: f, state: state{ctm: ctm, scale: 1}, text: identity, line: identity}
+	r.run(f.contents(p), p.resources, 0)
+	return r.glyphs
+}
+
+// maxOperands is how many operands an operator may have; TJ has one array.
+const maxOperands = 64
+
+func (r *reader) run(program []byte, resources dict, depth int) {
+	l := lexer{data: program, b: r.f.b}
+	operands := make([]any, 0, maxOperands)
+	for {
+		x, ok := l.next()
+		if !ok {
+			return
+		}
+		op, isOp := x.(opword)
+		if !isOp {
+			if len(operands) == maxOperands {
+				operands = append(operands[:0], operands[1:]...)
+			}
+			operands = append(operands, x)
+			continue
+		}
+		if op == "BI" {
+			skipImage(&l)
+		} else if op == "Do" {
+			r.form(operands, resources, depth)
+		} else {
+			r.do(op, operands, resources)
+		}
+		operands = operands[:0]
+	}
+}
+
+// skipImage passes over a picture that is in the program itself: bytes of any kind up to "EI".
+func skipImage(l *lexer) {
+	for {
+		x, ok := l.next()
+		if !ok {
+			return
+		}
+		if x == opword("ID") {
+			break
+		}
+	}
+	for i := l.pos + 1; i+2 < len(l.data); i++ {
+		if l.data[i] == 'E' && l.data[i+1] == 'I' && space[l.data[i-1]] && space[l.data[i+2]] {
+			l.pos = i + 2
+			return
+		}
+	}
+	l.pos = len(l.data)
+}
+
+// form draws a drawing that is kept as an object of its own.
+func (r *reader) form(operands []any, resources dict, depth int) {
+	if len(operands) == 0 || depth >= maxForms {
+		return
+	}
+	which, _ := operands[0].(name)
+	s, ok := r.f.resolve(r.f.dictOf(resources["XObject"])[which]).(*stream)
+	if !ok || r.f.nameOf(s.dict["Subtype"]) != "Form" {
+		return
+	}
+	if own := r.f.dictOf(s.dict["Resources"]); own != nil {
+		resources = own
+	}
+	before, saved, text, line := r.state, r.saved, r.text, r.line
+	if m := r.f.arrayOf(s.dict["Matrix"]); len(m) == 6 {
+		var by matrix
+		for i := range by {
+			by[i] = r.f.numberOf(m[i])
+		}
+		r.state.ctm = by.times(r.state.ctm)
+	}
+	r.saved = nil
+	r.run(r.f.decode(s), resources, depth+1)
+	r.state, r.saved, r.text, r.line = before, saved, text, line
+}
+
+func (r *reader) do(op opword, operands []any, resources dict) {
+	n := func(i int) float64 {
+		if i < len(operands) {
+			v, _ := operands[i].(float64)
+			return v
+		}
+		return 0
+	}
+	s := &r.state
+	switch op {
+	case "q":
+		if len(r.saved) < maxStates {
+			r.saved = append(r.saved, *s)
+		}
+	case "Q":
+		if k := len(r.saved); k > 0 {
+			*s, r.saved = r.saved[k-1], r.saved[:k-1]
+		}
+	case "cm":
+		s.ctm = matrix{n(0), n(1), n(2), n(3), n(4), n(5)}.times(s.ctm)
+	case "BT":
+		r.text, r.line = identity, identity
+	case "Tf":
+		if len(operands) >= 2 {
+			which, _ := operands[0].(name)
+			s.font, s.size = r.f.font(resources, which), n(1)
+		}
+	case "Tc":
+		s.chars = n(0)
+	case "Tw":
+		s.words = n(0)
+	case "Tz":
+		s.scale = n(0) / 100
+	case "TL":
+		s.leading = n(0)
+	case "Ts":
+		s.rise = n(0)
+	case "Td":
+		r.move(n(0), n(1))
+	case "TD":
+		s.leading = -n(1)
+		r.move(n(0), n(1))
+	case "Tm":
+		r.line = matrix{n(0), n(1), n(2), n(3), n(4), n(5)}
+		r.text = r.line
+	case "T*":
+		r.move(0, -s.leading)
+	case "Tj":
+		r.show(operands)
+	case "'":
+		r.move(0, -s.leading)
+		r.show(operands)
+	case "\"":
+		if len(operands) == 3 {
+			s.words, s.chars = n(0), n(1)
+			r.move(0, -s.leading)
+			r.show(operands[2:])
+		}
+	case "TJ":
+		if len(operands) > 0 {
+			list, _ := operands[0].(array)
+			r.show(list)
+		}
+	case "BMC", "BDC":
+		r.mark(len(operands) > 0 && operands[0] == name("Artifact"))
+	case "EMC":
+		if k := len(r.marked); k > 0 {
+			if r.marked[k-1] {
+				r.hidden--
+			}
+			r.marked = r.marked[:k-1]
+		}
+	}
+}
+
+// mark begins a part with a purpose. Artifacts are what is on every page and belongs to no text.
+func (r *reader) mark(artifact bool) {
+	if len(r.marked) >= maxStates {
+		return
+	}
+	r.marked = append(r.marked, artifact)
+	if artifact {
+		r.hidden++
+	}
+}
+
+func (r *reader) move(x, y float64) {
+	r.line = matrix{1, 0, 0, 1, x, y}.times(r.line)
+	r.text = r.line
+}
+
+// show draws strings, and moves by the numbers between them.
+func (r *reader) show(items []any) {
+	s := &r.state
+	if s.font == nil {
+		return
+	}
+	for _, item := range items {
+		switch item := item.(type) {
+		case float64:
+			r.advance(-item / 1000 * s.size * s.scale)
+		case str:
+			s.font.decode(string(item), r.draw)
+		}
+	}
+}
+
+func (r *reader) advance(by float64) {
+	r.text[4] += by * r.text[0]
+	r.text[5] += by * r.text[1]
+}
+
+func (r *reader) draw(c code) {
+	s := &r.state
+	r.f.b.takeGlyph()
+	width := c.width * s.size
+	m := matrix{s.scale, 0, 0, 1, 0, s.rise}.times(r.text).times(s.ctm)
+	g := glyph{text: c.text, x: m[4], y: m[5], size: math.Abs(s.size) * math.Hypot(m[2], m[3])}
+	g.end = g.x + width*m[0]
+	g.turned = math.Abs(m[1]) > math.Abs(m[0]) || m[0] < 0
+	if g.turned {
+		g.end = g.x
+	}
+	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) && g.size > 0.1 {
+		r.glyphs = append(r.glyphs, g)
+	}
+	step := width + s.chars
+	if c.space {
+		step += s.words
+	}
+	r.advance(step * s.scale)
+}
+
+// sane tells places on a page from what damaged numbers lead to.
+func sane(v float64) bool { return v > -1e6 && v < 1e6 }

@@ -1,0 +1,337 @@
+package pdf
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// segment is a piece of a line without a wide gap in it: what stands in one column, or a cell of a table.
+type segment struct {
+	text      strings.Builder
+	x, end, y float64
+	size      float64
+	glyphs    int
+	// column numbers the columns of a page; what crosses them is in column -1.
+	column int
+}
+
+// Gaps in ems: what parts words, and what parts segments.
+const (
+	wordGap    = 0.16
+	segmentGap = 1.1
+	// lineShift is how far a baseline may move within a line: indices and exponents do.
+	lineShift = 0.45
+)
+
+// layOut puts the characters of a page into reading order and returns its text, and what is set largest at its top.
+func layOut(glyphs []glyph) (text, heading string) {
+	var level []glyph
+	var turned strings.Builder
+	for _, g := range glyphs {
+		if g.turned {
+			turned.WriteString(g.text)
+			continue
+		}
+		level = append(level, g)
+	}
+	segments := segmentsOf(compose(level))
+	arrange(segments, 0)
+	lines := linesOf(segments)
+	text = paragraphs(lines)
+	// What runs up the margin is no part of any line; it can still be looked for.
+	if s := strings.TrimSpace(turned.String()); s != "" {
+		text += "\n\n" + s
+	}
+	return normal(text), normal(largest(lines))
+}
+
+// segmentsOf joins characters that follow each other, in the program and on the page.
+func segmentsOf(glyphs []glyph) []*segment {
+	var out []*segment
+	var s *segment
+	for _, g := range glyphs {
+		blank := strings.TrimSpace(g.text) == ""
+		em := g.size
+		if s != nil {
+			em = math.Max(em, s.size*0.8)
+		}
+		switch {
+		case s == nil || math.Abs(g.y-s.y) > lineShift*em || g.x-s.end > segmentGap*em || g.x < s.end-2*em:
+			if blank {
+				s = nil
+				continue
+			}
+			s = &segment{x: g.x, end: g.end, y: g.y, size: g.size}
+			out = append(out, s)
+		case blank:
+			// A space is drawn or is a gap; both at once are one.
+			s.space()
+			continue
+		case g.x-s.end > wordGap*math.Min(em, g.size*1.3) || g.x < s.end-em*0.5:
+			s.space()
+		}
+		s.text.WriteString(g.text)
+		s.glyphs++
+		s.end = math.Max(s.end, g.end)
+		if g.size > s.size*1.05 { // an initial or an index came first; the line is that of the larger ones
+			s.size, s.y = g.size, g.y
+		}
+	}
+	return out
+}
+
+func (s *segment) space() {
+	if !strings.HasSuffix(s.text.String(), " ") {
+		s.text.WriteByte(' ')
+	}
+}
+
+const (
+	// maxColumnDepth is how often a page is parted.
+	maxColumnDepth = 3
+	// minLines is how many segments must be on each side of a gutter.
+	minLines = 6
+)
+
+// arrange sorts the segments of a page, or of a column of it, into reading order. Where a gutter parts them, what
+// crosses it (titles, wide figures) divides the page into bands, and in each band the left column comes first.
+func arrange(segments []*segment, depth int) {
+	byPlace := func(a, b *segment) int {
+		return cmp.Or(cmp.Compare(b.y, a.y), cmp.Compare(a.x, b.x))
+	}
+	slices.SortStableFunc(segments, byPlace)
+	gutter, ok := findGutter(segments)
+	if !ok || depth >= maxColumnDepth {
+		return
+	}
+	out := make([]*segment, 0, len(segments))
+	var left, right []*segment
+	flush := func() {
+		arrange(left, depth+1)
+		arrange(right, depth+1)
+		for _, s := range right {
+			s.column += 1 << (2 * depth)
+		}
+		out = append(append(out, left...), right...)
+		left, right = left[:0:0], right[:0:0]
+	}
+	for _, s := range segments {
+		switch {
+		case s.end <= gutter:
+			left = append(left, s)
+		case s.x >= gutter:
+			right = append(right, s)
+		default:
+			flush()
+			s.column = -1
+			out = append(out, s)
+		}
+	}
+	flush()
+	copy(segments, out)
+}
+
+// findGutter looks for a vertical strip in the middle that hardly anything crosses, with text on both sides of it at
+// the same heights.
+func findGutter(segments []*segment) (x float64, ok bool) {
+	if len(segments) < 2*minLines {
+		return 0, false
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, s := range segments {
+		low, high = math.Min(low, s.x), math.Max(high, s.end)
+	}
+	const bins = 256
+	width := (high - low) / bins
+	if width <= 0 {
+		return 0, false
+	}
+	var crossed [bins + 1]int // weighed by length: a line says more than a page number
+	total := 0
+	for _, s := range segments {
+		weight := min(s.glyphs, 60)
+		total += weight
+		from, to := int((s.x-low)/width), int((s.end-low)/width)
+		for i := max(0, from); i <= min(bins-1, to); i++ {
+			crossed[i] += weight
+		}
+	}
+	limit := total * 12 / 100
+	best, bestWidth := -1, 0
+	for i := bins / 5; i < bins*4/5; i++ {
+		j := i
+		for j < bins*4/5 && crossed[j] <= limit {
+			j++
+		}
+		if j-i > bestWidth {
+			best, bestWidth = i, j-i
+		}
+		i = max(i, j)
+	}
+	if best < 0 || float64(bestWidth)*width < 4 {
+		return 0, false
+	}
+	// Of the strip take the place that the fewest cross.
+	at := best
+	for i := best; i < best+bestWidth; i++ {
+		if crossed[i] < crossed[at] || crossed[i] == crossed[at] && abs(i-best-bestWidth/2) < abs(at-best-bestWidth/2) {
+			at = i
+		}
+	}
+	x = low + (float64(at)+0.5)*width
+	return x, isColumns(segments, x)
+}
+
+// isColumns tells columns from a table or a list with numbers: both sides hold running text.
+func isColumns(segments []*segment, x float64) bool {
+	var left, right, leftGlyphs, rightGlyphs int
+	for _, s := range segments {
+		switch {
+		case s.end <= x:
+			left, leftGlyphs = left+1, leftGlyphs+s.glyphs
+		case s.x >= x:
+			right, rightGlyphs = right+1, rightGlyphs+s.glyphs
+		}
+	}
+	const runs = 12 // characters a segment
+	return left >= minLines && right >= minLines && leftGlyphs/left >= runs && rightGlyphs/right >= runs
+}
+
+// line is one line of a column.
+type line struct {
+	text      string
+	x, end, y float64
+	size      float64
+	column    int
+}
+
+// linesOf joins the segments that stand on one line of the same column.
+func linesOf(segments []*segment) []line {
+	var out []line
+	for _, s := range segments {
+		text := strings.TrimSpace(s.text.String())
+		if text == "" {
+			continue
+		}
+		if k := len(out); k > 0 {
+			last := &out[k-1]
+			if last.column == s.column && math.Abs(last.y-s.y) < lineShift*math.Max(last.size, s.size) && s.x >= last.end-last.size {
+				last.text += " " + text
+				last.end, last.size = math.Max(last.end, s.end), math.Max(last.size, s.size)
+				continue
+			}
+		}
+		out = append(out, line{text: text, x: s.x, end: s.end, y: s.y, size: s.size, column: s.column})
+	}
+	return out
+}
+
+// paragraphs joins lines, and puts an empty line where the page shows a break.
+func paragraphs(lines []line) string {
+	leading := usualLeading(lines)
+	var b []byte
+	for i, l := range lines {
+		if i == 0 {
+			b = append(b, l.text...)
+			continue
+		}
+		prev := lines[i-1]
+		switch {
+		case endsWithHyphen(prev.text) && startsLower(l.text) && !l.far(prev, leading):
+			b = bytes.TrimRight(b, "-\u2010\u00ad") // the word goes on in this line
+		case l.column == prev.column && l.begins(prev, leading), l.column == -1 || prev.column == -1:
+			b = append(b, "\n\n"...)
+		default:
+			b = append(b, '\n')
+		}
+		b = append(b, l.text...)
+	}
+	return string(b)
+}
+
+// far reports whether a line can't be the next of a paragraph.
+func (l line) far(prev line, leading float64) bool {
+	return l.column == prev.column && prev.y-l.y > 3*leading
+}
+
+// begins reports whether a line of the same column begins a paragraph.
+func (l line) begins(prev line, leading float64) bool {
+	drop := prev.y - l.y
+	return drop > 1.45*leading || drop < 0 || math.Abs(l.size-prev.size) > 0.12*math.Max(l.size, prev.size) ||
+		l.x-prev.x > 0.8*l.size && l.x-prev.x < 5*l.size && endsSentence(prev.text)
+}
+
+// usualLeading is the distance of most lines.
+func usualLeading(lines []line) float64 {
+	var drops []float64
+	for i := 1; i < len(lines); i++ {
+		if d := lines[i-1].y - lines[i].y; d > 1 && d < 60 && lines[i].column == lines[i-1].column {
+			drops = append(drops, d)
+		}
+	}
+	if len(drops) == 0 {
+		return 12
+	}
+	slices.Sort(drops)
+	return drops[len(drops)/2]
+}
+
+func endsWithHyphen(s string) bool {
+	r, n := utf8.DecodeLastRuneInString(s)
+	if r != '-' && r != '\u2010' && r != '\u00ad' {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(s[:len(s)-n])
+	return unicode.IsLetter(before)
+}
+
+func startsLower(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLower(r)
+}
+
+func endsSentence(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return strings.ContainsRune(".!?:;)\"”’", r)
+}
+
+// largest returns the lines in the largest type of the page's upper half.
+func largest(lines []line) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	top, bottom := math.Inf(-1), math.Inf(1)
+	for _, l := range lines {
+		top, bottom = math.Max(top, l.y), math.Min(bottom, l.y)
+	}
+	size, sum := 0.0, 0.0
+	for _, l := range lines {
+		sum += l.size
+		if l.y >= (top+bottom)/2 && utf8.RuneCountInString(l.text) > 3 {
+			size = math.Max(size, l.size)
+		}
+	}
+	if size < 1.1*sum/float64(len(lines)) {
+		return "" // nothing stands out
+	}
+	var parts []string
+	for _, l := range lines {
+		switch {
+		case l.y >= (top+bottom)/2 && l.size > 0.96*size:
+			parts = append(parts, l.text)
+		case len(parts) > 0:
+			return strings.Join(parts, " ")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// ligatures are written out, so that words are found.
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "")
+
+func normal(s string) string { return clean(ligatures.Replace(s)) }

@@ -1,0 +1,137 @@
+package pdf
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// page is one page with what it inherits.
+type page struct {
+	dict      dict
+	resources dict
+	rotate    int
+}
+
+const (
+	maxTreeDepth = 40
+	maxTreeNodes = 100_000
+)
+
+// eachPage walks the tree of pages in order until the visitor has enough. A tree that leads back into itself ends.
+func (f *file) eachPage(visit func(n int, p page) bool) {
+	n, nodes := 0, 0
+	onPath := map[int]bool{}
+	var walk func(x any, inherited page, depth int) bool
+	walk = func(x any, inherited page, depth int) bool {
+		if r, ok := x.(ref); ok {
+			if onPath[r.num] {
+				return true
+			}
+			onPath[r.num] = true
+			defer delete(onPath, r.num)
+		}
+		if nodes++; nodes > maxTreeNodes || depth > maxTreeDepth {
+			return false
+		}
+		d := f.dictOf(x)
+		if d == nil {
+			return true
+		}
+		p := page{dict: d, resources: inherited.resources, rotate: inherited.rotate}
+		if r := f.dictOf(d["Resources"]); r != nil {
+			p.resources = r
+		}
+		if r, ok := f.resolve(d["Rotate"]).(float64); ok {
+			p.rotate = (int(r)%360 + 360) % 360
+		}
+		if kids := f.arrayOf(d["Kids"]); kids != nil {
+			for _, kid := range kids {
+				if !walk(kid, p, depth+1) {
+					return false
+				}
+			}
+			return true
+		}
+		goesOn := visit(n, p)
+		n++
+		return goesOn
+	}
+	walk(f.dictOf(f.trailer["Root"])["Pages"], page{}, 0)
+}
+
+// contents returns the program that draws a page, which may be in several streams.
+func (f *file) contents(p page) []byte {
+	var out []byte
+	for i, part := range f.list(p.dict["Contents"]) {
+		if s, ok := f.resolve(part).(*stream); ok && i < 10_000 {
+			out = append(append(out, f.decode(s)...), '\n')
+		}
+	}
+	return out
+}
+
+// info returns what the file says of itself.
+func (f *file) info() (t Text) {
+	d := f.dictOf(f.trailer["Info"])
+	get := func(key name) string {
+		s, _ := f.resolve(d[key]).(str)
+		return strings.TrimSpace(textString(string(s)))
+	}
+	t.Title, t.Author, t.Subject, t.Keywords, t.Created = get("Title"), get("Author"), get("Subject"), get("Keywords"), get("CreationDate")
+	t.DOI = strings.TrimSpace(get("doi") + get("DOI") + get("WPS-ARTICLEDOI"))
+	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok && t.DOI == "" {
+		t.DOI = xmpDOI(f.decode(s))
+	}
+	return t
+}
+
+// xmpDOI finds the DOI that publishers put into the metadata packet.
+func xmpDOI(packet []byte) string {
+	s := string(packet[:min(len(packet), 1<<20)])
+	for _, tag := range []string{"prism:doi", "pdfx:doi", "dc:identifier"} {
+		_, after, found := strings.Cut(s, "<"+tag+">")
+		if !found {
+			continue
+		}
+		if value, _, closed := strings.Cut(after, "<"); closed && len(value) < 300 && strings.Contains(value, "10.") {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// textString decodes a string that is meant for people: UTF-16 or UTF-8 where it says so, else near enough Latin-1.
+func textString(s string) string {
+	switch {
+	case strings.HasPrefix(s, "\xfe\xff"):
+		return utf16Text(s[2:])
+	case strings.HasPrefix(s, "\xef\xbb\xbf"):
+		s = s[3:]
+		if utf8.ValidString(s) {
+			return clean(s)
+		}
+	}
+	out, _ := charmap.Windows1252.NewDecoder().String(s) // every byte is something
+	return clean(out)
+}
+
+func utf16Text(s string) string {
+	units := make([]uint16, 0, len(s)/2)
+	for i := 0; i+1 < len(s); i += 2 {
+		units = append(units, uint16(s[i])<<8|uint16(s[i+1]))
+	}
+	return clean(string(utf16.Decode(units)))
+}
+
+// clean drops what is no character of a text.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == utf8.RuneError || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
