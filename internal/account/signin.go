@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"fmt"
 
 	"carrel/internal/core"
 )
@@ -30,11 +29,11 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (User, Ref
 		u, hash, err = s.store.PasswordHash(ctx, email)
 	}
 	unknown := core.IsKind(err, core.KindNotFound)
-	switch {
-	case unknown:
-		hash = decoyHash
-	case err != nil:
+	if err != nil && !unknown {
 		return User{}, Refused{}, err
+	}
+	if hash == "" {
+		hash = decoyHash // also of people who sign in elsewhere and have no password
 	}
 	ok, err := s.check(ctx, hash, password)
 	switch {
@@ -55,14 +54,24 @@ func (s *Service) SetPassword(ctx context.Context, actor core.Actor, userID, pas
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return err
 	}
-	if detail := (core.TextRule{Min: minPassword, Max: maxPassword}).Check(password); detail != "" {
-		return core.InvalidField("/password", detail)
-	}
-	hash, err := s.hash(ctx, password)
+	hash, err := s.newPassword(ctx, password)
 	if err != nil {
-		return fmt.Errorf("hash password: %w", err)
+		return err
 	}
 	return s.store.SetPassword(ctx, userID, hash, exceptSession, s.clock.Now())
+}
+
+// ChangePassword gives the user of a session another password and ends all their other sessions. That it is them they
+// have proved before, by whatever means they have: an account may have no password yet.
+func (s *Service) ChangePassword(ctx context.Context, actor core.Actor, password string) error {
+	if err := AllowOwnProved(actor, s.clock.Now()); err != nil {
+		return err
+	}
+	hash, err := s.newPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.store.SetPassword(ctx, actor.UserID, hash, actor.CredentialID, s.clock.Now())
 }
 
 // hash and check wait for their turn, so that many sign-ins at once take neither all cores nor all memory.

@@ -18,6 +18,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
+	"carrel/internal/passkey"
 	"carrel/internal/seal"
 	"carrel/internal/search"
 	"carrel/internal/search/analysis"
@@ -39,6 +40,12 @@ type installation struct {
 	credentials *credential.Service
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
+	pendings    *credential.Pendings
+	limits      *account.Limits
+	factors     *account.Factors
+	resets      *account.Resets
+	proofs      *account.Proofs
+	passkeys    *passkey.Service
 	audit       *audit.Log
 	agents      *agent.Service
 	sources     *source.Service
@@ -109,6 +116,9 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.credentials.RecordTo(in.audit)
 	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
+	if err := in.wireSignIn(cfg, secret); err != nil {
+		return nil, err
+	}
 	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)
 	in.engine = &engine{log: log}

@@ -4,16 +4,36 @@ import (
 	"context"
 	"log/slog"
 
+	"carrel/internal/account"
 	"carrel/internal/config"
+	"carrel/internal/credential"
+	"carrel/internal/passkey"
+	"carrel/internal/seal"
 	"carrel/internal/server"
 	"carrel/internal/webapp"
 )
 
+// wireSignIn makes the services with which people prove who they are.
+func (in *installation) wireSignIn(cfg config.Config, secret []byte) error {
+	sealer, err := seal.New(secret, "authenticator apps")
+	if err != nil {
+		return err
+	}
+	in.limits = account.NewLimits(cfg.RateLimits)
+	in.pendings = credential.NewPendings(in.store, in.clock, secret)
+	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
+	in.resets = account.NewResets(in.store, in.accounts, in.clock, secret, in.audit)
+	in.proofs = account.NewProofs(in.store, in.accounts, in.factors, in.limits, in.sessions, in.clock, in.audit)
+	in.passkeys, err = passkey.New(in.store, in.pendings, in.clock, in.audit, cfg.BaseURL)
+	return err
+}
+
 // newPages returns the pages of a server.
 func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
-		Accounts: in.accounts, Sessions: in.sessions, Audit: in.audit, Clock: in.clock, Log: log,
-	}, webapp.Options{BaseURL: cfg.BaseURL, SetupCode: in.setupCode, Limits: cfg.RateLimits, Address: server.ClientAddr})
+		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
+		Pendings: in.pendings, Passkeys: in.passkeys, Audit: in.audit, Clock: in.clock, Log: log,
+	}, webapp.Options{BaseURL: cfg.BaseURL, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 
 // clientAddress is where the request of a context came from; commands come from nowhere.

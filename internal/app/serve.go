@@ -83,7 +83,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, webhook.SecretPrefix},
+		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, credential.PendingPrefix, webhook.SecretPrefix},
 			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }
@@ -104,9 +104,15 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err != nil {
 		return err
 	}
+	tools, err := in.newMCP(cfg, log, api, problems, draining)
+	if err != nil {
+		return err
+	}
+	defer tools.Close()
 	srv := server.New(cfg, log, metrics, server.Options{
 		Routes: func(mux *http.ServeMux) {
 			api.Routes(mux)
+			tools.Routes(mux)
 			pages.Routes(mux)
 			in.oauth.Routes(mux, pages)
 		},
@@ -190,7 +196,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
-				in.sessions.Prune(ctx))
+				in.sessions.Prune(ctx), in.pendings.Prune(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

@@ -9,6 +9,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
+	"carrel/internal/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 )
@@ -21,8 +22,12 @@ var (
 	_ credential.Store = (*DB)(nil)
 	_ favourite.Store  = (*DB)(nil)
 	_ memory.Store     = (*DB)(nil)
+	_ passkey.Store    = (*DB)(nil)
 	_ source.Store     = (*DB)(nil)
 	_ thread.Store     = (*DB)(nil)
 
 	_ credential.SessionStore = (*DB)(nil)
+	_ credential.PendingStore = (*DB)(nil)
+	_ account.FactorStore     = (*DB)(nil)
+	_ account.ResetStore      = (*DB)(nil)
 )

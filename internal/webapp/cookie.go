@@ -3,20 +3,30 @@ package webapp
 import (
 	"net/http"
 	"net/url"
+	"time"
 
 	"carrel/internal/credential"
 )
 
-// cookie is how the secret of a session travels.
+// cookie is how a secret travels: that of a session, or of something that is pending.
 type cookie struct {
 	name   string
 	secure bool
+	life   time.Duration
 }
 
 // newCookie returns the cookie of an installation. The API reads it too.
 func newCookie(base *url.URL) cookie {
 	secure := base.Scheme == "https"
-	return cookie{name: credential.SessionCookie(secure), secure: secure}
+	return cookie{name: credential.SessionCookie(secure), secure: secure, life: credential.SessionLife}
+}
+
+// newPendingCookie returns the cookie of what somebody has begun and not finished. It binds that to the browser it was
+// begun in.
+func newPendingCookie(base *url.URL) cookie {
+	c := newCookie(base)
+	c.name, c.life = c.name+"-pending", credential.PendingLife
+	return c
 }
 
 // read returns the secret that a request carries. Two cookies of the name mean that somebody planted one; neither is
@@ -31,7 +41,7 @@ func (c cookie) read(r *http.Request) (string, bool) {
 
 // write gives the browser a secret to keep.
 func (c cookie) write(w http.ResponseWriter, token string) {
-	http.SetCookie(w, c.with(token, int(credential.SessionLife.Seconds())))
+	http.SetCookie(w, c.with(token, int(c.life.Seconds())))
 }
 
 // clear makes the browser forget it.

@@ -44,21 +44,26 @@ func (f file) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 var (
 	styleFile = newFile("style.css", "text/css; charset=utf-8")
 	iconFile  = newFile("icon.svg", "image/svg+xml")
-	files     = []file{styleFile, iconFile}
+	// scriptFile is the only script: browsers have no way to a passkey without one.
+	scriptFile = newFile("passkey.js", "text/javascript; charset=utf-8")
+	files      = []file{styleFile, iconFile, scriptFile}
 )
 
 // parsePages returns the templates, each with the layout around it. prefix stands before every path of ours: what a
 // proxy takes off before it passes a request on.
 func parsePages(prefix string) map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"path":  func(p string) string { return prefix + p },
-		"style": func() string { return prefix + styleFile.path },
-		"icon":  func() string { return prefix + iconFile.path },
-		"date":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-		"field": newField,
+		"path":   func(p string) string { return prefix + p },
+		"style":  func() string { return prefix + styleFile.path },
+		"icon":   func() string { return prefix + iconFile.path },
+		"script": func() string { return prefix + scriptFile.path },
+		"date":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+		"field":  newField,
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
-	for _, name := range []string{"welcome", "home", "signin", "setup", "consent", "fail"} {
+	for _, name := range []string{
+		"welcome", "home", "signin", "setup", "consent", "fail", "code", "passkey", "reset", "stepup", "security", "totp", "codes",
+	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}
 	return out

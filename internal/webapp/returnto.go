@@ -33,7 +33,7 @@ func localPath(returnTo string) string {
 		return home
 	}
 	switch u.Path {
-	case SignInPath, SignOutPath, SetupPath:
+	case SignInPath, SignOutPath, SetupPath, ResetPath, StepUpPath:
 		return home // round and round
 	}
 	return returnTo

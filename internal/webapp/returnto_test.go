@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestTheWayBackIsOurOwn(t *testing.T) {
@@ -121,42 +120,4 @@ func FuzzFormTargets(f *testing.F) {
 			t.Errorf("%q: %q", redirect, got)
 		}
 	})
-}
-
-func TestAThrottleFillsUpAndStaysSmall(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1000, 0)
-	th := &throttle{burst: 2, every: 10 * time.Second}
-	for i, want := range []time.Duration{0, 0, 10 * time.Second, 10 * time.Second} {
-		if got := th.take(1, now); got != want {
-			t.Errorf("take %d: %v, want %v", i, got, want)
-		}
-	}
-	if got := th.take(1, now.Add(4*time.Second)); got != 6*time.Second {
-		t.Errorf("later: %v", got)
-	}
-	if got := th.take(1, now.Add(10*time.Second)); got != 0 {
-		t.Errorf("when there is one again: %v", got)
-	}
-	th.giveBack(1)
-	if got := th.take(1, now.Add(10*time.Second)); got != 0 {
-		t.Errorf("after one was given back: %v", got)
-	}
-	for key := range uint64(3 * maxBuckets) {
-		th.take(key+10, now.Add(time.Duration(key)*time.Millisecond))
-	}
-	if n := len(th.buckets); n > maxBuckets {
-		t.Errorf("it holds %d buckets", n)
-	}
-}
-
-func TestWaitsAreSaidInWords(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		time.Millisecond: "1 second", 3 * time.Second: "3 seconds", 60 * time.Second: "60 seconds", 2 * time.Minute: "2 minutes", 150 * time.Second: "3 minutes",
-	} {
-		if got := inWords(d); got != want {
-			t.Errorf("%v is %q", d, got)
-		}
-	}
 }

@@ -5,15 +5,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
-	"strings"
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
 )
-
-// setupAlphabet is Crockford's base32: no letter that is easily taken for another.
-const setupAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // setupLength is 60 bits: out of reach at a guess every three seconds, and short enough to type.
 const setupLength = 12
@@ -24,20 +20,7 @@ const setupLength = 12
 func SetupCode(secret []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("carrel set-up code"))
-	sum := mac.Sum(nil)
-	var b strings.Builder
-	for i := range setupLength {
-		if i > 0 && i%4 == 0 {
-			b.WriteByte('-')
-		}
-		b.WriteByte(setupAlphabet[sum[i]%32])
-	}
-	return b.String()
-}
-
-// plainCode reads a code as people type it: small letters, spaces, and letters for the digits they look like.
-func plainCode(typed string) string {
-	return strings.NewReplacer("-", "", " ", "", "\t", "", "O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(typed))
+	return account.SpellCode(mac.Sum(nil)[:setupLength])
 }
 
 // setupPage is what the form of the first account shows.
@@ -81,14 +64,13 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := setupPage{Email: r.PostForm.Get("email"), Name: r.PostForm.Get("name")}
-	if wait := a.limits.fromAddress(a.opts.Address(r.Context()), a.Clock.Now()); wait > 0 {
-		p.Error = "Too many attempts from your network. Try again in " + inWords(wait) + "."
-		retryAfter(w, wait)
+	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
+		p.Error = retryAfter(w, err)
 		a.showSetupForm(w, r, http.StatusTooManyRequests, p)
 		return
 	}
-	code := plainCode(r.PostForm.Get("code"))
-	if subtle.ConstantTimeCompare([]byte(code), []byte(plainCode(a.opts.SetupCode))) != 1 {
+	code := account.PlainCode(r.PostForm.Get("code"))
+	if subtle.ConstantTimeCompare([]byte(code), []byte(account.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
 			a.Audit.Note(r.Context(), audit.Record{Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"}})
 		}
@@ -102,7 +84,7 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		a.settled.Store(true)
-		a.begin(w, r, user, audit.SetUp, "/")
+		a.begin(w, r, user.ID, audit.Record{Event: audit.SetUp}, "/")
 	case core.IsKind(err, core.KindConflict):
 		a.fail(w, r, http.StatusConflict, "Somebody was quicker", core.AsError(err).Detail)
 	case core.IsKind(err, core.KindInvalid):

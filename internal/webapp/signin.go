@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
@@ -24,6 +23,8 @@ type signInPage struct {
 	ReturnTo string
 	// As is the address of the account that is signed in already, if one is.
 	As string
+	// Passkeys is whether one can sign in with a passkey here.
+	Passkeys bool
 	// Error is about the whole form, the others about one field.
 	Error, EmailError, PasswordError string
 }
@@ -52,7 +53,7 @@ func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *App) showSignInForm(w http.ResponseWriter, r *http.Request, status int, p signInPage) {
-	p.Title = "Sign in"
+	p.Title, p.Passkeys = "Sign in", a.Passkeys.Available()
 	a.show(w, r, status, "signin", p)
 }
 
@@ -74,9 +75,8 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 		return
 	}
-	if wait, what := a.limited(r, p.Email); wait > 0 {
-		p.Error = "Too many attempts " + what + ". Try again in " + inWords(wait) + "."
-		retryAfter(w, wait)
+	if err := a.limited(r, p.Email); err != nil {
+		p.Error = retryAfter(w, err)
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
 		return
 	}
@@ -93,23 +93,19 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 		a.trouble(w, r, err)
 		return
 	}
-	a.limits.forgive(account.NormalEmail(p.Email))
-	a.begin(w, r, user, audit.SignedIn, p.ReturnTo)
+	a.Limits.Forgive(p.Email)
+	a.admit(w, r, user, "password", p.ReturnTo)
 }
 
-// limited counts an attempt, and returns how long to wait and what there were too many of.
-func (a *App) limited(r *http.Request, email string) (wait time.Duration, what string) {
-	now := a.Clock.Now()
-	if wait := a.limits.fromAddress(a.opts.Address(r.Context()), now); wait > 0 {
-		return wait, "from your network"
-	}
-	return a.limits.onAccount(account.NormalEmail(email), now), "on this account"
+// limited counts an attempt on an account; beyond the limits it returns the error to show.
+func (a *App) limited(r *http.Request, email string) error {
+	return a.Limits.Attempt(a.opts.Address(r.Context()), email, a.Clock.Now())
 }
 
 // begin starts a session and goes on to returnTo. The session is a new one, and the one that the browser had ends.
-func (a *App) begin(w http.ResponseWriter, r *http.Request, user account.User, event audit.Event, returnTo string) {
+func (a *App) begin(w http.ResponseWriter, r *http.Request, userID string, event audit.Record, returnTo string) {
 	ctx := r.Context()
-	session, token, err := a.Sessions.Begin(ctx, user.ID, a.address(ctx), r.UserAgent())
+	session, token, err := a.Sessions.Begin(ctx, userID, a.address(ctx), r.UserAgent())
 	if err != nil {
 		a.trouble(w, r, err)
 		return
@@ -120,7 +116,12 @@ func (a *App) begin(w http.ResponseWriter, r *http.Request, user account.User, e
 			return
 		}
 	}
-	a.Audit.Note(ctx, audit.Record{Event: event, UserID: user.ID, Detail: map[string]string{"session": session.ID}})
+	event.UserID = userID
+	if event.Detail == nil {
+		event.Detail = map[string]string{}
+	}
+	event.Detail["session"] = session.ID
+	a.Audit.Note(ctx, event)
 	a.cookie.write(w, token)
 	a.seeOther(w, returnTo)
 }
@@ -152,8 +153,11 @@ func (a *App) seeOther(w http.ResponseWriter, local string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-func retryAfter(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+// retryAfter tells the browser how long to wait after one attempt too many, and returns the sentence for people.
+func retryAfter(w http.ResponseWriter, err error) string {
+	e := core.AsError(err)
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	return e.Detail
 }
 
 // signInURL is the sign-in page that comes back to a local path.

@@ -1,6 +1,6 @@
 // Package webapp is the pages that people see before there is an app in their browser, and when there is none: signing
-// in and out, making the first account, allowing a client, and saying what went wrong. They are plain HTML without any
-// script, so that the policy of their content can forbid all of it.
+// in and out, making the first account, allowing a client, changing how one signs in, and saying what went wrong. They are
+// plain HTML without any script, so that the policy of their content can forbid all of it; passkeys alone need one.
 package webapp
 
 import (
@@ -18,19 +18,30 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/passkey"
 )
 
 // The paths of the pages.
 const (
-	SignInPath  = "/sign-in"
-	SignOutPath = "/sign-out"
-	SetupPath   = "/setup"
+	SignInPath   = "/sign-in"
+	SignOutPath  = "/sign-out"
+	SetupPath    = "/setup"
+	ResetPath    = "/reset"
+	StepUpPath   = "/step-up"
+	SecurityPath = "/security"
 )
 
 // Services is what the pages work with.
 type Services struct {
 	Accounts *account.Service
 	Sessions *credential.Sessions
+	// Limits are shared with all other ways to guess.
+	Limits   *account.Limits
+	Factors  *account.Factors
+	Resets   *account.Resets
+	Proofs   *account.Proofs
+	Pendings *credential.Pendings
+	Passkeys *passkey.Service
 	Audit    *audit.Log
 	Clock    core.Clock
 	Log      *slog.Logger
@@ -42,8 +53,6 @@ type Options struct {
 	BaseURL string
 	// SetupCode is what the first person types to prove that they have seen the server start.
 	SetupCode string
-	// Limits is whether attempts to sign in are limited.
-	Limits bool
 	// Address tells where the request of a context came from.
 	Address func(context.Context) netip.Addr
 }
@@ -53,12 +62,13 @@ type App struct {
 	Services
 	opts   Options
 	cookie cookie
+	// pending is the cookie of what is begun and not finished.
+	pending cookie
 	// prefix is the path of the base URL, which browsers see before ours and handlers do not.
 	prefix string
 	pages  map[string]*template.Template
 	// referrer is the Referrer-Policy of all pages.
 	referrer string
-	limits   limits
 	// settled is whether there is an account. It never becomes false again.
 	settled    atomic.Bool
 	sameOrigin *http.CrossOriginProtection
@@ -74,8 +84,8 @@ func New(s Services, o Options) (*App, error) {
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	a := &App{
-		Services: s, opts: o, cookie: newCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
-		referrer: referrerPolicy(base), limits: newLimits(o.Limits),
+		Services: s, opts: o, cookie: newCookie(base), pending: newPendingCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
+		referrer: referrerPolicy(base),
 	}
 	a.sameOrigin = http.NewCrossOriginProtection()
 	// A proxy may pass on another Host than the one that browsers see.
@@ -95,6 +105,27 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"POST " + SignOutPath: a.signOut,
 		"GET " + SetupPath:    a.showSetup,
 		"POST " + SetupPath:   a.setUp,
+
+		"GET " + codePath:                           a.showCode,
+		"POST " + codePath:                          a.enterCode,
+		"POST " + SignInPath + "/passkey":           a.beginPasskey,
+		"POST " + SignInPath + "/passkey/finish":    a.signInWithPasskey,
+		"GET " + ResetPath:                          a.showReset,
+		"POST " + ResetPath:                         a.reset,
+		"GET " + StepUpPath:                         a.own(SecurityPath, a.showStepUp),
+		"POST " + StepUpPath:                        a.own(SecurityPath, a.stepUp),
+		"POST " + StepUpPath + "/passkey":           a.own(SecurityPath, a.beginStepUpPasskey),
+		"POST " + StepUpPath + "/passkey/finish":    a.own(SecurityPath, a.stepUpWithPasskey),
+		"GET " + SecurityPath:                       a.own(SecurityPath, a.showSecurity),
+		"POST " + SecurityPath + "/password":        a.own(SecurityPath, a.changePassword),
+		"POST " + SecurityPath + "/passkeys":        a.own(SecurityPath, a.beginNewPasskey),
+		"POST " + SecurityPath + "/passkeys/finish": a.own(SecurityPath, a.addPasskey),
+		"POST " + SecurityPath + "/passkeys/remove": a.own(SecurityPath, a.removePasskey),
+		"POST " + totpPath:                          a.own(SecurityPath, a.beginTOTP),
+		"GET " + totpPath:                           a.own(SecurityPath, a.showTOTP),
+		"POST " + totpPath + "/confirm":             a.own(SecurityPath, a.confirmTOTP),
+		"POST " + totpPath + "/codes":               a.own(SecurityPath, a.renewCodes),
+		"POST " + totpPath + "/remove":              a.own(SecurityPath, a.removeTOTP),
 	} {
 		mux.Handle(pattern, a.Guard(h))
 	}

@@ -16,6 +16,8 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/passkey"
+	"carrel/internal/seal"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 	"carrel/internal/webapp"
@@ -37,6 +39,9 @@ type world struct {
 	clock    *testkit.Clock
 	accounts *account.Service
 	sessions *credential.Sessions
+	factors  *account.Factors
+	resets   *account.Resets
+	passkeys *passkey.Service
 	audit    *audit.Log
 	srv      *httptest.Server
 	mux      *http.ServeMux
@@ -59,15 +64,13 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	w.audit = audit.New(db, w.clock, func(context.Context) string { return "203.0.113.7" }, log)
 	w.srv = httptest.NewUnstartedServer(w.mux)
 	opts := webapp.Options{
-		BaseURL: "http://" + w.srv.Listener.Addr().String(), SetupCode: setupCode, Limits: true,
+		BaseURL: "http://" + w.srv.Listener.Addr().String(), SetupCode: setupCode,
 		Address: func(context.Context) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
 	}
 	for _, c := range change {
 		c(&opts)
 	}
-	w.app, err = webapp.New(webapp.Services{
-		Accounts: w.accounts, Sessions: w.sessions, Audit: w.audit, Clock: w.clock, Log: log,
-	}, opts)
+	w.app, err = webapp.New(w.services(opts.BaseURL, log), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +79,32 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	t.Cleanup(w.srv.Close)
 	return w
 }
+
+// services wires what the pages need as the real server does.
+func (w *world) services(baseURL string, log *slog.Logger) webapp.Services {
+	w.t.Helper()
+	secret := []byte("secret")
+	sealer, err := seal.New(secret, "authenticator apps")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	limits := account.NewLimits(true)
+	pendings := credential.NewPendings(w.db, w.clock, secret)
+	w.factors = account.NewFactors(w.db, w.clock, sealer, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
+	w.resets = account.NewResets(w.db, w.accounts, w.clock, secret, w.audit)
+	w.passkeys, err = passkey.New(w.db, pendings, w.clock, w.audit, baseURL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return webapp.Services{
+		Accounts: w.accounts, Sessions: w.sessions, Limits: limits, Factors: w.factors, Resets: w.resets,
+		Proofs:   account.NewProofs(w.db, w.accounts, w.factors, limits, w.sessions, w.clock, w.audit),
+		Pendings: pendings, Passkeys: w.passkeys, Audit: w.audit, Clock: w.clock, Log: log,
+	}
+}
+
+// named gives an installation a name instead of an address, without which browsers have no passkeys.
+func named(o *webapp.Options) { o.BaseURL = strings.Replace(o.BaseURL, "127.0.0.1", "localhost", 1) }
 
 // newWorld has one account.
 func newWorld(t testing.TB, change ...func(*webapp.Options)) *world {

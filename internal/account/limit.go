@@ -1,4 +1,4 @@
-package webapp
+package account
 
 import (
 	"fmt"
@@ -7,48 +7,66 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"carrel/internal/core"
 )
 
-// limits bound how often secrets can be guessed: from one network whatever the account, and for one account from
+// Limits bound how often secrets can be guessed: from one network whatever the account, and for one account from
 // wherever. The second leaves room enough that a stranger who fails on purpose does not shut the owner out for long.
-type limits struct {
+// All ways of proving who one is share them, so that nobody gets more guesses by trying each.
+type Limits struct {
 	on        bool
 	seed      maphash.Seed
 	addresses *throttle
 	accounts  *throttle
 }
 
-func newLimits(on bool) limits {
-	return limits{
+// NewLimits returns limits; with on = false they never refuse.
+func NewLimits(on bool) *Limits {
+	return &Limits{
 		on: on, seed: maphash.MakeSeed(),
 		addresses: &throttle{burst: 40, every: 3 * time.Second},
 		accounts:  &throttle{burst: 10, every: time.Minute},
 	}
 }
 
-// fromAddress counts an attempt from a network and returns how long to wait; 0 is not at all.
-func (l *limits) fromAddress(addr netip.Addr, now time.Time) time.Duration {
+// FromAddress counts an attempt from a network. Beyond the limit it returns the error to answer with.
+func (l *Limits) FromAddress(addr netip.Addr, now time.Time) error {
 	if !l.on {
-		return 0
+		return nil
 	}
 	b := addr.As16() // the zero address is one too
 	if addr.Is6() {
 		clear(b[8:]) // a whole /64 is one subscriber's
 	}
-	return l.addresses.take(maphash.Bytes(l.seed, b[:]), now)
+	return tooMany("from your network", l.addresses.take(maphash.Bytes(l.seed, b[:]), now))
 }
 
-// onAccount counts an attempt on an account, whether there is one or not.
-func (l *limits) onAccount(email string, now time.Time) time.Duration {
+// Attempt counts an attempt on an account from a network, whether there is such an account or not.
+func (l *Limits) Attempt(addr netip.Addr, email string, now time.Time) error {
 	if !l.on {
-		return 0
+		return nil
 	}
-	return l.accounts.take(maphash.String(l.seed, email), now)
+	if err := l.FromAddress(addr, now); err != nil {
+		return err
+	}
+	return tooMany("on this account", l.accounts.take(l.account(email), now))
 }
 
-// forgive gives back what an attempt that succeeded has cost its account.
-func (l *limits) forgive(email string) {
-	l.accounts.giveBack(maphash.String(l.seed, email))
+// Forgive gives back what an attempt that succeeded has cost its account.
+func (l *Limits) Forgive(email string) { l.accounts.giveBack(l.account(email)) }
+
+func (l *Limits) account(email string) uint64 { return maphash.String(l.seed, NormalEmail(email)) }
+
+// tooMany is the answer to one attempt too many, or nil if there is nothing to wait for.
+func tooMany(what string, wait time.Duration) error {
+	if wait <= 0 {
+		return nil
+	}
+	return &core.Error{
+		Kind: core.KindRateLimited, Code: "rate_limited", RetryAfter: wait,
+		Detail: "Too many attempts " + what + ". Try again in " + inWords(wait) + ".",
+	}
 }
 
 // throttle is a bounded set of token buckets. A bucket that is full again is as good as none and dropped with the sweep.
