@@ -47,27 +47,18 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 // exportFavourites answers GET …/favourites/export. It is a plain handler because the reply's type depends on a
 // parameter.
 func (a *API) exportFavourites(w http.ResponseWriter, r *http.Request) {
-	who, err := a.authenticate(r)
-	if err != nil {
-		a.problems.Write(w, r, err)
-		return
-	}
+	a.export(w, r, func(rep *reply, who core.Actor) error { return a.writeFavourites(rep, r, who, r.PathValue("agentId")) })
+}
+
+func (a *API) writeFavourites(rep *reply, r *http.Request, who core.Actor, agentID string) error {
 	if !r.URL.Query().Has("format") {
-		a.problems.Write(w, r, core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown."))
-		return
+		return core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown.")
 	}
 	format, err := favourite.ParseFormat(r.URL.Query().Get("format"))
 	if err != nil {
-		a.problems.Write(w, r, err)
-		return
-	}
-	rep := newReply(w.Header())
-	defer rep.free()
-	if err := a.Favourites.Export(r.Context(), who, r.PathValue("agentId"), format, rep); err != nil {
-		a.problems.Write(w, r, err)
-		return
+		return err
 	}
 	rep.header.Set("Content-Type", format.ContentType())
 	rep.header.Set("Content-Disposition", `attachment; filename="`+format.Filename()+`"`)
-	a.send(w, r, rep)
+	return a.Favourites.Export(r.Context(), who, agentID, format, rep)
 }

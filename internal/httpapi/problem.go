@@ -69,7 +69,7 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	p.challenge(h, status, e)
+	p.challenge(h, r, status, e)
 	if e.RetryAfter > 0 && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
@@ -80,9 +80,13 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // challenge tells a client how to get in. RFC 6750 leaves error out of the first challenge; clients in use do not
-// look at the metadata without it.
-func (p *Problems) challenge(h http.Header, status int, e *core.Error) {
-	metadata := `, resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource"`
+// look at the metadata without it. Those of MCP insist that it names the very address that they were given.
+func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core.Error) {
+	resource := ""
+	if r.URL.Path == MCPPath {
+		resource = MCPPath
+	}
+	metadata := `, resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource` + resource + `"`
 	switch {
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token"`+metadata)

@@ -1,0 +1,270 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"carrel/internal/core"
+)
+
+// The headers of the protocol that decide where a request goes.
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "Mcp-Protocol-Version"
+	headerName    = "Mcp-Name"
+)
+
+// firstStateless is the version from which on there are no sessions. Versions are dates and compare as texts.
+const firstStateless = "2026-07-28"
+
+const (
+	// maxBody is the largest message, the same as the largest body of the REST API.
+	maxBody = 1 << 20
+	// sessionIdle is how long a session that is not used stays in memory. Its client does not notice when it goes: the
+	// next request brings it back.
+	sessionIdle = 30 * time.Minute
+)
+
+// Edge is what the endpoint needs to know of the server that it is a part of.
+type Edge struct {
+	// BaseURL is the installation's address as clients see it.
+	BaseURL string
+	// Authenticate returns who a bearer token acts for. It is asked on every request, and once a second while a stream
+	// is open.
+	Authenticate func(ctx context.Context, token string) (core.Actor, error)
+	// Authenticated is told of every request whose credential is good.
+	Authenticated func(ctx context.Context)
+	// Problem answers a request that does not get as far as the protocol, with the challenge that belongs to it.
+	Problem func(w http.ResponseWriter, r *http.Request, err error)
+	// Sealer signs the ids of sessions, so that they outlive the process and can't be used by others.
+	Sealer Sealer
+	// Draining is closed when the server stops: streams without an end end then.
+	Draining <-chan struct{}
+	Log      *slog.Logger
+}
+
+// Sealer encrypts short texts for one place.
+type Sealer interface {
+	Seal(plain []byte, place string) []byte
+	Open(sealed []byte, place string) ([]byte, error)
+}
+
+// protocol is what the endpoint serves: a server for each era, and what is said of requests before they get there.
+type protocol struct {
+	stateful, stateless *sdk.Server
+	// sessions makes the ids of the stateful server's sessions; that server must have been made with its next method.
+	sessions *sessions
+	// events resumes streams of the stateful era; nil means that it has none to resume.
+	events sdk.EventStore
+	// check may refuse a request before it is carried out.
+	check func(who core.Actor, m message) error
+	// quick reports whether a request is answered with one message and nothing before it. Such an answer needs no
+	// stream, which costs both sides.
+	quick func(m message) bool
+	// listen answers subscriptions/listen; nil leaves it to the server.
+	listen func(s *stream, r *http.Request, who core.Actor, m message)
+}
+
+// endpoint is the HTTP side of the protocol: one address for both eras.
+type endpoint struct {
+	edge     Edge
+	protocol protocol
+	// The handlers are the SDK's. One of the stateless era answers with streams and one with plain JSON.
+	stateful, streaming, plain http.Handler
+	host, origin               string
+}
+
+func newEndpoint(e Edge, p protocol) (*endpoint, error) {
+	base, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	handler := func(s *sdk.Server, o sdk.StreamableHTTPOptions) http.Handler {
+		// Host and Origin are checked here: the SDK takes a proxy on this machine for an attack, and lets foreign pages in.
+		o.DisableLocalhostProtection = true
+		o.PropagateRequestCancellation = true
+		h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &o)
+		return auth.RequireBearerToken(knownToken, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
+	}
+	return &endpoint{
+		edge: e, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
+		stateful:  handler(p.stateful, sdk.StreamableHTTPOptions{SessionTimeout: sessionIdle, EventStore: p.events}),
+		streaming: handler(p.stateless, sdk.StreamableHTTPOptions{Stateless: true}),
+		plain:     handler(p.stateless, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
+	}, nil
+}
+
+// actorInfo is the name under which the SDK's token information carries the actor.
+const actorInfo = "actor"
+
+// knownToken hands the actor of a request over to the SDK, which has no other door for it: its handlers may run in the
+// context of another request of the session.
+func knownToken(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	who, ok := core.ActorFrom(ctx)
+	if !ok {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.TokenInfo{UserID: who.UserID, Extra: map[string]any{actorInfo: who}}, nil
+}
+
+// actorOf returns who sent a request. Without anybody it is nobody, who may do nothing.
+func actorOf(r sdk.Request) core.Actor {
+	if extra := r.GetExtra(); extra != nil && extra.TokenInfo != nil {
+		who, _ := extra.TokenInfo.Extra[actorInfo].(core.Actor)
+		return who
+	}
+	return core.Actor{}
+}
+
+// ServeHTTP is the front of both eras: is it for us, who is asking, what is it.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := e.checkSender(r); err != nil {
+		e.edge.Problem(w, r, err)
+		return
+	}
+	token, who, err := e.authenticate(r)
+	if err != nil {
+		e.edge.Problem(w, r, err)
+		return
+	}
+	r = r.WithContext(core.WithActor(r.Context(), who))
+	var m message
+	if r.Method == http.MethodPost {
+		if m, err = e.read(w, r); err != nil {
+			e.refuse(w, r, m, err)
+			return
+		}
+		if err := e.protocol.check(who, m); err != nil {
+			e.refuse(w, r, m, err)
+			return
+		}
+	}
+	s := newStream(w, r, e.edge.Draining, func(ctx context.Context) bool { return e.mayGoOn(ctx, token) })
+	defer s.end()
+	e.route(s, s.request, who, m)
+}
+
+// route sends a request to the handler of its era. What is not POST, carries a session or an old version, or begins a
+// session is of the stateful one.
+func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) {
+	version := r.Header.Get(headerVersion)
+	switch {
+	case r.Method != http.MethodPost || r.Header.Get(headerSession) != "" || m.batch || m.Method == "initialize" || version != "" && version < firstStateless:
+		e.serveSession(s, r, who, m)
+	case m.Method == "subscriptions/listen" && e.protocol.listen != nil:
+		e.protocol.listen(s, r, who, m)
+	case e.protocol.quick(m):
+		e.plain.ServeHTTP(s, r)
+	default:
+		e.streaming.ServeHTTP(s, r)
+	}
+}
+
+// checkSender refuses browsers that another site has made ask, and names that are not ours, which is how such a site
+// gets around the first rule (DNS rebinding). An address or a name without a dot can't be of such a site.
+func (e *endpoint) checkSender(r *http.Request) error {
+	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], e.origin) {
+		return core.Forbidden("forbidden", "Pages of other sites may not use this server. Connect with a program that is no page.")
+	}
+	host := (&url.URL{Host: r.Host}).Hostname()
+	if strings.EqualFold(host, e.host) || !strings.Contains(strings.TrimSuffix(host, "."), ".") || isAddress(host) {
+		return nil
+	}
+	return core.Forbidden("forbidden", "This server does not have that name. Use the address that it shows; a proxy must pass on the Host header.")
+}
+
+// authenticate returns the bearer token of a request and its actor. A cookie is never looked at.
+func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", core.Actor{}, core.Unauthenticated("missing_credential",
+			"Send a credential in the header: Authorization: Bearer <token>.")
+	}
+	fields := strings.Fields(values[0])
+	if len(values) > 1 || len(fields) != 2 || !strings.EqualFold(fields[0], "Bearer") {
+		return "", core.Actor{}, core.Unauthenticated("invalid_credential",
+			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
+	}
+	who, err := e.edge.Authenticate(r.Context(), fields[1])
+	if err == nil {
+		e.edge.Authenticated(r.Context())
+	}
+	return fields[1], who, err
+}
+
+// mayGoOn reports whether an open stream's credential is still good. While that can't be found out, it is.
+func (e *endpoint) mayGoOn(ctx context.Context, token string) bool {
+	_, err := e.edge.Authenticate(ctx, token)
+	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden)
+}
+
+// read takes the message out of a request and puts it back for the SDK.
+func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (message, error) {
+	tooLarge := &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The message is larger than 1 MiB."}
+	if r.ContentLength > maxBody {
+		w.Header().Set("Connection", "close") // net/http would first read on to the end
+		return message{}, tooLarge
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var limit *http.MaxBytesError
+	switch {
+	case errors.As(err, &limit):
+		w.Header().Set("Connection", "close")
+		return message{}, tooLarge
+	case err != nil:
+		return message{}, malformed("The message did not arrive whole.")
+	}
+	m, err := parseMessage(body)
+	if err != nil {
+		return m, err
+	}
+	m.body = body
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return m, nil
+}
+
+// refuse answers a request that was read but is not carried out. What needs another credential is a matter of HTTP,
+// whose status and challenge clients act on; the rest is said in the protocol's own words.
+func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, m message, err error) {
+	var rpc *rpcError
+	if errors.As(err, &rpc) {
+		rpc.write(w, http.StatusBadRequest, m.ID)
+		return
+	}
+	e.edge.Problem(w, r, err)
+}
+
+// methods are what the address has at all.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}
+
+// serveSession serves a request of the stateful era.
+func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m message) {
+	if !slices.Contains(methods, r.Method) {
+		s.Header().Set("Allow", strings.Join(methods, ", "))
+		e.edge.Problem(s, r, &core.Error{
+			Kind: core.KindMethod, Code: "method_not_allowed", Detail: "This path does not have that method. See the Allow header.",
+		})
+		return
+	}
+	if m.batch && r.Header.Get(headerVersion) >= "2025-06-18" {
+		invalidRequest("This version has no batches: send one message at a time.").write(s, http.StatusBadRequest, nil)
+		return
+	}
+	id := r.Header.Get(headerSession)
+	if id == "" {
+		e.protocol.sessions.begin(who, m, func() { e.stateful.ServeHTTP(s, r) })
+		return
+	}
+	e.resume(s, r, who, m, id)
+}

@@ -1,0 +1,152 @@
+// Package mcp is the endpoint for the Model Context Protocol: it offers the operations of the REST contract as tools, what
+// an account holds as resources, and ways to ask as prompts, to both eras of the protocol at one address.
+//
+// It decides nothing. Every tool is a call of the REST API from inside, so that the two can't drift apart.
+package mcp
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"carrel/api"
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+// Threads is what is needed of conversations beyond the REST contract: to wait for a turn while it works.
+type Threads interface {
+	Position(ctx context.Context, threadID string) (task.Position, error)
+	Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error)
+}
+
+// Options is how the endpoint behaves.
+type Options struct {
+	// Version is the program's.
+	Version string
+	// Wait is how long ask_agent waits for a reply.
+	Wait time.Duration
+	// Changed names the present state of the database, where that is known; see store.DB.Version. Nil means never.
+	Changed func() (version uint64, known bool)
+}
+
+// Server serves the protocol.
+type Server struct {
+	edge    Edge
+	api     API
+	threads Threads
+	wait    time.Duration
+	changed func() (uint64, bool)
+	version string
+
+	tools    []*tool
+	byName   map[string]*tool
+	endpoint *endpoint
+	// stopping ends when the server does: whoever waits then answers with what there is.
+	stopping context.Context
+	stop     context.CancelFunc
+}
+
+// New returns a server. It must be closed.
+func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
+	contract, err := readContract(api.Document)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{edge: e, api: a, threads: threads, wait: o.Wait, changed: o.Changed, version: o.Version, byName: map[string]*tool{}}
+	if s.changed == nil {
+		s.changed = func() (uint64, bool) { return 0, false }
+	}
+	if s.tools, err = newTools(contract, e.BaseURL); err != nil {
+		return nil, err
+	}
+	for _, t := range s.tools {
+		s.byName[t.sdk.Name] = t
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	sessions := newSessions(e.Sealer)
+	p := protocol{
+		stateful:  s.newServer(&sdk.ServerOptions{GetSessionID: sessions.next}),
+		stateless: s.newServer(&sdk.ServerOptions{}),
+		sessions:  sessions, check: s.check, quick: quick,
+	}
+	if s.endpoint, err = newEndpoint(e, p); err != nil {
+		s.stop()
+		return nil, err
+	}
+	go func() {
+		select {
+		case <-e.Draining:
+			s.stop()
+		case <-s.stopping.Done():
+		}
+	}()
+	return s, nil
+}
+
+// Close ends what the server still does.
+func (s *Server) Close() {
+	s.stop()
+	for session := range s.endpoint.protocol.stateful.Sessions() {
+		_ = session.Close() // the client is told by the end of its stream
+	}
+}
+
+// Routes adds the endpoint to a mux.
+func (s *Server) Routes(mux *http.ServeMux) {
+	mux.Handle(path, s.endpoint)
+	mux.HandleFunc("GET "+iconPath+"{name}", serveIcon)
+}
+
+// path is where the endpoint lies below the base address.
+const path = "/mcp"
+
+// instructions tell a model what this is and how to begin.
+const instructions = `Carrel holds agents that know their own sources: papers, notes, documents.
+Call list_agents first; every other tool needs an agent's id.
+To have a question answered with citations use ask_agent. To look for documents yourself use search, and get_document to read one.
+A reply that takes long is not lost: ask_agent says so, and get_messages has it later. Never send a message twice.
+What should be remembered for later conversations goes into add_memory; a result worth keeping into save_favourite.`
+
+// newServer returns a server of the SDK with everything on it.
+func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {
+	o.Instructions = instructions
+	if o.Capabilities == nil {
+		o.Capabilities = &sdk.ServerCapabilities{} // or else logging is promised, which is on its way out
+	}
+	// What is listed is the user's own, and so is what it is cached for.
+	o.SetCacheable = func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
+	server := sdk.NewServer(&sdk.Implementation{
+		Name: "carrel", Title: "Carrel", Version: s.version, WebsiteURL: s.edge.BaseURL, Icons: icons(s.edge.BaseURL, ""),
+	}, o)
+	for _, t := range s.tools {
+		server.AddTool(t.sdk, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if t.sdk.Name == askTool {
+				return s.ask(ctx, r), nil
+			}
+			return s.call(ctx, t, actorOf(r), r.Params.Arguments), nil
+		})
+	}
+	server.AddReceivingMiddleware(s.personal)
+	return server
+}
+
+// personal has every list hold what its reader may use.
+func (s *Server) personal(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, r)
+		if tools, ok := result.(*sdk.ListToolsResult); ok && err == nil {
+			tools.Tools = s.shown(actorOf(r))
+		}
+		return result, err
+	}
+}
+
+// quick reports whether a message is answered at once. Progress is reported by ask_agent alone.
+func quick(m message) bool {
+	return m.Method != "subscriptions/listen" && !(m.Method == "tools/call" && m.Params.Name == askTool) && !strings.HasPrefix(m.Method, "notifications/")
+}

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// message is what the front reads of a message to know where it goes. All else is the SDK's to read.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params params          `json:"params"`
+	body   []byte
+	// batch says that it is several, of which nothing is read here.
+	batch bool
+}
+
+type params struct {
+	Name            string                     `json:"name"`
+	ProtocolVersion string                     `json:"protocolVersion"`
+	TaskID          string                     `json:"taskId"`
+	Meta            map[string]json.RawMessage `json:"_meta"`
+}
+
+// parseMessage reads the envelope of a message. An error of the protocol comes with what is known of the message.
+func parseMessage(body []byte) (message, error) {
+	var m message
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		m.batch = true
+		if !json.Valid(body) {
+			return m, malformed("The message is not JSON.")
+		}
+		return m, nil
+	}
+	var envelope struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+	err := json.Unmarshal(body, &envelope)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return m, malformed("The message is not JSON.")
+	case err != nil:
+		return m, invalidRequest("The message is not a JSON-RPC 2.0 object.")
+	}
+	m.ID, m.Method = envelope.ID, envelope.Method
+	// What the parameters are is for the method to say; those that are not an object have nothing for the front.
+	_ = json.Unmarshal(envelope.Params, &m.Params)
+	return m, nil
+}
+
+// The errors of JSON-RPC that the front answers with.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeInvalidParams  = -32602
+	// codeHeaderMismatch is that of MCP for headers that do not fit the message.
+	codeHeaderMismatch = -32020
+)
+
+// rpcError is a refusal in the protocol's own words.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// Error implements error.
+func (e *rpcError) Error() string { return e.Message }
+
+func malformed(detail string) *rpcError { return &rpcError{Code: codeParse, Message: detail} }
+func invalidRequest(detail string) *rpcError {
+	return &rpcError{Code: codeInvalidRequest, Message: detail}
+}
+
+// write answers a request with the error. Without an id it is null, as JSON-RPC has it.
+func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	body, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *rpcError       `json:"error"`
+	}{"2.0", id, e})
+	if err != nil {
+		status, body = http.StatusInternalServerError, nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone needs no answer
+}
+
+// isAddress reports whether a host is an IP address, with or without brackets.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil
+}

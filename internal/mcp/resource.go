@@ -1,0 +1,5 @@
+package mcp
+
+func documentURI(agentID, documentID string) string {
+	return "carrel://agents/" + agentID + "/documents/" + documentID
+}

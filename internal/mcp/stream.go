@@ -1,0 +1,172 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// recheck is how often an open stream makes sure that it may go on.
+	recheck = time.Second
+	// beats is how many rechecks lie between two signs of life, which keep proxies from closing a quiet stream.
+	beats = 15
+	// streamWrite is how long a client may take to accept something before it is given up.
+	streamWrite = 30 * time.Second
+)
+
+// stream is the reply to a request. As long as it is open it watches over the credential, shows signs of life, and ends
+// when the server stops; all by one timer that costs nothing where the reply is there at once. It also puts the SDK's
+// plain refusals into the protocol's words.
+type stream struct {
+	http.ResponseWriter
+	// request is the one to serve with: its context ends with the stream.
+	request *http.Request
+	mayGoOn func(ctx context.Context) bool
+	cancel  context.CancelFunc
+	undrain func() bool
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ticks int
+	// begun says that the header is sent, events that what follows are events, plain that it is a refusal in plain text.
+	begun, events, plain, ended bool
+	// watchGone has a refusal for an unknown session kept back; gone says that there was one.
+	watchGone, gone bool
+}
+
+func newStream(w http.ResponseWriter, r *http.Request, draining <-chan struct{}, mayGoOn func(context.Context) bool) *stream {
+	ctx, cancel := context.WithCancel(r.Context())
+	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), mayGoOn: mayGoOn, cancel: cancel}
+	if r.Method == http.MethodGet {
+		s.endWith(draining)
+	}
+	s.mu.Lock()
+	s.timer = time.AfterFunc(recheck, s.tick)
+	s.mu.Unlock()
+	return s
+}
+
+// endWith ends the stream when the server stops. It is for streams that have no end of their own: the others are given
+// the time to finish.
+func (s *stream) endWith(draining <-chan struct{}) {
+	go func() {
+		select {
+		case <-draining:
+			s.cancel()
+		case <-s.request.Context().Done():
+		}
+	}()
+}
+
+// end says that the reply is over; nothing is written after it.
+func (s *stream) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.timer.Stop()
+	s.mu.Unlock()
+	s.cancel()
+}
+
+// tick looks after an open stream.
+func (s *stream) tick() {
+	if !s.mayGoOn(s.request.Context()) {
+		s.cancel()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.ticks++
+	if s.ticks%beats == 0 && s.events && s.beat() != nil {
+		s.cancel()
+		return
+	}
+	s.timer.Reset(recheck)
+}
+
+// beat writes a comment, which readers of events skip.
+func (s *stream) beat() error {
+	if _, err := s.ResponseWriter.Write([]byte(": alive\n\n")); err != nil {
+		return err
+	}
+	return http.NewResponseController(s.ResponseWriter).Flush()
+}
+
+// WriteHeader sends the header, unless it is that of a refusal that is kept back.
+func (s *stream) WriteHeader(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeHeader(status)
+}
+
+func (s *stream) writeHeader(status int) {
+	h := s.Header()
+	contentType := h.Get("Content-Type")
+	if s.watchGone && status == http.StatusNotFound && !s.begun {
+		s.gone = true
+		return
+	}
+	s.begun = true
+	s.events = strings.HasPrefix(contentType, "text/event-stream")
+	if s.plain = status >= http.StatusBadRequest && strings.HasPrefix(contentType, "text/plain"); s.plain {
+		h.Set("Content-Type", "application/json")
+		h.Del("Content-Length")
+	}
+	if s.events {
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of the reply. The SDK writes an event at a time, so that a sign of life never stands inside one.
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return 0, context.Canceled
+	case s.gone:
+		return len(b), nil
+	case !s.begun:
+		s.writeHeader(http.StatusOK)
+	}
+	if s.events {
+		_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can
+	}
+	if s.plain {
+		return len(b), s.writeRefusal(string(b))
+	}
+	return s.ResponseWriter.Write(b)
+}
+
+func (s *stream) writeRefusal(text string) error {
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": nil,
+		"error": rpcError{Code: codeInvalidRequest, Message: strings.TrimSpace(text)},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.ResponseWriter.Write(body)
+	return err
+}
+
+// Flush sends what was written.
+func (s *stream) Flush() { _ = s.FlushError() }
+
+// FlushError is Flush for those who want to know.
+func (s *stream) FlushError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || s.gone {
+		return nil
+	}
+	return http.NewResponseController(s.ResponseWriter).Flush()
+}

@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"carrel/internal/core"
+)
+
+// entry says of an operation of the contract how it is offered as a tool. What is left out follows from the contract.
+type entry struct {
+	operation string
+	// allow is what the tool needs. It decides who is shown the tool; the service decides for itself who may use it.
+	allow core.Operation
+	// name is the tool's, where it is not the operation's.
+	name string
+	// reads says that an operation changes nothing though its method could, and destroys that it takes something away.
+	reads, destroys bool
+	// again says that doing it twice is doing it once, though its method does not promise that.
+	again bool
+	// open says that what is found may come from outside.
+	open bool
+	// more is added to the description.
+	more string
+}
+
+// askTool is the tool that holds conversations. It is made by hand; see ask.go.
+const askTool = "ask_agent"
+
+// table lists the tools in the order in which they are offered: what is asked for most comes first. A test compares it
+// with the contract, so that no operation is forgotten.
+var table = []entry{
+	{operation: "listAgents", allow: core.OpReadAgents},
+	{operation: "sendMessage", allow: core.OpSendMessage, name: askTool, open: true},
+	{operation: "search", allow: core.OpSearch, reads: true, open: true},
+	{operation: "getDocument", allow: core.OpReadDocuments},
+	{
+		operation: "listMessages", allow: core.OpReadThreads, name: "get_messages",
+		more: "The reply to a question that was still being worked on stands here as soon as it is there.",
+	},
+	{operation: "cancelTurn", allow: core.OpWriteThreads, destroys: true, again: true},
+	{operation: "listThreads", allow: core.OpReadThreads},
+	{operation: "createThread", allow: core.OpWriteThreads},
+	{operation: "getThread", allow: core.OpReadThreads},
+	{operation: "renameThread", allow: core.OpWriteThreads},
+	{operation: "exportThread", allow: core.OpReadThreads},
+	{operation: "deleteThread", allow: core.OpWriteThreads},
+	{operation: "giveFeedback", allow: core.OpWriteThreads},
+	{operation: "removeFeedback", allow: core.OpWriteThreads},
+	{operation: "listMemories", allow: core.OpReadMemories},
+	{operation: "addMemory", allow: core.OpWriteMemories, again: true},
+	{operation: "changeMemory", allow: core.OpWriteMemories},
+	{operation: "confirmMemory", allow: core.OpWriteMemories, again: true},
+	{operation: "dismissMemory", allow: core.OpWriteMemories, destroys: true, again: true},
+	{operation: "deleteMemory", allow: core.OpWriteMemories},
+	{operation: "listFavourites", allow: core.OpReadFavourites},
+	{operation: "saveFavourite", allow: core.OpWriteFavourites, again: true},
+	{operation: "exportFavourites", allow: core.OpReadFavourites},
+	{operation: "deleteFavourite", allow: core.OpWriteFavourites},
+	{operation: "getAgent", allow: core.OpReadAgents},
+	{operation: "createAgent", allow: core.OpManageAgents},
+	{operation: "changeAgent", allow: core.OpManageAgents},
+	{operation: "deleteAgent", allow: core.OpManageAgents},
+}
+
+// notTools are the operations that have no tool, with the reason. A name that ends in a slash stands for all paths below.
+var notTools = map[string]string{
+	"/api/account":          "the account is its owner's: a connected program works with agents and nothing else",
+	"/api/account/":         "as the account",
+	"/api/admin/":           "administration is for people who signed in",
+	"/api/connect/exchange": "it makes a credential; whoever calls a tool has one",
+	"/api/auth/":            "the authorization server, which speaks for itself",
+	"/.well-known/":         "metadata, which is public",
+	"/api/agents/{agentId}/threads/{threadId}/events": "a stream: ask_agent reports progress, and subscriptions report changes",
+}
+
+// toolName is the tool's name for an operation: listAgents is list_agents.
+func (e entry) toolName() string {
+	if e.name != "" {
+		return e.name
+	}
+	var b strings.Builder
+	for _, r := range e.operation {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// title is the name as a person would write it.
+func title(name string) string {
+	words := strings.ReplaceAll(name, "_", " ")
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// annotations follow from the method, as HTTP has it: GET changes nothing, PUT, PATCH and DELETE take the place of what
+// was there and may be repeated, POST adds.
+func (e entry) annotations(method string) *sdk.ToolAnnotations {
+	reads := e.reads || method == "GET"
+	replaces := method == "PUT" || method == "PATCH" || method == "DELETE"
+	destroys := e.destroys || replaces
+	return &sdk.ToolAnnotations{
+		ReadOnlyHint: reads, DestructiveHint: &destroys, IdempotentHint: reads || replaces || e.again, OpenWorldHint: &e.open,
+	}
+}

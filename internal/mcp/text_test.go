@@ -1,0 +1,22 @@
+package mcp
+
+import "testing"
+
+func TestARepliesOutlineIsReadable(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{}`:                               "Nothing.",
+		`{"deleted":true}`:                 "deleted: yes",
+		`{"a":"","b":null,"c":[],"d":{}}`:  "Nothing.",
+		`{"n":12345678901234567890}`:       "n: 12345678901234567890",
+		`{"text":"two\nlines"}`:            "text: two\n  lines",
+		`{"m":[{"id":"1","t":["a","b"]}]}`: "m: \n  - id: 1\n    t: \n      - a\n      - b",
+		`{"o":{"x":1,"y":false}}`:          "o: \n  x: 1\n  y: no",
+		`{"l":[{},{"a":1}]}`:               "l: \n  - \n  - a: 1",
+		`not json`:                         "not json",
+	} {
+		if got := readable([]byte(body)); got != want {
+			t.Errorf("%s\n got %q\nwant %q", body, got, want)
+		}
+	}
+}
