@@ -52,7 +52,7 @@ var rules = map[string][]string{
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
 	"internal/httpapi/gen":            {"api"},
-	"internal/oauth":                  internal("core", "account", "audit", "credential", "seal"),
+	"internal/oauth":                  internal("core", "account", "audit", "credential", "outbound", "seal"),
 	"internal/passkey":                internal("core", "account", "audit", "credential"),
 	"internal/mcp":                    append(internal("core", "task", "httpapi"), "api"),
 	"internal/webapp":                 internal("core", "account", "audit", "credential", "oauth", "passkey"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
@@ -18,6 +19,7 @@ import (
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
+	"carrel/internal/outbound"
 	"carrel/internal/passkey"
 	"carrel/internal/seal"
 	"carrel/internal/search"
@@ -107,6 +109,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
 	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
+		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
 	}, log); err != nil {
 		return nil, err
 	}

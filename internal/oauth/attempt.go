@@ -109,6 +109,7 @@ var explanations = map[string]struct{ wrong, mend string }{
 	problemDocument:    {"", "Try again later. If it stays so, show the makers of the program this line."},
 	"access_denied":    {"You said no.", "Connect again from the program if that was a mistake."},
 	"consent_required": {"The program asked not to show you anything, but you must be asked.", mendProgram},
+	"login_required":   {"The program asked not to show you anything, but you must sign in first.", mendProgram},
 	"invalid_client":   {"The program could not prove that it is the one that registered.", mendAgain},
 	"invalid_grant": {
 		"The code or refresh token was too old, revoked, or made for another request.", "Connect again from the program.",

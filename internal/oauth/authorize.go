@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +29,13 @@ type request struct {
 	Nonce      string
 	Scopes     []string
 	Resources  []string
+	// MaxAge is the longest time since the user signed in, in seconds; nil is any. Zero always asks.
+	MaxAge *int
+}
+
+// tooOld reports whether a sign-in lies further back than the client wants.
+func (r request) tooOld(age time.Duration) bool {
+	return r.MaxAge != nil && (*r.MaxAge == 0 || age > time.Duration(*r.MaxAge)*time.Second)
 }
 
 // handle is a request on its way through the consent page. It is sealed for one session, so that nobody else can have it
@@ -60,7 +69,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
 		return nil
 	}
-	c, req, ok := s.trustedRequest(w, r, a, p)
+	c, req, ok := s.trustedRequest(w, r, a, p, signedIn)
 	if !ok {
 		return nil
 	}
@@ -71,26 +80,36 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	prompt := strings.Fields(p.Get("prompt"))
+	fresh := signedIn && !req.tooOld(s.clock.Now().Sub(session.AuthenticatedAt))
 	switch {
 	case slices.Contains(prompt, "none"):
 		err := bad("consent_required", "The user must be asked. Do not send prompt=none.")
-		if !signedIn {
+		if !fresh {
 			err.code = "login_required"
 		}
 		s.failedWith(r, a, err)
 		s.redirectError(w, r, http.StatusFound, req, err)
 		return nil
-	case !signedIn || slices.Contains(prompt, "login"):
-		p.Del("prompt") // or the user would be asked for ever
-		s.front.SignIn(w, r, r.URL.Path+"?"+p.Encode())
+	case !fresh || slices.Contains(prompt, "login"):
+		s.signIn(w, r, p)
 		return nil
 	}
 	s.front.Consent(w, r, s.consentPage(c, req, session))
 	return nil
 }
 
+// signIn has the user prove who they are and come back with the same request.
+func (s *Service) signIn(w http.ResponseWriter, r *http.Request, p params) {
+	// Or the user would be asked for ever. The client sees from the id token when the user did sign in.
+	p.Del("prompt")
+	if p.Get("max_age") == "0" {
+		p.Del("max_age")
+	}
+	s.front.SignIn(w, r, r.URL.Path+"?"+p.Encode())
+}
+
 // trustedRequest finds the client and where its answer goes. Before both are known to be good nothing is sent anywhere.
-func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attempt, p params) (Client, request, bool) {
+func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool) (Client, request, bool) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(p.Values[name]) > 1 {
 			s.failedWith(r, a, invalidRequest("A parameter is there twice."))
@@ -98,9 +117,17 @@ func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attem
 			return Client{}, request{}, false
 		}
 	}
-	c, err := s.client(r.Context(), p.Get("client_id"))
+	c, err := s.presentClient(r.Context(), p.Get("client_id"), signedIn)
+	var document *documentError
 	switch {
-	case core.IsKind(err, core.KindNotFound):
+	case errors.Is(err, errSignInFirst) && !slices.Contains(strings.Fields(p.Get("prompt")), "none"):
+		s.signIn(w, r, p)
+		return Client{}, request{}, false
+	case errors.As(err, &document):
+		s.failed(r, a, problemDocument, document.wrong)
+		s.failPage(w, r, "The program's description can't be used", document.wrong+" The program that sent you here has to mend this.")
+		return Client{}, request{}, false
+	case errors.Is(err, errSignInFirst), core.IsKind(err, core.KindNotFound):
 		s.failed(r, a, problemUnknownClient, "")
 		s.failPage(w, r, "This program is not known here",
 			"It has not registered, or its registration was removed because it was never used. Remove the connection in the program and add it again.")
@@ -155,6 +182,14 @@ func (s *Service) fill(req *request, p params) (err error) {
 	case len(p.Get("nonce")) > maxNonce:
 		return invalidRequest("nonce is too long.")
 	}
+	if raw := p.Get("max_age"); raw != "" {
+		age, err := strconv.ParseUint(raw, 10, 31)
+		if err != nil {
+			return invalidRequest("max_age must be a number of seconds.")
+		}
+		seconds := int(age)
+		req.MaxAge = &seconds
+	}
 	req.Challenge, req.Nonce = p.Get("code_challenge"), p.Get("nonce")
 	if req.Scopes, err = parseScope(p.Get("scope")); err != nil {
 		return err
@@ -196,7 +231,7 @@ func (s *Service) consentPage(c Client, req request, session Session) ConsentPag
 		action = u.Path + action
 	}
 	return ConsentPage{
-		Client: c.Name, ClientHost: hostOf(req.RedirectTo), RedirectTo: req.RedirectTo, Scopes: textsOf(req.Scopes),
+		Client: c.Name, Publisher: publisherOf(c), ClientHost: hostOf(req.RedirectTo), RedirectTo: req.RedirectTo, Scopes: textsOf(req.Scopes),
 		Account: session.Email, Action: action,
 		Fields: map[string]string{"request": base64.RawURLEncoding.EncodeToString(sealed)},
 	}

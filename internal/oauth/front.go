@@ -31,6 +31,8 @@ type Front interface {
 type ConsentPage struct {
 	// Client is the name that the client gave itself.
 	Client string
+	// Publisher is the host of the document that describes the client, which is verified; empty for one that registered.
+	Publisher string
 	// ClientHost is where its answers go: the host of the redirect, or its scheme for an app on the user's machine.
 	ClientHost string
 	// RedirectTo is the whole address that the browser is sent to; a policy on form targets must allow it.

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -73,7 +74,7 @@ func FuzzRegistration(f *testing.F) {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, err := parseMetadata(body)
+		m, err := parseMetadata(body, AuthBasic)
 		if err != nil {
 			if e, ok := err.(*protocolError); !ok || e.status != http.StatusBadRequest || e.description == "" { //nolint:errorlint // never wrapped
 				t.Fatalf("%v", err)
@@ -120,6 +121,41 @@ func FuzzAuthorizeQuery(f *testing.F) {
 		for _, r := range req.Resources {
 			if r != s.issuer && r != s.issuer+"/mcp" {
 				t.Fatalf("%q gives %+v", raw, req)
+			}
+		}
+	})
+}
+
+// FuzzClientDocument holds the reader of documents: what it accepts is public, names itself, and sends answers to good
+// addresses alone.
+func FuzzClientDocument(f *testing.F) {
+	const id = "https://app.example/client.json"
+	for _, body := range []string{
+		`{"client_id":"` + id + `","redirect_uris":["https://app.example/cb"]}`,
+		`{"client_id":"` + id + `","client_id":"https://evil.example/x","redirect_uris":["https://app.example/cb"]}`,
+		`{"CLIENT_ID":"` + id + `","redirect_uris":["cursor://x"],"client_secret":null}`, `{}`, `[]`, ``,
+		`{"client_id":"` + id + `","redirect_uris":["https://app.example/cb"],"token_endpoint_auth_method":"client_secret_post"}`,
+	} {
+		f.Add(id, []byte(body))
+	}
+	f.Add("https://app.example/a/%2e%2e/b", []byte(`{"client_id":"https://app.example/a/%2e%2e/b"}`))
+	f.Fuzz(func(t *testing.T, id string, body []byte) {
+		if checkDocumentID(id) == "" {
+			u, err := url.Parse(id)
+			if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || len(u.Path) < 2 || u.JoinPath().Path != u.Path && !strings.Contains(u.Path, "//") {
+				t.Fatalf("%q is taken", id)
+			}
+		}
+		m, err := parseDocument(id, body)
+		if err != nil {
+			return
+		}
+		if m.AuthMethod != AuthNone || len(m.RedirectURIs) == 0 || !bytes.Contains(body, []byte("client_id")) && !bytes.Contains(bytes.ToLower(body), []byte("client")) {
+			t.Fatalf("%q gives %+v", body, m)
+		}
+		for _, uri := range m.RedirectURIs {
+			if checkRedirect(uri, true) != "" {
+				t.Fatalf("%q has the redirect %q", body, uri)
 			}
 		}
 	})

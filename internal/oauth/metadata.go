@@ -39,6 +39,7 @@ func (s *Service) metadata() []byte {
 		"request_parameter_supported":                    false,
 		"request_uri_parameter_supported":                false,
 		"authorization_response_iss_parameter_supported": true,
+		"client_id_metadata_document_supported":          s.documents != nil,
 		"protected_resources":                            []string{s.issuer, s.issuer + "/mcp"},
 	})
 	if err != nil {

@@ -30,6 +30,9 @@ const (
 	RefreshGrace = 10 * time.Second
 	// unusedLife is how long a client that never got a token stays registered.
 	unusedLife = 7 * 24 * time.Hour
+	// maxUnused is how many clients are kept that never got a token. At the pace of one address, which is limited, the
+	// oldest goes after more than an hour: time enough for a person to answer.
+	maxUnused = 5000
 	// traceLife is how long what has ended is kept, so that its reuse is noticed.
 	traceLife = 30 * 24 * time.Hour
 )
@@ -167,8 +170,9 @@ var ErrReused = core.Conflict("reused", "This was used before; what was issued f
 
 // ClientStore keeps clients. A missing one is not_found.
 type ClientStore interface {
-	// PutClient stores a client, or what is new about one whose document was read again.
-	PutClient(ctx context.Context, c Client) error
+	// PutClient stores a client, or what is new about one whose document was read again. Of clients that were never used
+	// the latest stay, so many as unused says: anybody can add one.
+	PutClient(ctx context.Context, c Client, unused int) error
 	Client(ctx context.Context, id string) (Client, error)
 }
 
@@ -235,6 +239,9 @@ type Options struct {
 	Prefixes Prefixes
 	// Address tells where the request of a context came from; nil means nowhere.
 	Address func(context.Context) string
+	// Documents fetches the documents of clients that are described by one; it must go to public addresses alone. Nil means
+	// that clients have to register.
+	Documents *http.Client
 }
 
 // Service is the authorization server.
@@ -251,6 +258,9 @@ type Service struct {
 	origin             *http.CrossOriginProtection
 	log                *slog.Logger
 	address            func(context.Context) string
+	documents          *http.Client
+	// fetching holds a place for each document that is being read.
+	fetching chan struct{}
 	// recorder writes the audit log; nil writes none.
 	recorder Recorder
 }
@@ -282,6 +292,7 @@ func New(store Store, clock core.Clock, secret []byte, o Options, log *slog.Logg
 	return &Service{
 		store: store, clock: clock, issuer: o.Issuer, prefixes: o.Prefixes,
 		hashKey: secret, deriveKey: deriveKey, handles: handles, log: log, origin: origin, address: o.Address,
+		documents: o.Documents, fetching: make(chan struct{}, maxFetches),
 		keys: &keyring{store: store, clock: clock, box: private},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/internal/oauth"
 )
@@ -216,5 +217,52 @@ func TestPoint04AScopeIsNeverMoreThanWasAllowed(t *testing.T) {
 		if !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q gave %q, want %q", asked, got, want)
 		}
+	}
+}
+
+func TestPoint04AClientCanAskForAFreshSignIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	w.clock.Advance(time.Minute) // since the user signed in
+	for name, try := range map[string]struct {
+		pairs []string
+		// back is what of these stays for the way back; nothing means that the user is not sent to sign in.
+		asks bool
+		back string
+	}{
+		"no wish":           {nil, false, ""},
+		"login":             {[]string{"prompt", "login"}, true, ""},
+		"login and consent": {[]string{"prompt", "login consent"}, true, ""},
+		"consent":           {[]string{"prompt", "consent"}, false, ""},
+		"at most a minute":  {[]string{"max_age", "60"}, false, ""},
+		"less":              {[]string{"max_age", "59"}, true, "59"},
+		"at once":           {[]string{"max_age", "0"}, true, ""},
+	} {
+		r := w.authorize(c.request(try.pairs...))
+		to := r.header.Get("Location")
+		if try.asks != strings.HasPrefix(to, "/sign-in?") || !try.asks && r.status != http.StatusOK {
+			t.Errorf("%s: %d %s", name, r.status, to)
+			continue
+		}
+		if !try.asks {
+			continue
+		}
+		u, _ := url.Parse(to)
+		back, _ := url.Parse(u.Query().Get("return"))
+		if q := back.Query(); q.Get("prompt") != "" || q.Get("max_age") != try.back || q.Get("state") != "st" {
+			t.Errorf("%s: back to %s", name, back)
+		}
+	}
+	for _, bad := range []string{"-1", "x", "1.5", "99999999999999999999"} {
+		u, _ := url.Parse(w.authorize(c.request("max_age", bad)).header.Get("Location"))
+		if u.Query().Get("error") != "invalid_request" {
+			t.Errorf("max_age=%s: %s", bad, u)
+		}
+	}
+	// Without a page to be shown an old sign-in is not good enough either.
+	u, _ := url.Parse(w.authorize(c.request("max_age", "1", "prompt", "none")).header.Get("Location"))
+	if u.Query().Get("error") != "login_required" {
+		t.Errorf("prompt=none with an old sign-in: %s", u)
 	}
 }

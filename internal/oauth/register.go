@@ -35,8 +35,9 @@ func invalidMetadata(description string) *protocolError {
 	return bad("invalid_client_metadata", description)
 }
 
-// parseMetadata reads and checks what a client says of itself.
-func parseMetadata(body []byte) (clientMetadata, error) {
+// parseMetadata reads and checks what a client says of itself. One that does not say how it proves itself has the method
+// that is given.
+func parseMetadata(body []byte, method AuthMethod) (clientMetadata, error) {
 	var m clientMetadata
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' || !utf8.Valid(body) {
 		return m, invalidMetadata("The metadata must be one JSON object in UTF-8.")
@@ -45,7 +46,7 @@ func parseMetadata(body []byte) (clientMetadata, error) {
 		return m, invalidMetadata("The metadata must be one JSON object with the types of RFC 7591.")
 	}
 	if m.AuthMethod == "" {
-		m.AuthMethod = AuthBasic
+		m.AuthMethod = method
 	}
 	m.Name = strings.TrimSpace(m.Name)
 	switch {
@@ -89,7 +90,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := parseMetadata(body)
+	m, err := parseMetadata(body, AuthBasic) // RFC 7591, 2
 	if err != nil {
 		s.failedWith(r, attempt{stage: StageRegister}, err)
 		return err
@@ -113,7 +114,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 		c.SecretHash = credential.Hash(s.hashKey, secret)
 		reply["client_secret"], reply["client_secret_expires_at"] = secret, 0
 	}
-	if err := s.store.PutClient(r.Context(), c); err != nil {
+	if err := s.store.PutClient(r.Context(), c, maxUnused); err != nil {
 		return err
 	}
 	s.note(r.Context(), audit.Record{

@@ -53,7 +53,7 @@ func (f *front) SignIn(w http.ResponseWriter, _ *http.Request, returnTo string) 
 }
 
 var consentTemplate = template.Must(template.New("").Parse(
-	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{range .Scopes}}<li>{{.Scope}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
+	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}{{range .Scopes}}<li>{{.Scope}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
 
 func (f *front) Consent(w http.ResponseWriter, _ *http.Request, p oauth.ConsentPage) {
 	_ = consentTemplate.Execute(w, p)
@@ -96,6 +96,8 @@ type world struct {
 	http        *http.Client
 	// cookie is that of the user's session.
 	cookie string
+	// documents are the ones of clients.
+	documents *documents
 }
 
 var secret = []byte("a secret of an installation in a test")
@@ -135,7 +137,9 @@ func newWorldOn(t *testing.T, o store.Options) *world {
 	t.Cleanup(w.http.CloseIdleConnections)
 	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
-	w.service, err = oauth.New(db, w.clock, secret, oauth.Options{Issuer: w.issuer, Prefixes: prefixes}, log)
+	w.service, err = oauth.New(db, w.clock, secret, oauth.Options{
+		Issuer: w.issuer, Prefixes: prefixes, Documents: w.serveDocuments(),
+	}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,16 +11,25 @@ import (
 var _ oauth.Store = (*DB)(nil)
 
 // PutClient stores a client. Of one that is there already, a document that was read again, it keeps when it was made and
-// used.
-func (db *DB) PutClient(ctx context.Context, c oauth.Client) error {
-	_, err := db.one(ctx, `
-		INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
-			auth_method = excluded.auth_method, fetched_at = excluded.fetched_at
-		WHERE oauth_client.kind = 'document' AND excluded.kind = 'document'`,
-		c.ID, string(c.Kind), c.Name, c.URI, listOf(c.RedirectURIs), string(c.AuthMethod), optBytes(c.SecretHash),
-		millis(c.CreatedAt), optMillis(c.FetchedAt), optMillis(c.UsedAt))
+// used. The oldest of the clients that were never used give way.
+func (db *DB) PutClient(ctx context.Context, c oauth.Client, unused int) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `
+			INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
+				auth_method = excluded.auth_method, fetched_at = excluded.fetched_at
+			WHERE oauth_client.kind = 'document' AND excluded.kind = 'document'`,
+			c.ID, string(c.Kind), c.Name, c.URI, listOf(c.RedirectURIs), string(c.AuthMethod), optBytes(c.SecretHash),
+			millis(c.CreatedAt), optMillis(c.FetchedAt), optMillis(c.UsedAt))
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			DELETE FROM oauth_client WHERE used_at IS NULL AND created_at <= (
+				SELECT created_at FROM oauth_client WHERE used_at IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET $1)`, unused)
+		return err
+	})
 	return fail("put client", "client", err)
 }
 

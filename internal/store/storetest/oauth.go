@@ -22,7 +22,7 @@ func (w *world) client(name string) oauth.Client {
 		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: name, RedirectURIs: []string{"https://app.example/cb"},
 		AuthMethod: oauth.AuthNone, CreatedAt: w.now,
 	}
-	w.must(w.db.PutClient(w.ctx, c))
+	w.must(w.db.PutClient(w.ctx, c, 100))
 	return c
 }
 
@@ -67,7 +67,7 @@ var oauthClientTests = []test{
 		_, err = w.db.Client(w.ctx, "cli_none")
 		w.wantMissing(err, "client")
 		c.ID, c.AuthMethod, c.SecretHash = core.NewID(core.PrefixClient), oauth.AuthBasic, hash()
-		w.must(w.db.PutClient(w.ctx, c))
+		w.must(w.db.PutClient(w.ctx, c, 100))
 		got, err = w.db.Client(w.ctx, c.ID)
 		w.must(err)
 		w.same("client with a secret", got, c)
@@ -76,15 +76,15 @@ var oauthClientTests = []test{
 		c := w.client("App")
 		other := c
 		other.Name = "Thief"
-		w.must(w.db.PutClient(w.ctx, other))
+		w.must(w.db.PutClient(w.ctx, other, 100))
 		got, err := w.db.Client(w.ctx, c.ID)
 		w.must(err)
 		w.same("registered name", got.Name, "App")
 		c.ID, c.Kind, c.FetchedAt = "https://app.example/"+c.ID, oauth.ClientDocument, &w.now
-		w.must(w.db.PutClient(w.ctx, c))
+		w.must(w.db.PutClient(w.ctx, c, 100))
 		later := w.after(5)
 		c.Name, c.FetchedAt, c.RedirectURIs = "New name", &later, []string{"https://app.example/2"}
-		w.must(w.db.PutClient(w.ctx, c))
+		w.must(w.db.PutClient(w.ctx, c, 100))
 		got, err = w.db.Client(w.ctx, c.ID)
 		w.must(err)
 		w.same("document", got, c)
@@ -101,6 +101,27 @@ var oauthClientTests = []test{
 		got, err := w.db.Client(w.ctx, used.ID)
 		w.must(err)
 		w.same("first use", got.UsedAt, &w.now)
+	}},
+	{"OfClientsThatWereNeverUsedTheLatestStay", func(w *world) {
+		used := w.client("Used")
+		w.grant(w.ada.id, used)
+		var clients []oauth.Client
+		for i := range 4 {
+			c := oauth.Client{
+				ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: []string{"https://app.example/cb"},
+				AuthMethod: oauth.AuthNone, CreatedAt: w.after(i + 1),
+			}
+			w.must(w.db.PutClient(w.ctx, c, 2))
+			clients = append(clients, c)
+		}
+		for _, c := range clients[:2] {
+			_, err := w.db.Client(w.ctx, c.ID)
+			w.wantMissing(err, "client")
+		}
+		for _, c := range append(clients[2:], used) {
+			_, err := w.db.Client(w.ctx, c.ID)
+			w.must(err)
+		}
 	}},
 	{"OfTwoKeysWithOneNumberOneStays", func(w *world) {
 		k := oauth.SigningKey{Number: 1, ID: "key_a", Sealed: []byte{1}, CreatedAt: w.now, ActiveAt: w.after(1)}
