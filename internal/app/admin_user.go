@@ -8,12 +8,14 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/webapp"
 )
 
 type userCommands struct {
 	Create   userCreate   `cmd:"" help:"Create an account. The first one owns the installation."`
 	List     userList     `cmd:"" help:"List accounts."`
 	Password userPassword `cmd:"" help:"Give an account a new password, which signs it out everywhere."`
+	Reset    userReset    `cmd:"" help:"Make a code with which somebody chooses a new password themselves."`
 	Disable  userDisable  `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
 }
 
@@ -144,6 +146,32 @@ func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "signedOut": true}},
 			"%s has a new password and is signed out everywhere.", u.Email)
+	})
+}
+
+type userReset struct {
+	User         string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	ClearFactors bool   `name:"clear-factors" help:"Also remove passkeys and the authenticator app when the code is used, for somebody who has lost them."`
+	JSON         bool   `help:"Print one JSON object: {\"reset\":{\"url\":…,\"code\":…}}."`
+}
+
+// Run makes a code for a new password. It is typed into a page, not part of its address: addresses stay in histories, in
+// logs of proxies and in chats.
+func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		reset, code, err := a.resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
+		if err != nil {
+			return err
+		}
+		page := a.config.BaseURL + webapp.ResetPath
+		return a.print(c.JSON,
+			map[string]any{"reset": map[string]any{"url": page, "code": code, "expiresAt": date(reset.ExpiresAt)}},
+			"Tell %s to open\n\n  %s\n\nand to type\n\n  %s\n\nThe code is good once, until %s. The old password works until then.",
+			u.Email, page, code, date(reset.ExpiresAt))
 	})
 }
 

@@ -51,6 +51,8 @@ type Services struct {
 type Options struct {
 	// BaseURL is the address that people use. It decides what cookies are like.
 	BaseURL string
+	// Home is the path of the app, where people go who are signed in; empty means a small page of ours.
+	Home string
 	// SetupCode is what the first person types to prove that they have seen the server start.
 	SetupCode string
 	// Address tells where the request of a context came from.
@@ -184,6 +186,10 @@ func (a *App) home(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		a.show(w, r, http.StatusOK, "welcome", map[string]any{"Title": "Carrel", "SetUp": !some})
+		return
+	}
+	if a.opts.Home != "" {
+		a.seeOther(w, a.opts.Home)
 		return
 	}
 	a.show(w, r, http.StatusOK, "home", map[string]any{

@@ -1,0 +1,139 @@
+package webapp_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"carrel/internal/webapp"
+)
+
+const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg"><script src="./assets/a-1.js"></script>`
+
+func appFiles() fstest.MapFS {
+	return fstest.MapFS{
+		"index.html":      {Data: []byte(indexHTML)},
+		"assets/a-1.js":   {Data: []byte("export const a = 1;" + strings.Repeat(" ", 1000))},
+		"app.webmanifest": {Data: []byte(`{}`)},
+		"icons/i.png":     {Data: []byte("png")},
+	}
+}
+
+func newAppWorld(t *testing.T, change ...func(*webapp.Options)) *world {
+	t.Helper()
+	w := newWorld(t, change...)
+	app, err := w.app.WebApp(appFiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Routes(w.mux)
+	return w
+}
+
+func TestTheAppIsShownToThoseWhoAreSignedIn(t *testing.T) {
+	t.Parallel()
+	w := newAppWorld(t)
+	if got := w.get("/chat/thr_1?agent=a&cite=b", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sign-in?return=%2Fchat%2Fthr_1%3Fagent%3Da%26cite%3Db" {
+		t.Errorf("nobody gets %d %s", got.status, got.header.Get("Location"))
+	}
+	c := w.signIn()
+	for _, path := range []string{"/chat", "/chat/thr_1", "/search?q=a"} {
+		got := w.get(path, c)
+		if got.status != http.StatusOK || !strings.Contains(got.body, `src="/assets/a-1.js"`) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		for header, want := range map[string]string{"Cache-Control": "private, no-cache", "Content-Type": "text/html; charset=utf-8"} {
+			if is := got.header.Get(header); is != want {
+				t.Errorf("%s: %s is %q", path, header, is)
+			}
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "frame-ancestors 'none'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy lacks %s: %s", path, want, policy)
+			}
+		}
+	}
+	for _, path := range []string{"/chat/a/b", "/settings/nothing", "/assets/", "/assets/b-2.js", "/index.html", "/nothing"} {
+		if got := w.get(path, c); got.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.status)
+		}
+	}
+}
+
+func TestAssetsAreKeptForEverAndThePageIsNot(t *testing.T) {
+	t.Parallel()
+	w := newAppWorld(t)
+	for path, want := range map[string][2]string{
+		"/assets/a-1.js":   {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
+		"/app.webmanifest": {"public, max-age=86400", "application/manifest+json"},
+		"/icons/i.png":     {"public, max-age=86400", "image/png"},
+	} {
+		got := w.get(path, nil)
+		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] || got.header.Get("Content-Type") != want[1] {
+			t.Errorf("%s: %d %v", path, got.status, got.header)
+		}
+	}
+}
+
+func TestAssetsAreCompressedForThoseWhoCanReadIt(t *testing.T) {
+	t.Parallel()
+	w := newAppWorld(t)
+	ask := func(path, accept, match string) *http.Response {
+		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		r.Header.Set("Accept-Encoding", accept)
+		r.Header.Set("If-None-Match", match)
+		rec := httptest.NewRecorder()
+		w.mux.ServeHTTP(rec, r)
+		return rec.Result()
+	}
+	for accept, zipped := range map[string]bool{"gzip, br": true, "br;q=1, GZIP;q=0.5": true, "": false, "br": false, "gzip; q=0": false, "xgzip": false} {
+		got := ask("/assets/a-1.js", accept, "")
+		if (got.Header.Get("Content-Encoding") == "gzip") != zipped || got.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: %v", accept, got.Header)
+		}
+	}
+	got := ask("/assets/a-1.js", "gzip", "")
+	z, err := gzip.NewReader(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || !strings.HasPrefix(string(text), "export const a") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if again := ask("/assets/a-1.js", "gzip", got.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		t.Errorf("asked again: %d", again.StatusCode)
+	}
+	if other := ask("/assets/a-1.js", "", got.Header.Get("ETag")); other.StatusCode != http.StatusOK {
+		t.Errorf("asked for the other form: %d", other.StatusCode)
+	}
+	if png := ask("/icons/i.png", "gzip", ""); png.Header.Get("Content-Encoding") != "" {
+		t.Error("a picture is compressed again")
+	}
+}
+
+func TestTheAppWorksBelowAPath(t *testing.T) {
+	t.Parallel()
+	w := newAppWorld(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/library"; o.Home = webapp.AppHome })
+	c := w.signIn()
+	page := w.get("/chat", c).body
+	for _, want := range []string{`name="carrel-base" content="/library"`, `src="/library/assets/a-1.js"`, `href="/library/icons/icon.svg"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not in %s", want, page)
+		}
+	}
+	if got := w.get("/", c); got.header.Get("Location") != "/library/chat" {
+		t.Errorf("home leads to %q", got.header.Get("Location"))
+	}
+}
+
+func TestAnAppWithoutAPageIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := newWorld(t).app.WebApp(fstest.MapFS{}); err == nil {
+		t.Error("an empty folder is an app")
+	}
+}
