@@ -15,26 +15,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile bounds what one text can take of memory.
-const maxFile = 20 << 20
-
-// format makes a document of one file's content. The name is the file's path in its folder, for what the content
-// does not say; the id is set by the caller.
-type format func(name string, data []byte) (Document, error)
-
-// formatOf returns the format of a file by its name, or nil for what is not read.
-func formatOf(name string) format {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".markdown":
-		return parseMarkdown
-	case ".txt":
-		return parsePlain
-	case ".html", ".htm":
-		return parseHTML
-	}
-	return nil
-}
-
 // folder is a set of texts in files of their own.
 type folder struct {
 	// open returns the files, and what to call when they are no longer needed.
@@ -87,11 +67,11 @@ func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
 	case strings.HasPrefix(entry.Name(), "."):
 		return skip(entry)
 	case !utf8.ValidString(entry.Name()):
-		if entry.IsDir() || formatOf(name) != nil {
+		if entry.IsDir() || readable(name) {
 			f.files = append(f.files, file{name: name, wrong: "has a name that is not UTF-8"})
 		}
 		return skip(entry)
-	case entry.IsDir() || formatOf(name) == nil:
+	case entry.IsDir() || !readable(name):
 		return nil
 	}
 	info, err := fs.Stat(fsys, name)
@@ -128,39 +108,96 @@ func (f *folder) documents(ctx context.Context, progress func(int64)) iter.Seq2[
 		defer func() { _ = done() }() // nothing was written
 		var told int64
 		for _, file := range f.files {
-			err := ctx.Err()
-			var d Document
-			if err == nil {
-				d, err = file.read(fsys)
+			if err := ctx.Err(); err != nil {
+				yield(Document{}, err)
+				return
+			}
+			if !file.read(ctx, fsys, yield) {
+				return
 			}
 			told += file.size
 			progress(told)
-			_, goesOn := errors.AsType[*RecordError](err)
-			if !yield(d, err) || err != nil && !goesOn {
-				return
-			}
 		}
 	}
 }
 
-// read makes the document of one file.
-func (f file) read(fsys fs.FS) (Document, error) {
+// readable reports whether a file in a folder is read. An archive in a folder is not opened: it may hold another.
+func readable(name string) bool {
+	_, _, known := kindOf(name)
+	return known
+}
+
+// read gives the documents of one file to yield, and reports whether reading goes on with the next.
+func (f file) read(ctx context.Context, fsys fs.FS, yield func(Document, error) bool) bool {
+	if k, packed, _ := kindOf(f.name); k.many != nil && f.wrong == "" {
+		return f.readMany(ctx, fsys, k.many, packed, yield)
+	}
+	d, err := f.readOne(ctx, fsys)
+	_, goesOn := errors.AsType[*RecordError](err)
+	return yield(d, err) && (err == nil || goesOn)
+}
+
+// readOne makes the document of a file that holds one.
+func (f file) readOne(ctx context.Context, fsys fs.FS) (Document, error) {
 	place := printable(f.name)
 	if f.wrong != "" {
 		return Document{}, &RecordError{place, string(f.wrong)}
 	}
-	data, err := readAtMost(fsys, f.name, maxFile)
+	k, _, _ := kindOf(f.name)
+	data, err := readAtMost(fsys, f.name, k.limit)
 	if errors.Is(err, fs.ErrPermission) {
 		return Document{}, &RecordError{place, "can't be opened: permission denied"}
 	}
 	return guarded(place, func() (Document, error) {
 		if err != nil {
-			return Document{}, err
+			return Document{}, broken(err)
 		}
-		d, err := formatOf(f.name)(f.name, data)
+		d, err := k.one(ctx, f.name, data)
 		d.ExternalID = f.name
 		return d, err
 	})
+}
+
+// readMany gives the records of a file. Their ids are made those of the file's: other files may have the same.
+func (f file) readMany(ctx context.Context, fsys fs.FS, read records, packed bool, yield func(Document, error) bool) bool {
+	place := printable(f.name)
+	enough := false
+	err := func() error {
+		opened, err := fsys.Open(f.name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = opened.Close() }()
+		content, err := unpacked(&cappedReader{r: opened, left: maxUnpacked}, packed)
+		if err != nil {
+			return err
+		}
+		return read(ctx, content, func() {}, func(d Document, err error) bool {
+			if record, is := errors.AsType[*RecordError](err); is {
+				err = &RecordError{place + ", " + record.Place, record.Reason}
+			} else {
+				d.ExternalID = f.name + "#" + d.ExternalID
+			}
+			enough = !yield(d, err)
+			return !enough
+		})
+	}()
+	switch {
+	case enough:
+		return false
+	case err == nil:
+		return true
+	case ctx.Err() != nil || errors.Is(err, fs.ErrNotExist):
+		yield(Document{}, err)
+		return false
+	case errors.Is(err, fs.ErrPermission):
+		return yield(Document{}, &RecordError{place, "can't be opened: permission denied"})
+	}
+	reason := "can't be read to its end: it is damaged"
+	if record, is := errors.AsType[*RecordError](err); is {
+		reason = record.Reason
+	}
+	return yield(Document{}, &RecordError{place, reason})
 }
 
 // readAtMost reads a file, which may have grown since its size was seen. One that is too large is a fault.

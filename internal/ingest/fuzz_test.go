@@ -1,8 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,9 +108,80 @@ func FuzzFrontMatter(f *testing.F) {
 func fuzzFile(t *testing.T, name string, content []byte) {
 	t.Helper()
 	d, err := guarded(name, func() (Document, error) {
-		d, err := formatOf(name)(name, content)
+		k, _, _ := kindOf(name)
+		d, err := k.one(t.Context(), name, content)
 		d.ExternalID = name
 		return d, err
 	})
 	sound(t, d, err)
+}
+
+// fuzzRecords reads the content as if it were that of a file of many records.
+func fuzzRecords(t *testing.T, read records, content []byte) {
+	t.Helper()
+	n := 0
+	err := read(t.Context(), bytes.NewReader(content), func() {}, func(d Document, err error) bool {
+		sound(t, d, err)
+		n++
+		return n < 1000
+	})
+	if _, is := errors.AsType[*RecordError](err); err != nil && !is {
+		t.Fatalf("ended with %v", err)
+	}
+}
+
+func FuzzBibTeX(f *testing.F) {
+	for _, s := range []string{
+		"@article{a, title={A {B} \\\"o}, author=\"X, Y and Z\", year=1999, journal = j # \" x\"}", "@string{j = {J}}", "@comment{x} @book(b, title={x})",
+		"@article{a, title={x\n@book{b, title={y}}", "@a{,}", "@a{b,c}", "@", "@a{\\'{\\i},t={\\", "@x{y,title=\"\\\"{}\"}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readBibTeX, b) })
+}
+
+func FuzzRIS(f *testing.F) {
+	for _, s := range []string{"TY  - JOUR\nTI  - T\nAU  - L, A\nPY  - 1999/01/02\nER  - \n", "ER  - \nTY  - \nTI-", "TY  - X\nmore\nTI  - \xff", "TY  - A\nDO  - 10.1000/x\nDO  -"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readRIS, b) })
+}
+
+func FuzzCSL(f *testing.F) {
+	for _, s := range []string{`[{"id":1,"title":["T"],"issued":{"date-parts":[["1999",1]]},"author":[{"family":"L","given":"A"}]}]`, `{"items":[{}]}`, `{"id":"x"}`, `[1,{"id":{}}]`, `[[[`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readCSL, b) })
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"id,title,text\n1,a,b\n", "title;year\n\"a;b\";1999\n\"", "\xef\xbb\xbftitle\tx\nq\tw\n", "title\n\xff\n", ",\n,", "title,title\na,b,c"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) { fuzzRecords(t, readCSV, b) })
+}
+
+func FuzzMbox(f *testing.F) {
+	const m = "Subject: =?utf-8?q?x=C3=A4?=\nFrom: A <a@b>\nDate: Mon, 2 Jan 2006 15:04:05 -0700\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=latin1\n\n<p>a\n--x--\n"
+	for _, s := range []string{"From a\n" + m + "\nFrom b\n" + m, "From x\n\n>From y\n", "x", "From ", "From a\nContent-Transfer-Encoding: base64\n\n!!\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fuzzRecords(t, readMbox, b)
+		fuzzFile(t, "file.eml", b)
+	})
+}
+
+func FuzzOffice(f *testing.F) {
+	for _, name := range []string{"pandoc.docx", "libreoffice.docx", "pandoc.epub"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fuzzFile(t, "file.docx", b)
+		fuzzFile(t, "file.epub", b)
+	})
 }

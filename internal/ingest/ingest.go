@@ -1,9 +1,8 @@
-// Package ingest turns bytes into documents. A library is a JSON Lines file, a folder of texts, or one such text;
+// Package ingest turns bytes into documents. A library is a file of records, a text, or a folder or archive of such files;
 // it is read as a stream, so that its size does not matter. A record that can't be used is reported with its place
 // and a reason, and reading goes on: whether one bad record spoils the rest is for the caller to say.
 //
-// There is one file per format. A format of single files is a row in the table of folder.go; a format that holds
-// many records in a file is another reader beside jsonLines.
+// There is one file per format, and a row for each in the table of formats.go.
 package ingest
 
 import (
@@ -14,7 +13,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"carrel/internal/core"
 )
@@ -93,18 +91,21 @@ func Open(path string) (*Library, error) {
 		}
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	name := strings.ToLower(filepath.Base(path))
+	name := filepath.Base(path)
+	k, packed, known := kindOf(name)
 	switch {
 	case info.IsDir():
 		return openFolder(path)
 	case !info.Mode().IsRegular():
 		return nil, unsupported("This is neither a file nor a folder.")
-	case isJSONLines(name):
-		return &Library{&jsonLines{path: path, bytes: info.Size()}}, nil
-	case formatOf(name) != nil:
+	case isArchive(name):
+		return openArchive(path)
+	case known && k.many != nil:
+		return &Library{&recordFile{path: path, bytes: info.Size(), packed: packed, read: k.many}}, nil
+	case known:
 		return &Library{&folder{
 			open:  func() (fs.FS, func() error, error) { return os.DirFS(filepath.Dir(path)), noClose, nil },
-			files: []file{{name: filepath.Base(path), size: info.Size()}},
+			files: []file{{name: name, size: info.Size()}},
 		}}, nil
 	}
 	return nil, unsupported("This kind of file can't be read.")

@@ -3,17 +3,12 @@ package ingest
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 const (
@@ -22,55 +17,6 @@ const (
 	// readBuffer is how much is read at once, and how often progress is told.
 	readBuffer = 256 << 10
 )
-
-// jsonLines is a file of one JSON object a line.
-type jsonLines struct {
-	path  string
-	bytes int64
-}
-
-// isJSONLines tells by its name, in lower case, whether a file is one of JSON Lines.
-func isJSONLines(name string) bool {
-	name = strings.TrimSuffix(name, ".gz")
-	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
-}
-
-func (j *jsonLines) size() int64 { return j.bytes }
-
-func (j *jsonLines) documents(ctx context.Context, progress func(int64)) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		if err := j.read(ctx, progress, yield); err != nil {
-			yield(Document{}, fmt.Errorf("read %s: %w", filepath.Base(j.path), err))
-		}
-	}
-}
-
-// read gives every record to yield until it has enough, and returns what ended the reading too early. A line and
-// the hashes of the ids are all that is held.
-func (j *jsonLines) read(ctx context.Context, progress func(int64), yield func(Document, error) bool) error {
-	f, err := os.Open(j.path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	counted := &countingReader{r: f}
-	var content io.Reader = counted
-	if strings.HasSuffix(strings.ToLower(j.path), ".gz") {
-		unzipped, err := gzip.NewReader(counted)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = unzipped.Close() }()
-		content = unzipped
-	}
-	var told int64
-	return readLines(ctx, content, func() {
-		if told < counted.n {
-			told = counted.n
-			progress(told)
-		}
-	}, yield)
-}
 
 // JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
 func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
@@ -187,16 +133,4 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return bytes.Trim(line, " \t\r\n"), nil
 	}
-}
-
-// countingReader knows how far a file has been read, beneath whatever unpacks it.
-type countingReader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -1,0 +1,73 @@
+package ingest
+
+import (
+	"context"
+	"io"
+	"path"
+	"strings"
+)
+
+// How much of one file is read. A text is small, however long; a file with pictures in it need not be.
+const (
+	maxFile   = 20 << 20
+	maxBinary = 100 << 20
+	maxListed = 64 << 20
+)
+
+// format makes a document of one file's content. The name is the file's path in its folder, for what the content
+// does not say; the id is set by the caller.
+type format func(ctx context.Context, name string, data []byte) (Document, error)
+
+// records reads a file that holds many documents. It gives each to yield until that has enough, tells after each how
+// far it is, and returns what ended the reading too early.
+type records func(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error
+
+// kind is how one sort of file is read: as one document, or as many.
+type kind struct {
+	one  format
+	many records
+	// limit is how large a file of one document may be.
+	limit int64
+}
+
+// kinds are the sorts of files by the end of their names.
+var kinds = map[string]kind{
+	".md": {one: plainly(parseMarkdown), limit: maxFile}, ".markdown": {one: plainly(parseMarkdown), limit: maxFile},
+	".txt": {one: plainly(parsePlain), limit: maxFile}, ".text": {one: plainly(parsePlain), limit: maxFile},
+	".html": {one: plainly(parseHTML), limit: maxFile}, ".htm": {one: plainly(parseHTML), limit: maxFile},
+	".xhtml": {one: plainly(parseHTML), limit: maxFile},
+	".pdf":   {one: parsePDF, limit: maxBinary},
+	".docx":  {one: plainly(parseDOCX), limit: maxBinary},
+	".epub":  {one: plainly(parseEPUB), limit: maxBinary},
+	".eml":   {one: plainly(parseMail), limit: maxMessage},
+	".jsonl": {many: readLines}, ".ndjson": {many: readLines},
+	".csv": {many: readCSV}, ".tsv": {many: readCSV},
+	".bib": {many: readBibTeX}, ".bibtex": {many: readBibTeX},
+	".ris":  {many: readRIS},
+	".json": {many: readCSL},
+	".mbox": {many: readMbox},
+}
+
+// plainly makes a format of a parser that is quick enough not to be asked to stop.
+func plainly(parse func(name string, data []byte) (Document, error)) format {
+	return func(_ context.Context, name string, data []byte) (Document, error) { return parse(name, data) }
+}
+
+// kindOf returns how a file is read by its name, and whether it is packed with gzip, as files of many records may be.
+func kindOf(name string) (k kind, packed, known bool) {
+	name = strings.ToLower(name)
+	if inner, isPacked := strings.CutSuffix(name, ".gz"); isPacked {
+		k = kinds[path.Ext(inner)]
+		return k, true, k.many != nil
+	}
+	k, known = kinds[path.Ext(name)]
+	return k, false, known
+}
+
+// Reads reports whether a file of this name can be read, an archive of such files included.
+func Reads(name string) bool {
+	_, _, known := kindOf(name)
+	return known || isArchive(name)
+}
+
+func isArchive(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }

@@ -1,0 +1,196 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+)
+
+const (
+	// maxMessage is how large one message may be, pictures and all.
+	maxMessage = 32 << 20
+	// Parts may be nested so deep, and be so many.
+	maxMailDepth = 8
+	maxMailParts = 200
+)
+
+// readMbox reads messages that are kept in one file, each after a line that begins with "From ".
+func readMbox(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	in := bufio.NewReaderSize(r, readBuffer)
+	seen := make(idSet)
+	var message bytes.Buffer
+	n, started, tooLong := 0, false, false
+	give := func() bool {
+		if !started {
+			return true
+		}
+		n++
+		place := "message " + strconv.Itoa(n)
+		d, err := guarded(place, func() (Document, error) {
+			if tooLong {
+				return Document{}, fault("is larger than 32 MiB")
+			}
+			d, err := parseMail("", message.Bytes())
+			d.ExternalID = firstOf(d.ExternalID, place)
+			return d, err
+		})
+		if err == nil {
+			if first, again := seen.add(d.ExternalID, n); again {
+				d, err = Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
+			}
+		}
+		message.Reset()
+		tooLong = false
+		return yield(d, err)
+	}
+	for atStart, blank := true, true; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part, err := in.ReadSlice('\n')
+		whole := err == nil
+		tell()
+		switch {
+		case atStart && blank && bytes.HasPrefix(part, []byte("From ")):
+			if !give() {
+				return nil
+			}
+			started = true
+		case !started:
+		case message.Len()+len(part) > maxMessage:
+			tooLong = true
+		default:
+			message.Write(unquoteFrom(part, atStart))
+		}
+		blank = len(bytes.TrimSpace(part)) == 0 && atStart
+		atStart = whole
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			if !errors.Is(err, io.EOF) {
+				return err
+			}
+			if !started {
+				return &RecordError{"the file", "is not a mailbox: it holds no line that begins with From"}
+			}
+			give()
+			return nil
+		}
+	}
+}
+
+// unquoteFrom undoes what is done to lines that would look like the start of a message.
+func unquoteFrom(line []byte, atStart bool) []byte {
+	if rest := bytes.TrimLeft(line, ">"); atStart && len(rest) < len(line) && bytes.HasPrefix(rest, []byte("From ")) {
+		return line[1:]
+	}
+	return line
+}
+
+var words = mime.WordDecoder{CharsetReader: charsetReader}
+
+func charsetReader(name string, in io.Reader) (io.Reader, error) {
+	return charset.NewReaderLabel(name, in)
+}
+
+// parseMail makes a document of one message: its plain text where it has one, else that of its page.
+func parseMail(name string, data []byte) (Document, error) {
+	m, err := mail.ReadMessage(bytes.NewReader(data))
+	if err != nil {
+		return Document{}, fault("is not a mail message")
+	}
+	head := func(key string) string {
+		s, err := words.DecodeHeader(m.Header.Get(key))
+		if err != nil {
+			s = m.Header.Get(key)
+		}
+		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
+	}
+	d := Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
+	if len(d.ExternalID) > maxExternalID {
+		d.ExternalID = ""
+	}
+	if at, err := mail.ParseDate(m.Header.Get("Date")); err == nil && at.Year() >= minYear && at.Year() <= maxYear {
+		d.Year, d.PublishedAt = at.UTC().Year(), at.UTC().Format(time.RFC3339)
+	}
+	parser := mail.AddressParser{WordDecoder: &words}
+	if from, err := parser.ParseList(m.Header.Get("From")); err == nil {
+		for _, a := range from {
+			d.Authors = append(d.Authors, strings.ToValidUTF8(strings.ReplaceAll(firstOf(a.Name, a.Address), "\x00", ""), ""))
+		}
+		d.Authors = cleanNames(d.Authors)
+	}
+	var body mailBody
+	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0)
+	d.Text = strings.TrimSpace(firstOf(body.plain.String(), body.page.String()))
+	d.Title = firstOf(d.Title, titleLine(d.Text), stem(name))
+	return d, nil
+}
+
+// mailBody is the text of a message.
+type mailBody struct {
+	plain, page strings.Builder
+	parts       int
+}
+
+func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
+	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth {
+		return
+	}
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		kind = "text/plain" // RFC 2045, section 5.2
+	}
+	r = decodeTransfer(r, encoding)
+	switch {
+	case strings.HasPrefix(kind, "multipart/"):
+		parts := multipart.NewReader(r, params["boundary"])
+		for b.parts <= maxMailParts {
+			p, err := parts.NextRawPart()
+			if err != nil {
+				return // what came before it counts
+			}
+			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") {
+				b.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
+			}
+		}
+	case kind == "text/plain":
+		b.plain.WriteString(decodeCharset(r, params["charset"]))
+		b.plain.WriteByte('\n')
+	case kind == "text/html":
+		b.page.WriteString(readPage(decodeCharset(r, params["charset"])).text.String())
+		b.page.WriteByte('\n')
+	}
+}
+
+func decodeTransfer(r io.Reader, encoding string) io.Reader {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "base64":
+		return base64.NewDecoder(base64.StdEncoding, r)
+	case "quoted-printable":
+		return quotedprintable.NewReader(r)
+	}
+	return r
+}
+
+// decodeCharset returns the characters of a part, as far as they can be read.
+func decodeCharset(r io.Reader, name string) string {
+	if name != "" {
+		if decoded, err := charsetReader(name, r); err == nil {
+			r = decoded
+		}
+	}
+	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // what was read before an error counts
+	s := strings.ToValidUTF8(string(data), "")
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "\r\n", "\n")
+}

@@ -1,0 +1,47 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+
+	"carrel/internal/ingest/pdf"
+)
+
+// parsePDF makes a document of a PDF file. Its own metadata counts where it says something; else the first page does.
+func parsePDF(ctx context.Context, name string, data []byte) (Document, error) {
+	t, err := pdf.Extract(ctx, data, pdf.DefaultLimits)
+	switch {
+	case errors.Is(err, pdf.ErrNotPDF):
+		return Document{}, fault("is not a PDF file, or one that is damaged")
+	case errors.Is(err, pdf.ErrEncrypted):
+		return Document{}, fault("needs a password; save it without one")
+	case errors.Is(err, pdf.ErrNoText):
+		return Document{}, fault("holds pictures of text and no text; run it through text recognition first")
+	case errors.Is(err, pdf.ErrTooLarge):
+		return Document{}, fault("unpacks to more than can be read")
+	case errors.Is(err, pdf.ErrTooSlow):
+		return Document{}, fault("takes too long to read")
+	case err != nil:
+		return Document{}, err
+	}
+	d := Document{Text: t.String(), Type: ""}
+	first := ""
+	if len(t.Pages) > 0 {
+		first = t.Pages[0]
+	}
+	title := oneLine(t.Title)
+	if !saysSomething(title) {
+		title = ""
+	}
+	heading := oneLine(t.Heading)
+	d.Title = firstOf(title, heading, titleLine(first), stem(name))
+	d.Authors = splitNames(t.Author)
+	if len(d.Authors) == 0 {
+		d.Authors = authorsBelow(first, firstOf(heading, title))
+	}
+	d.DOI = firstOf(bareDOI(t.DOI), doiIn(first))
+	if d.Year = yearIn(first); d.Year == 0 {
+		d.Year = yearOfDate(t.Created)
+	}
+	return d, nil
+}
