@@ -25,7 +25,7 @@ type sourceAdd struct {
 	Language    string `placeholder:"CODE" help:"The language of its documents, as ISO 639-1 has it (en, de, zh …). When omitted it is guessed at the first import."`
 	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
-	Path        string `arg:"" name:"file-or-folder" help:"A .jsonl file (id, title, authors, text, year, url, doi, venue, type, publishedAt, citationCount, openAccessUrl), or a folder of .md, .txt and .html."`
+	Path        string `arg:"" name:"file-or-folder" help:"A text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
 }
 
 // Run adds a source.
