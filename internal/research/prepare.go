@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"carrel/internal/research/extract"
@@ -49,6 +50,16 @@ type exchange struct {
 	Question string   `json:"question"`
 	Answer   string   `json:"answer,omitempty"`
 	Titles   []string `json:"titles,omitempty"`
+	// Searched is what the question was completed to, where it pointed back itself.
+	Searched string `json:"searched,omitempty"`
+	// Cited are the documents of the titles, in the same order.
+	Cited []cited `json:"cited,omitempty"`
+}
+
+// cited is a document that an answer cited.
+type cited struct {
+	DocumentID string `json:"documentId"`
+	SourceID   string `json:"sourceId"`
 }
 
 // prepare gathers what is known before anything is searched: the agent, the conversation, and what the user lets it
@@ -106,8 +117,11 @@ func (t *turn) exchanges(messages []thread.Message) []exchange {
 			e := exchange{Question: m.Text}
 			if answer != nil && answer.TurnID == m.TurnID {
 				e.Answer = clip(answer.Text, shownAnswer)
+				e.Searched = answer.Answer.Query
 				for _, c := range answer.Answer.Citations {
-					e.Titles = append(e.Titles, c.Title)
+					if one := (cited{c.DocumentID, c.SourceID}); !slices.Contains(e.Cited, one) {
+						e.Titles, e.Cited = append(e.Titles, c.Title), append(e.Cited, one)
+					}
 				}
 			}
 			answer = nil
@@ -137,8 +151,11 @@ func (p prepared) before() extract.Talk {
 		return extract.Talk{}
 	}
 	last := p.Talk[len(p.Talk)-1]
-	// The first of them is what the answer is about; the others were the next best.
-	return extract.Talk{Question: last.Question, Titles: last.Titles[:min(1, len(last.Titles))]}
+	talk := extract.Talk{Question: cmp.Or(last.Searched, last.Question), Titles: last.Titles}
+	for _, c := range last.Cited {
+		talk.Documents = append(talk.Documents, c.DocumentID)
+	}
+	return talk
 }
 
 // language returns the language to read the question in: that of the passages that were found, or of the source with

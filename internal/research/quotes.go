@@ -26,6 +26,9 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 		}
 		t.found = out.Found // the language of what was found decides how it is read
 		out.Passages, err = t.passages(ctx, out.Found.Places, quoteDocuments, quotePassages)
+		if out.Found.Corrected != "" && !t.misspelt(out.Passages) {
+			out.Found.Corrected = ""
+		}
 		return out, err
 	})
 	if err != nil {
@@ -36,6 +39,17 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 		return thread.Answer{}, t.found.Error.err() // the only search
 	}
 	return t.quote(ctx, out.Passages, nil, why{})
+}
+
+// misspelt reports whether the passages answer the corrected question better than the one that was asked. A word that
+// no source holds need not be wrong, and the nearest one that a source does hold need not be meant.
+func (t *turn) misspelt(passages []extract.Passage) bool {
+	var corrected, asked float64
+	t.extract(func(x *extract.Extractor, q extract.Query) {
+		corrected = x.Answer(q, passages, t.statistics()).Coverage
+		asked = x.Answer(x.Ask(t.text, t.ready.before(), nil), passages, t.statistics()).Coverage
+	})
+	return corrected > asked
 }
 
 // mostQuotes are shown where a model chose them and did not get to write.

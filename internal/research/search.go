@@ -138,15 +138,32 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 	}
 	out.Places = ranks.places()
 	if t.found.Searches == 0 {
+		out.Places = append(t.known(out.Places), out.Places...)
 		out.Corrected = answers[0].Corrected // the first lookup of a turn is the question
 		t.count(ctx, &out)
 	}
 	return out, nil
 }
 
+// known returns the places that a question which points back is about, as far as the search did not find them: the
+// documents that answered before. Their words may be none of the question's.
+func (t *turn) known(places []place) []place {
+	var out []place
+	if !t.query.PointsBack() {
+		return nil
+	}
+	for _, c := range t.ready.Talk[len(t.ready.Talk)-1].Cited {
+		p := place{DocumentID: c.DocumentID, SourceID: c.SourceID}
+		if c.DocumentID != "" && !slices.ContainsFunc(places, p.same) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // count adds how rare the words of the question are. Without it the passages that were found have to do.
 func (t *turn) count(ctx context.Context, f *found) {
-	s, err := t.rarity(ctx, t.ready, cmp.Or(f.Corrected, t.query.Text), f.Places)
+	s, err := t.rarity(ctx, t.ready, f.Corrected+" "+t.query.Text, f.Places)
 	if err != nil {
 		t.Log.WarnContext(ctx, "words could not be counted", "turn", t.run.Task().ID, "error", err)
 		return

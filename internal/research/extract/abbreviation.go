@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"carrel/internal/search/analysis"
 )
 
 // rules tell where a full stop ends no sentence.
@@ -34,7 +36,7 @@ func (s *splitter) ends(i, last, end, next int) bool {
 	if unicode.IsLower(first) && !s.isCamel(word) {
 		return false
 	}
-	if s.text[i] != '.' || last != i || end > i+1 && isClosing(s.text[i+1]) {
+	if s.text[i] != '.' || last != i || end > i+1 && analysis.IsClosing(s.text[i+1]) {
 		return !unicode.IsLower(first)
 	}
 	before := i

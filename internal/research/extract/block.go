@@ -3,6 +3,8 @@ package extract
 import (
 	"slices"
 	"unicode"
+
+	"carrel/internal/search/analysis"
 )
 
 // Kind is what part of a text a sentence belongs to.
@@ -119,7 +121,7 @@ func (r *blockReader) paused() bool {
 	}
 	last := r.blocks[len(r.blocks)-1]
 	before := r.text[last.end-1]
-	return last.kind == Item || isStop(before) || isClosing(before) || before == ':' || before == ';' || before == '：' || before == '；'
+	return last.kind == Item || isStop(before) || analysis.IsClosing(before) || before == ':' || before == ';' || before == '：' || before == '；'
 }
 
 // itemMark returns the length of what marks a line as an item of a list, with the space after it, or 0.
@@ -194,7 +196,7 @@ func (r *blockReader) isPlainHeading(line []rune, to int) bool {
 	if len(line) > longestHeading || !r.paused() || !slices.ContainsFunc(line, unicode.IsLetter) {
 		return false
 	}
-	if last := line[len(line)-1]; isClosing(last) || unicode.IsPunct(last) {
+	if last := line[len(line)-1]; analysis.IsClosing(last) || unicode.IsPunct(last) {
 		return false
 	}
 	next := to

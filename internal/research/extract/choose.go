@@ -16,7 +16,13 @@ const (
 	// the higher one.
 	worthUsual = 0.65
 	worthMore  = 0.85
-	sameText   = 0.95 // two sentences this alike are the same, in two documents
+	// sameSubject is how much of what the best sentence holds of the question another one must hold.
+	sameSubject = 0.5
+	// titledSubject raises that where the best one's title is what is asked for: what only has its words is less likely
+	// to be about it.
+	titledSubject = 1.7
+	otherForm     = 0.45 // what a word of the same stem counts for that, which may mean something else
+	sameText      = 0.95 // two sentences this alike are the same, in two documents
 	// longestQuote is the length up to which the sentence before is added.
 	longestQuote = 700
 )
@@ -26,6 +32,10 @@ const (
 func (m *material) choose(ranked []int) []int {
 	ranked = ranked[:min(len(ranked), pool)]
 	best := m.sentences[ranked[0]].score
+	about := m.about(ranked[0]) * sameSubject
+	if m.entitled(&m.passages[m.sentences[ranked[0]].passage]) >= subject {
+		about *= titledSubject
+	}
 	words := make([]map[string]bool, len(ranked))
 	for i, at := range ranked {
 		words[i] = contentOf(&m.sentences[at])
@@ -35,6 +45,9 @@ func (m *material) choose(ranked []int) []int {
 		next, value := -1, math.Inf(-1)
 		for i, at := range ranked {
 			share := m.sentences[at].score / best
+			if len(chosen) > 0 && m.about(at) < about {
+				continue // it shares only what everything shares with the question
+			}
 			if share < worthUsual || len(chosen) >= usualQuoted && share < worthMore || !m.allowed(ranked, chosen, i) {
 				continue
 			}
@@ -59,6 +72,28 @@ func (m *material) choose(ranked []int) []int {
 		out[i] = ranked[c]
 	}
 	return out
+}
+
+// about returns how much of the question a sentence is about: the rarer a word, the more. What it takes over from the
+// sentence before it and from its title counts less.
+func (m *material) about(at int) float64 {
+	c := &m.sentences[at]
+	p := &m.passages[c.passage]
+	sum := 0.0
+	for t, weight := range m.weights {
+		held := min(1, c.holds[t])
+		if held == 1 && !c.verbatim[t] {
+			held = otherForm
+		}
+		if p.titled[t] {
+			held = max(held, titleHolds)
+		}
+		if c.pointing && m.together(at-1, at) {
+			held = max(held, carriedPoint*min(1, m.sentences[at-1].holds[t]))
+		}
+		sum += weight * held
+	}
+	return sum
 }
 
 // allowed reports whether a sentence may join the chosen: it is none of them, and its document has room.

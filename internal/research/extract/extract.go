@@ -93,6 +93,8 @@ func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) A
 		answer.Outcome = Answered
 	case answer.Coverage >= closestCoverage:
 		answer.Outcome = Closest
+	case m.named(ranked[0], statistics), m.tells(ranked[0]):
+		answer.Outcome = Closest
 	default:
 		return answer
 	}

@@ -20,6 +20,10 @@ type Query struct {
 	// Added are the words of the talk so far that complete the question. They count less than its own.
 	Added []string
 
+	// bare says that all that the question is about comes from the talk: "When?"
+	bare bool
+	// known are the documents that the question is about, if it needs the talk to be understood.
+	known    []string
 	terms    []term
 	sequence []int // places in terms, in the order of the question
 	kind     kind
@@ -32,6 +36,7 @@ type term struct {
 	// weight is 1 for words of the question, and less for those that were added.
 	weight float64
 	name   bool // has a capital that is not the sentence's
+	slight bool // says how something is asked about, more than what
 }
 
 // Ask reads a question. The talk before it may complete it; the statistics, which may be nil, tell which of its words
@@ -43,7 +48,28 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 		q.terms[i].weight = 1
 	}
 	e.complete(&q, before, statistics)
+	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight }) {
+		for i := range q.terms {
+			if t := &q.terms[i]; t.slight && !t.name {
+				t.weight = min(t.weight, slightWeight)
+			}
+		}
+	}
 	return q
+}
+
+// slightWeight is what a word counts that says how something is asked about, beside the words that say what.
+const slightWeight = 0.3
+
+// weighty returns how many words of the question say what it is about.
+func (q *Query) weighty() int {
+	n := 0
+	for _, t := range q.terms {
+		if !t.slight {
+			n++
+		}
+	}
+	return n
 }
 
 // termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
@@ -58,7 +84,7 @@ func (e *Extractor) termsOf(question string) ([]term, []int) {
 	for i, t := range parsed.Terms {
 		if len(terms) < maxTerms && !e.words.idle[t.Text] {
 			places[i] = len(terms)
-			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text)})
+			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), slight: e.words.slight[t.Text]})
 		}
 	}
 	seen := make(map[string]bool)

@@ -24,7 +24,8 @@ type reading struct {
 	tokens []analysis.Token
 	holds  []float64 // by term: how often it occurs, or related when only a word like it does
 	titled []bool    // by term: whether the title has it
-	length int       // words that are no stop words
+	title  []analysis.Token
+	length int // words that are no stop words
 	score  float64
 	from   int // its sentences
 	to     int
@@ -36,6 +37,7 @@ type candidate struct {
 	passage  int
 	tokens   []analysis.Token
 	holds    []float64 // as in a reading
+	verbatim []bool    // by term: whether it stands there in the form that the question has
 	length   int
 	fitting  bool // holds the kind of thing that is asked for
 	pointing bool // opens with a word that stands for something said before
@@ -73,6 +75,7 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 	r := &m.passages[number]
 	*r = reading{Passage: p, text: []rune(p.Text), holds: make([]float64, len(m.query.terms)), titled: make([]bool, len(m.query.terms))}
 	for token := range e.analyser.Tokens(p.Title) {
+		r.title = append(r.title, token)
 		if i, exact := matcher.match(token); exact {
 			r.titled[i] = true
 		}
@@ -86,12 +89,12 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 	at := 0
 	sentences := sentencesOf(r.text, e.rules)
 	width := len(m.query.terms)
-	holds := make([]float64, len(sentences)*width)
+	holds, verbatim := make([]float64, len(sentences)*width), make([]bool, len(sentences)*width)
 	for i, s := range sentences {
-		c := candidate{Sentence: s, passage: number, holds: holds[i*width : (i+1)*width]}
+		c := candidate{Sentence: s, passage: number, holds: holds[i*width : (i+1)*width], verbatim: verbatim[i*width : (i+1)*width]}
 		from := at
 		for at < len(r.tokens) && r.tokens[at].Start < s.End {
-			c.count(matcher, r.tokens[at])
+			c.count(matcher, r.text, r.tokens[at])
 			at++
 		}
 		c.tokens = r.tokens[from:at]
@@ -112,12 +115,15 @@ func (e *Extractor) readPassage(m *material, matcher *matcher, number int, p *Pa
 	r.to = len(m.sentences)
 }
 
-func (c *candidate) count(matcher *matcher, token analysis.Token) {
+func (c *candidate) count(matcher *matcher, text []rune, token analysis.Token) {
 	if token.Stop {
 		return
 	}
 	c.length++
 	i, exact := matcher.match(token)
+	if exact && !c.verbatim[i] {
+		c.verbatim[i] = sameForm(string(text[token.Start:token.End]), matcher.terms[i].word)
+	}
 	switch {
 	case i < 0:
 	case !exact:
@@ -127,6 +133,15 @@ func (c *candidate) count(matcher *matcher, token analysis.Token) {
 	default:
 		c.holds[i]++
 	}
+}
+
+// sameForm reports whether two words of one stem are the same but for a last letter: machines is machine, a
+// transformer is no transform.
+func sameForm(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(b)-len(a) <= 1 && strings.EqualFold(a, b[:len(a)])
 }
 
 func lower(text []rune, token analysis.Token) string {
@@ -196,6 +211,20 @@ func isRelated(a, b string) bool {
 	same := utf8.RuneCountInString(a[:n])
 	longer := same + max(utf8.RuneCountInString(a[n:]), utf8.RuneCountInString(b[n:]))
 	return same >= common && 3*same >= 2*longer
+}
+
+// named reports whether a sentence, or the title above it, holds a name of the question that hardly anything else holds:
+// then it is about what is asked, however little of the rest it says.
+func (m *material) named(sentence int, statistics Statistics) bool {
+	const few, fewOf = 2, 500
+	c := &m.sentences[sentence]
+	p := &m.passages[c.passage]
+	for i, t := range m.query.terms {
+		if t.name && t.weight == 1 && (c.holds[i] >= 1 || p.titled[i]) && statistics.Holders(t.text) <= max(few, statistics.Units()/fewOf) {
+			return true
+		}
+	}
+	return false
 }
 
 // unmatched returns the words of the question that nothing holds.

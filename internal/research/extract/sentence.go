@@ -173,7 +173,7 @@ func (s *splitter) afterBracket(start int, pair span) int {
 	}
 	next := pair.end + 1
 	switch {
-	case isUnspacedStop(s.text[pair.end-1]):
+	case analysis.IsUnspacedEnd(s.text[pair.end-1]):
 		if next < s.block.end && (unicode.Is(unicode.Hiragana, s.text[next]) || unicode.IsPunct(s.text[next])) {
 			return 0
 		}
@@ -190,7 +190,7 @@ func (s *splitter) afterStop(i int) int {
 	}
 	last := i
 	end := s.absorb(i+1, &last)
-	if isUnspacedStop(s.text[last]) {
+	if analysis.IsUnspacedEnd(s.text[last]) {
 		if s.text[i] == '．' && i+1 < s.block.end && unicode.IsDigit(s.text[i+1]) {
 			return 0
 		}
@@ -240,7 +240,7 @@ func (s *splitter) absorb(i int, last *int) int {
 			if i+2 < s.block.end && !isSpaceAt(s.text, i+2) {
 				return i
 			}
-		case !isClosing(r):
+		case !analysis.IsClosing(r):
 			return i
 		}
 		i++

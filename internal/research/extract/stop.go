@@ -7,22 +7,16 @@ import (
 	"carrel/internal/search/analysis"
 )
 
-// isStop reports whether a sentence can end with r: full stops and their like in the scripts of the world.
+// isStop reports whether a sentence can end with r: what the index cuts passages after, and marks too rare to matter
+// there.
 func isStop(r rune) bool {
 	switch r {
-	case '.', '!', '?', '…', '‼', '⁇', '⁈', '⁉', '։', '؟', '۔', '।', '॥', '።', '፧', '။', '។', '៕', '᠃', '꓿', '\u037e':
+	case '‼', '⁇', '⁈', '⁉', '፧', '៕', '᠃', '꓿', '\u037e':
 		return true
+	case '၊': // a comma that a passage may be cut after
+		return false
 	}
-	return isUnspacedStop(r)
-}
-
-// isUnspacedStop reports whether a sentence ends with r though no space follows.
-func isUnspacedStop(r rune) bool {
-	switch r {
-	case '。', '！', '？', '．', '｡':
-		return true
-	}
-	return false
+	return analysis.IsSentenceEnd(r)
 }
 
 // isFree reports whether a stop has no other use than to end sentences, so that a missing space says nothing.
@@ -32,15 +26,6 @@ func isFree(r rune) bool {
 		return true
 	}
 	return false
-}
-
-// isClosing reports whether r belongs to the sentence that ended before it.
-func isClosing(r rune) bool {
-	switch r {
-	case ')', ']', '"', '\'':
-		return true
-	}
-	return r >= utf8.RuneSelf && unicode.In(r, unicode.Pe, unicode.Pf)
 }
 
 // isOpening reports whether r belongs to the sentence that begins after it.

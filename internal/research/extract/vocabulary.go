@@ -20,6 +20,7 @@ type vocabulary struct {
 	// Words that stand for something named before: at the start of a sentence, and in a question.
 	openers, pronouns map[string]bool
 	idle              map[string]bool // words of asking itself, as terms
+	slight            map[string]bool // terms that say how something is asked about, more than what
 }
 
 // wording is the vocabulary of a language as it is written, in small letters.
@@ -27,6 +28,8 @@ type wording struct {
 	howMany, when, who, where, why string // phrases without accents, parted by bars
 	numbers, dates, causes         string
 	openers, pronouns, idle        string
+	// slight are words that a source seldom has where it answers: who "invented" it, how it "works".
+	slight string
 }
 
 func newVocabulary(a *analysis.Analyser) *vocabulary {
@@ -44,6 +47,10 @@ func newVocabulary(a *analysis.Analyser) *vocabulary {
 	v.idle = make(map[string]bool)
 	for token := range a.Tokens(w.idle + " " + w.pronouns) {
 		v.idle[token.Term] = true
+	}
+	v.slight = make(map[string]bool)
+	for token := range a.Tokens(w.slight) {
+		v.slight[token.Term] = true
 	}
 	v.kinds = make(map[string]kind)
 	for kind, words := range map[kind]string{number: w.numbers, date: w.dates, cause: w.causes} {
@@ -89,6 +96,9 @@ var wordings = map[string]wording{
 		openers:  `he she it they this these those that such his her its their him them`,
 		pronouns: `he him his she her hers it its they them their theirs this these those`,
 		idle:     `else please tell more again explain describe`,
+		slight: `important importance significant significance matter famous known work works working mean meaning use used invent
+			invented inventor write wrote written author authors create created creator discover discovered develop developed
+			introduce introduced propose proposed publish published describe described idea purpose happen happened`,
 	},
 	"de": {
 		howMany:  `wie viele|wie viel|wieviel|wieviele|wie alt|wie lange|wie weit|wie hoch|wie gross|wie oft|wie tief|wie schnell`,
@@ -99,6 +109,8 @@ var wordings = map[string]wording{
 		causes:   `weil wegen deshalb daher grund ursache aufgrund führte`,
 		openers:  `er sie es dies diese dieser dieses sein seine ihr ihre`,
 		pronouns: `er ihn ihm sie ihr ihre ihren es sein seine seinen dies diese dieser dieses davon dafür damit`,
+		slight: `wichtig bedeutung bedeutet bekannt funktioniert erfand erfunden erfinder schrieb geschrieben autor autoren entdeckte entdeckt
+			entwickelte entwickelt veröffentlicht beschrieben geschah`,
 	},
 	"fr": {
 		howMany:  `combien|quel age|quelle part|quel pourcentage|quelle distance`,
@@ -111,6 +123,8 @@ var wordings = map[string]wording{
 		causes:   `parce cause raison grâce puisque afin donc`,
 		openers:  `il elle ils elles ce cet cette ces cela celui celle son sa ses leur leurs`,
 		pronouns: `il elle ils elles lui leur leurs son sa ses ce cet cette ces cela y en`,
+		slight: `important importance signifie connu fonctionne inventa inventé inventeur écrivit écrit auteur auteurs découvrit découvert
+			développé publié décrit`,
 	},
 	"es": {
 		howMany:  `cuantos|cuantas|cuanto|cuanta|que porcentaje|que edad`,
@@ -123,6 +137,8 @@ var wordings = map[string]wording{
 		causes:   `porque causa razón debido motivo`,
 		openers:  `él ella ellos ellas este esta estos estas esto ese esa su sus`,
 		pronouns: `ella ellos ellas su sus este esta estos estas esto ese esa eso lo le les`,
+		slight: `importante importancia significa conocido funciona inventó inventado inventor escribió escrito autor autores descubrió descubierto
+			desarrolló desarrollado publicado describió`,
 	},
 	"it": {
 		howMany:  `quanti|quante|quanto|quanta|che percentuale`,

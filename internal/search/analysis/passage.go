@@ -143,9 +143,9 @@ func (c *cutter) visible(rest string, r rune) {
 	}
 	c.begun = c.begun || !c.inside
 
-	if isSentenceEnd(r) {
+	if IsSentenceEnd(r) {
 		c.ended = r
-	} else if !isClosing(r) {
+	} else if !IsClosing(r) {
 		c.ended = 0
 	}
 	c.gap, c.lines = nowhere, 0
@@ -180,7 +180,7 @@ func (c *cutter) boundary(r rune) boundary {
 		return nowhere
 	case c.gap >= paragraphs:
 		return c.gap
-	case isUnspacedEnd(c.ended) && !isClosing(r), c.ended != 0 && c.gap > nowhere:
+	case IsUnspacedEnd(c.ended) && !IsClosing(r), c.ended != 0 && c.gap > nowhere:
 		return sentences
 	case c.gap > nowhere, IsUnspaced(c.before) && IsUnspaced(r):
 		return words
@@ -265,17 +265,17 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\f' || r == '\u2028' || r == '\u2029'
 }
 
-// isSentenceEnd reports whether a sentence ends with r: full stops and their like in the scripts of the world.
-func isSentenceEnd(r rune) bool {
+// IsSentenceEnd reports whether a sentence ends with r: full stops and their like in the scripts of the world.
+func IsSentenceEnd(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '։', '؟', '۔', '।', '॥', '።', '၊', '။', '។':
 		return true
 	}
-	return isUnspacedEnd(r)
+	return IsUnspacedEnd(r)
 }
 
-// isUnspacedEnd reports whether a sentence ends with r without a space after it.
-func isUnspacedEnd(r rune) bool {
+// IsUnspacedEnd reports whether a sentence ends with r without a space after it.
+func IsUnspacedEnd(r rune) bool {
 	switch r {
 	case '。', '！', '？', '．', '｡':
 		return true
@@ -283,8 +283,8 @@ func isUnspacedEnd(r rune) bool {
 	return false
 }
 
-// isClosing reports whether r belongs to the sentence that ended before it.
-func isClosing(r rune) bool {
+// IsClosing reports whether r belongs to the sentence that ended before it.
+func IsClosing(r rune) bool {
 	switch r {
 	case ')', ']', '"', '\'':
 		return true
