@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -176,20 +177,26 @@ func progressTo(ctx context.Context, r *sdk.CallToolRequest) func(string) {
 
 // answer is the result for a turn as it is now.
 func (s *Server) answer(ctx context.Context, who core.Actor, asked turn) *sdk.CallToolResult {
-	m, err := s.reply(ctx, who, asked)
+	_, m, err := s.exchange(ctx, who, asked)
 	switch {
 	case err != nil:
 		return s.failed(ctx, err)
 	case m == nil:
 		return working(asked)
-	case m.Error != nil:
-		result := s.failed(ctx, &core.Error{Kind: core.KindUpstream, Code: m.Error.Code, Detail: m.Error.Detail})
-		if m.Text != "" {
-			result.Content = append(result.Content, &sdk.TextContent{Text: "What there was until then:\n\n" + m.Text})
-		}
-		return result
 	}
-	return m.result(asked)
+	return s.outcome(ctx, asked, m)
+}
+
+// outcome is the result for a turn that has ended, well or not.
+func (s *Server) outcome(ctx context.Context, asked turn, m *replied) *sdk.CallToolResult {
+	if m.Error == nil {
+		return m.result(asked)
+	}
+	result := s.failed(ctx, &core.Error{Kind: core.KindUpstream, Code: m.Error.Code, Detail: m.Error.Detail})
+	if m.Text != "" {
+		result.Content = append(result.Content, &sdk.TextContent{Text: "What there was until then:\n\n" + m.Text})
+	}
+	return result
 }
 
 // working is the result of a turn that is not done.
@@ -211,6 +218,7 @@ type replied struct {
 	Role      string `json:"role"`
 	TurnID    string `json:"turnId"`
 	Text      string `json:"text"`
+	Status    string `json:"status"`
 	CreatedAt string `json:"createdAt"`
 	Citations []struct {
 		N          int      `json:"n"`
@@ -231,39 +239,39 @@ type replied struct {
 // errNoTurn means that a conversation does not have a turn, or not any more.
 var errNoTurn = core.NotFound("turn")
 
-// reply returns the reply of a turn, or nil while it works. It reads the conversation backwards: the turn is most
-// likely the last.
-func (s *Server) reply(ctx context.Context, who core.Actor, asked turn) (*replied, error) {
-	target := messagesPath(asked.AgentID, asked.ThreadID)
-	for {
+// exchange returns the question of a turn and its reply, which is nil while the turn works. It reads the conversation
+// backwards: the turn is most likely the last.
+func (s *Server) exchange(ctx context.Context, who core.Actor, asked turn) (question, reply *replied, err error) {
+	path := messagesPath(asked.AgentID, asked.ThreadID)
+	for target := path; ; {
 		body, _, err := s.api.Invoke(ctx, who, httpapi.Call{Method: http.MethodGet, Target: target})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var page struct {
 			Messages   []json.RawMessage `json:"messages"`
-			Turn       *struct{ ID string }
-			NextCursor string `json:"nextCursor"`
+			NextCursor string            `json:"nextCursor"`
 		}
 		if err := json.Unmarshal(body, &page); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if page.Turn != nil && page.Turn.ID == asked.TurnID {
-			return nil, nil //nolint:nilnil // a turn that works has no reply, which is no error
-		}
-		for _, raw := range page.Messages {
+		for _, raw := range slices.Backward(page.Messages) {
 			var m replied
 			if err := errors.Join(json.Unmarshal(raw, &m), json.Unmarshal(raw, &m.fields)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if m.TurnID == asked.TurnID && m.Role == "assistant" {
-				return &m, nil
+			switch {
+			case m.TurnID != asked.TurnID:
+			case m.Role == "assistant":
+				reply = &m
+			default:
+				return &m, reply, nil
 			}
 		}
 		if page.NextCursor == "" {
-			return nil, errNoTurn
+			return nil, nil, errNoTurn
 		}
-		target = messagesPath(asked.AgentID, asked.ThreadID) + "?cursor=" + url.QueryEscape(page.NextCursor)
+		target = path + "?cursor=" + url.QueryEscape(page.NextCursor)
 	}
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -145,7 +146,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			e.refuse(w, r, m, err)
 			return
 		}
-		if err := e.protocol.check(who, m); err != nil {
+		if err := cmp.Or(checkTaskHeader(r.Header.Get(headerName), m), e.protocol.check(who, m)); err != nil {
 			e.refuse(w, r, m, err)
 			return
 		}
@@ -155,12 +156,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.route(s, s.request, who, m)
 }
 
-// route sends a request to the handler of its era. What is not POST, carries a session or an old version, or begins a
-// session is of the stateful one.
+// route sends a request to the handler of its era.
 func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) {
-	version := r.Header.Get(headerVersion)
 	switch {
-	case r.Method != http.MethodPost || r.Header.Get(headerSession) != "" || m.batch || m.Method == "initialize" || version != "" && version < firstStateless:
+	case isStateful(r, m):
 		e.serveSession(s, r, who, m)
 	case m.Method == "subscriptions/listen" && e.protocol.listen != nil:
 		e.protocol.listen(s, r, who, m)
@@ -169,6 +168,19 @@ func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) 
 	default:
 		e.streaming.ServeHTTP(s, r)
 	}
+}
+
+// isStateful reports whether a request is of the era of sessions: one that is not POST, carries a session or an old
+// version, or begins a session. One that says that it is of the other era is believed.
+func isStateful(r *http.Request, m message) bool {
+	version := r.Header.Get(headerVersion)
+	if r.Method != http.MethodPost || m.batch {
+		return true
+	}
+	if version >= firstStateless {
+		return false
+	}
+	return version != "" || m.Method == "initialize" || r.Header.Get(headerSession) != ""
 }
 
 // checkSender refuses browsers that another site has made ask, and names that are not ours, which is how such a site

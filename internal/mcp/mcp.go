@@ -69,10 +69,16 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	sessions := newSessions(e.Sealer)
+	extensions := &sdk.ServerCapabilities{}
+	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
 		stateful:  s.newServer(&sdk.ServerOptions{GetSessionID: sessions.next}),
-		stateless: s.newServer(&sdk.ServerOptions{}),
+		stateless: s.newServer(&sdk.ServerOptions{Capabilities: extensions}),
 		sessions:  sessions, check: s.check, quick: quick,
+	}
+	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
+		s.stop()
+		return nil, err
 	}
 	if s.endpoint, err = newEndpoint(e, p); err != nil {
 		s.stop()

@@ -1,0 +1,196 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"carrel/internal/core"
+)
+
+// memoryTasks keeps the tasks of the suite's tools, which do more than ours: they fail in every way and ask for input.
+type memoryTasks struct {
+	mu    sync.Mutex
+	tasks map[string]*memoryTask
+}
+
+type memoryTask struct {
+	state   taskState
+	stop    context.CancelFunc
+	pending map[string]json.RawMessage
+	// answered is closed when nothing is pending any more.
+	answered chan struct{}
+}
+
+func fixtureTasks(s *sdk.Server) *memoryTasks {
+	keeper := &memoryTasks{tasks: map[string]*memoryTask{}}
+	add(s, "greet", `{"type":"object","properties":{"name":{"type":"string"}}}`, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in struct{ Name string }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		return said("Hello, %s!", in.Name)
+	})
+	add(s, "slow_compute", "", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var in struct{ Seconds float64 }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Duration(in.Seconds * float64(time.Second))):
+			return said("computed")
+		}
+	})
+	add(s, "failing_job", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		time.Sleep(time.Second) // as the suite has it
+		result := &sdk.CallToolResult{}
+		result.SetError(errors.New("the job failed"))
+		return result, nil
+	})
+	add(s, "protocol_error_job", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "broken"}
+	})
+	waits := func(fields ...string) does {
+		return func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if !keeper.wait(ctx, fields) {
+				return nil, ctx.Err()
+			}
+			return said("answered")
+		}
+	}
+	add(s, "confirm_delete", "", waits("confirm"))
+	add(s, "multi_input", "", waits("first", "second"))
+	add(s, "test_tool_with_task", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		name, ok := accepted(r.Params.InputResponses, "user_name", "name")
+		if !ok {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"user_name": elicits("name", "string")}}, nil
+		}
+		return said("Hello, %v!", name)
+	})
+	return keeper
+}
+
+func (*memoryTasks) supports(tool string) support {
+	switch tool {
+	case "slow_compute", "protocol_error_job", "confirm_delete", "multi_input":
+		return maybeTask
+	case "failing_job", "test_tool_with_task":
+		return alwaysTask
+	}
+	return neverTask
+}
+
+type memoryTaskKey struct{}
+
+// wait parks the task of a call until everything that it asks for is answered.
+func (k *memoryTasks) wait(ctx context.Context, fields []string) bool {
+	t, ok := ctx.Value(memoryTaskKey{}).(*memoryTask)
+	if !ok {
+		return true // no task, and so nobody to ask
+	}
+	k.mu.Lock()
+	for _, field := range fields {
+		t.pending[rand.Text()] = marshal(map[string]any{"method": "elicitation/create", "params": elicits(field, "string")})
+	}
+	k.park(t)
+	k.mu.Unlock()
+	select {
+	case <-t.answered:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// park has the state say what is pending; k is locked.
+func (k *memoryTasks) park(t *memoryTask) {
+	t.state.Status, t.state.InputRequests = taskInput, marshal(t.pending)
+	if len(t.pending) == 0 {
+		t.state.Status, t.state.InputRequests = taskWorking, nil
+	}
+}
+
+func (k *memoryTasks) begin(ctx context.Context, r *sdk.CallToolRequest, next sdk.MethodHandler) (*taskState, sdk.Result, error) {
+	if r.Params.Name == "test_tool_with_task" && len(r.Params.InputResponses) == 0 {
+		result, err := next(ctx, "tools/call", r)
+		return nil, result, err
+	}
+	now, ttl := time.Now().UTC().Format(time.RFC3339Nano), time.Hour.Milliseconds()
+	t := &memoryTask{
+		state:   taskState{TaskID: rand.Text(), Status: taskWorking, CreatedAt: now, LastUpdatedAt: now, TTLMs: &ttl, PollIntervalMs: 100},
+		pending: map[string]json.RawMessage{}, answered: make(chan struct{}),
+	}
+	running, stop := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), memoryTaskKey{}, t))
+	t.stop = stop
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tasks[t.state.TaskID] = t
+	made := t.state
+	go func() {
+		result, err := next(running, "tools/call", r)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		t.state.LastUpdatedAt, t.state.InputRequests = time.Now().UTC().Format(time.RFC3339Nano), nil
+		switch {
+		case running.Err() != nil:
+			t.state.Status = taskCancelled
+		case err != nil:
+			t.state.Status = taskFailed
+			if !errors.As(err, &t.state.Error) {
+				t.state.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprint(err)}
+			}
+		default:
+			t.state.Status, t.state.Result = taskCompleted, result
+		}
+	}()
+	return &made, nil, nil
+}
+
+func (k *memoryTasks) find(id string) (*memoryTask, error) {
+	if t := k.tasks[id]; t != nil {
+		return t, nil
+	}
+	return nil, errNoTask
+}
+
+func (k *memoryTasks) get(_ context.Context, _ core.Actor, id string) (*taskState, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, err := k.find(id)
+	if err != nil {
+		return nil, err
+	}
+	state := t.state
+	return &state, nil
+}
+
+func (k *memoryTasks) update(_ context.Context, _ core.Actor, id string, responses map[string]json.RawMessage) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, err := k.find(id)
+	if err != nil || len(t.pending) == 0 {
+		return err
+	}
+	maps.DeleteFunc(t.pending, func(key string, _ json.RawMessage) bool { return responses[key] != nil })
+	k.park(t)
+	if len(t.pending) == 0 {
+		close(t.answered)
+	}
+	return nil
+}
+
+func (k *memoryTasks) cancel(_ context.Context, _ core.Actor, id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, err := k.find(id)
+	if err == nil {
+		t.stop()
+	}
+	return err
+}
