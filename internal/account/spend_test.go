@@ -35,7 +35,7 @@ func TestSpendingIsHeldToTheMonthsCap(t *testing.T) {
 	must(db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"}))
 	_, err = db.InsertTask(ctx, task.Task{ID: "trn", Kind: "turn", Key: "thr", UserID: "usr", Owner: "n", RunAt: clock.Now(), DeadlineAt: clock.Now(), CreatedAt: clock.Now()})
 	must(err)
-	spending := account.NewSpending(db, clock)
+	spending := account.NewSpending(db, clock, nil)
 	want := core.Spend{Capped: true, Cap: 100, ResetsAt: core.MonthEnd(clock.Now())}
 	check := func(used int64) {
 		t.Helper()

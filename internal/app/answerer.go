@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
 
 	"carrel/internal/account"
@@ -25,8 +26,17 @@ func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer
 	in.closers = append(in.closers, provider.Close)
 	return research.New(research.Deps{
 		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
-		Spend: account.NewSpending(in.store, in.clock), Model: provider, Clock: in.clock, Log: log,
+		Spend: in.newSpending(), Model: provider, Clock: in.clock, Log: log,
 	}, research.Options{Prices: prices(m)}), nil
+}
+
+// newSpending is what turns are paid from; its rows tell the price of a million tokens, in and out.
+func (in *installation) newSpending() *account.Spending {
+	known := prices(in.config.Model)
+	return account.NewSpending(in.store, in.clock, func(name string) string {
+		price, _ := known.Of(name)
+		return fmt.Sprintf("%d/%d", price.In, price.Out)
+	})
 }
 
 // prices are what the settings say that models cost.

@@ -118,11 +118,18 @@ func (a Actor) Allow(op Operation) error {
 
 // Reached is the answer to work that would go beyond the cap.
 func (s Spend) Reached() *Error {
-	return &Error{
-		Kind: KindPaymentRequired, Code: "spend_cap_reached",
-		Detail: fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
-			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339)),
+	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached"}
+	switch s.Of {
+	case SpendOfTurn:
+		e.Detail = fmt.Sprintf("One turn may spend %s (%s used). Ask for less at once; an admin can raise it.", USD(s.Cap), USD(s.Used))
+	case SpendOfCredential:
+		e.Detail = fmt.Sprintf("The spend cap of this credential, %s, is reached (%s used). It resets at %s; whoever owns it can raise it.",
+			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))
+	default:
+		e.Detail = fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
+			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))
 	}
+	return e
 }
 
 // AllowOn is Allow for an operation on an agent, which the credential must be able to touch. Whether the agent is

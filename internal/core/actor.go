@@ -57,8 +57,19 @@ type Actor struct {
 	AuthenticatedAt time.Time
 }
 
-// Spend is what the user has used of a cap. Money is in micro-dollars.
+// SpendScope is what a cap holds for.
+type SpendScope string
+
+// The scopes of caps: a user's month, which is meant where nothing is said, a credential's month, and a turn.
+const (
+	SpendOfUser       SpendScope = ""
+	SpendOfCredential SpendScope = "credential"
+	SpendOfTurn       SpendScope = "turn"
+)
+
+// Spend is what was used of a cap. Money is in micro-dollars.
 type Spend struct {
+	Of       SpendScope
 	Capped   bool
 	Cap      int64
 	Used     int64

@@ -23,6 +23,7 @@ const (
 	PrefixClient     = "cli"
 	PrefixWebhook    = "whk"
 	PrefixDelivery   = "whd"
+	PrefixSpend      = "spd"
 )
 
 // idAlphabet is Crockford's base32 in lower case: its letters stand in ASCII order, so ids sort as their bytes do.

@@ -145,11 +145,11 @@ func callThreads(t *testing.T, db *DB) {
 	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "1", ThreadID: "t", TurnID: "x", Role: thread.RoleUser},
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
-	for range 2 {
-		must(db.ReserveSpend(ctx, account.Reservation{UserID: "u", TurnID: "x", Micros: 1, At: now}))
+	for _, id := range []string{"1", "2"} {
+		must(db.ReserveSpend(ctx, account.Reservation{ID: id, Kind: account.MeteredModel, UserID: "u", TurnID: "x", Micros: 1, At: now}))
 	}
-	must(db.SettleSpend(ctx, "x", 1, false))
-	must(db.ReserveSpend(ctx, account.Reservation{UserID: "u", TurnID: "x", Micros: 1, At: now}))
+	must(db.SettleSpend(ctx, "x", 1, false, now))
+	must(db.ReserveSpend(ctx, account.Reservation{ID: "3", Kind: account.MeteredModel, UserID: "u", TurnID: "x", Micros: 1, At: now}))
 	_, _, err = db.SpendOf(ctx, "u", "2026-11")
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},
@@ -277,7 +277,7 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 		indexes := map[string][]string{}
 		var index, column string
 		if err := db.read.each(t.Context(), `
-			SELECT i.name, c.name FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
+			SELECT i.name, coalesce(c.name, '') FROM pragma_index_list($1) i JOIN pragma_index_info(i.name) c ORDER BY i.name, c.seqno`,
 			args{table}, []any{&index, &column}, func() error {
 				indexes[index] = append(indexes[index], column)
 				return nil
@@ -298,7 +298,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	tables := []string{
 		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
-		"credential_key", "connect_code", "budget", "spend_entry", "idempotency", "webhook", "usage_day", // go with a user
+		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // go with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

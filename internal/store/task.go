@@ -13,7 +13,7 @@ import (
 var _ task.Store = (*DB)(nil)
 
 const taskColumns = `id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
-	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at`
+	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at, credential_id`
 
 // taskRow is a task as it is read.
 type taskRow struct {
@@ -28,7 +28,7 @@ func (r *taskRow) dest() []any {
 	return []any{
 		&t.ID, &t.Kind, &t.Key, &t.Number, &r.user, &r.idem, &t.RequestHash, &t.Input, (*string)(&t.State), &r.owner,
 		&t.Attempt, &t.Crashes, &r.runAt, &r.deadline, &r.cancelled, &t.Result, &t.ErrorCode, &t.ErrorDetail,
-		&r.created, &r.started, &r.stopped,
+		&r.created, &r.started, &r.stopped, &t.CredentialID,
 	}
 }
 
@@ -108,12 +108,12 @@ func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Tas
 	var state string
 	err := get(ctx, tx, `
 		INSERT INTO task (id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
-			run_at, deadline_at, error_code, error_detail, created_at, started_at)
+			run_at, deadline_at, error_code, error_detail, created_at, started_at, credential_id)
 		SELECT $1, $2, $3, number, $4, $5, $6, $7,
 			CASE WHEN starts THEN 'running' ELSE 'queued' END,
 			CASE WHEN starts THEN $8 END,
 			CASE WHEN starts THEN 1 ELSE 0 END, 0,
-			$9, $10, '', '', $11, CASE WHEN starts THEN CAST($11 AS BIGINT) END
+			$9, $10, '', '', $11, CASE WHEN starts THEN CAST($11 AS BIGINT) END, $12
 		FROM (
 			SELECT coalesce(max(number), 0) + 1 AS number, $8 <> ''
 				AND NOT EXISTS (SELECT 1 FROM task WHERE key = $3 AND state = 'running')
@@ -123,7 +123,7 @@ func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Tas
 		ON CONFLICT DO NOTHING RETURNING number, state, attempt`,
 		args{
 			t.ID, t.Kind, t.Key, optText(t.UserID), optText(t.IdemKey), t.RequestHash, t.Input,
-			t.Owner, millis(t.RunAt), millis(t.DeadlineAt), millis(t.CreatedAt),
+			t.Owner, millis(t.RunAt), millis(t.DeadlineAt), millis(t.CreatedAt), t.CredentialID,
 		}, &t.Number, &state, &t.Attempt)
 	if errors.Is(err, sql.ErrNoRows) {
 		return storedTask(ctx, tx, t)

@@ -48,6 +48,8 @@ type Task struct {
 	Number int64
 	// UserID is whose task it is, or empty; it goes with the user.
 	UserID string
+	// CredentialID is what it was asked for with, or empty.
+	CredentialID string
 	// IdemKey names the request within a user and RequestHash says what it asked: the same again is the same task.
 	IdemKey     string
 	RequestHash []byte
@@ -144,8 +146,8 @@ type Spec struct {
 	// ID is the task's id.
 	ID   string
 	Kind string
-	// Key, UserID, IdemKey, RequestHash and Input are as in Task.
-	Key, UserID string
+	// Key, UserID, CredentialID, IdemKey, RequestHash and Input are as in Task.
+	Key, UserID, CredentialID string
 	IdemKey     string
 	RequestHash []byte
 	Input       []byte

@@ -139,7 +139,7 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 		return Turn{}, err
 	}
 	t, err := s.tasks.Prepare(task.Spec{
-		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID, Input: input,
+		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID, CredentialID: actor.CredentialID, Input: input,
 	})
 	if err != nil {
 		return Turn{}, err

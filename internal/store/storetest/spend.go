@@ -17,7 +17,9 @@ func (w *world) working() task.Task {
 }
 
 func (w *world) reserve(t task.Task, micros int64) error {
-	return w.db.ReserveSpend(w.ctx, account.Reservation{UserID: t.UserID, TurnID: t.ID, Model: "m", Micros: micros, At: w.now})
+	return w.db.ReserveSpend(w.ctx, account.Reservation{
+		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: account.MeteredModel, Model: "m", Micros: micros, At: w.now,
+	})
 }
 
 // wantUsed fails the test unless Ada has used so much this month, for her key as well.
@@ -47,11 +49,11 @@ var spendTests = []test{
 		w.must(w.reserve(t, 100))
 		w.wantUsed("while it is reserved", 100)
 		for range 2 {
-			w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false))
+			w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))
 			w.wantUsed("after it was settled", 30)
 		}
 		w.must(w.reserve(t, 100))
-		w.must(w.db.SettleSpend(w.ctx, t.ID, 5, true))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 5, true, w.now))
 		w.finish(t, task.StateComplete)
 		w.wantUsed("at the end", 35)
 		_, other, err := w.db.SpendOf(w.ctx, w.bert.id, core.Month(w.now))
@@ -81,7 +83,7 @@ var spendTests = []test{
 		w.same("reserved and refused", []int32{got.Load(), refused.Load()}, []int32{7, many - 7})
 		w.wantUsed("by all", 70)
 		together(many, func(i int) {
-			if err := w.db.SettleSpend(w.ctx, turns[i].ID, 1, false); err != nil {
+			if err := w.db.SettleSpend(w.ctx, turns[i].ID, 1, false, w.now); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -93,7 +95,7 @@ var spendTests = []test{
 		w.must(w.reserve(t, 50))
 		err := w.reserve(w.working(), 1)
 		w.wantKind(err, core.KindPaymentRequired, core.Spend{Cap: 50, Used: 50, ResetsAt: core.MonthEnd(w.now)}.Reached().Detail)
-		w.must(w.db.SettleSpend(w.ctx, t.ID, 49, false))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 49, false, w.now))
 		w.must(w.reserve(w.working(), 1))
 	}},
 	{"WhatACrashLeftOpenIsSpent", func(w *world) {
@@ -104,7 +106,7 @@ var spendTests = []test{
 		w.wantKind(err, core.KindPaymentRequired, "")
 		w.wantUsed("after the refusal", 100)
 		w.must(w.reserve(t, 50))
-		w.must(w.db.SettleSpend(w.ctx, t.ID, 0, false))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 0, false, w.now))
 		w.finish(t, task.StateFailed)
 		w.wantUsed("at the end", 100)
 	}},
@@ -113,13 +115,13 @@ var spendTests = []test{
 		for _, state := range []task.State{task.StateComplete, task.StateFailed, task.StateCancelled} {
 			t := w.working()
 			w.must(w.reserve(t, 10))
-			w.must(w.db.SettleSpend(w.ctx, t.ID, 4, false))
+			w.must(w.db.SettleSpend(w.ctx, t.ID, 4, false, w.now))
 			w.must(w.reserve(t, 100))
 			w.finish(t, state)
 			w.wantUsed("after it was "+string(state), used+104)
 			w.wantMissing(w.reserve(t, 1), "turn")
 			for range 2 {
-				w.must(w.db.SettleSpend(w.ctx, t.ID, 9, false))
+				w.must(w.db.SettleSpend(w.ctx, t.ID, 9, false, w.now))
 				w.wantUsed("by one that came late", used+13)
 			}
 			used += 13
@@ -135,11 +137,11 @@ var spendTests = []test{
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key))
 		w.wantUsed("after its thread has gone", 100)
 		w.wantMissing(w.reserve(t, 1), "turn")
-		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))
 		w.wantUsed("after its call has ended", 30)
 		t = w.working()
 		w.must(w.reserve(t, 100))
-		w.must(w.db.SettleSpend(w.ctx, t.ID, 20, false))
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 20, false, w.now))
 		w.must(w.reserve(t, 100))
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
 		w.wantUsed("after its agent has gone", 150)
