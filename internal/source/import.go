@@ -78,6 +78,9 @@ func (d Document) hash() ([]byte, error) {
 	if d.PublishedAt != "" || d.CitationCount != nil || d.OpenAccessURL != "" {
 		fields = append(fields, d.PublishedAt, d.CitationCount, d.OpenAccessURL)
 	}
+	if d.File != "" {
+		fields = append(fields, d.File) // a document that another file holds now is that file's
+	}
 	b, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err

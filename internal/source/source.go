@@ -2,6 +2,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -20,9 +21,15 @@ type Source struct {
 	Status    string
 	// Language is that of its documents (ISO 639-1): what the owner said, or a guess at the first import. Empty means
 	// that it is not known.
-	Language  string
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Language string
+	// Settings are JSON, or empty; see SettingsOf.
+	Settings string
+	// Sealed is the source's secret, which nobody reads but whoever asks on its behalf.
+	Sealed []byte
+	// SyncedAt is when it was last brought up to date, and NextSyncAt when it is due.
+	SyncedAt, NextSyncAt *time.Time
+	CreatedAt            time.Time
+	UpdatedAt            time.Time
 }
 
 // Document is one text of a source. ExternalID is the id it came with, unique in its source.
@@ -44,9 +51,11 @@ type Document struct {
 	// CitationCount is nil when nobody said how often it was cited.
 	CitationCount *int
 	OpenAccessURL string
-	Hash          []byte
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
+	// File is the id of the file that it came from, or empty.
+	File      string
+	Hash      []byte
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // CardID names the result card of a document. It depends on the document alone, so that the same document is the
@@ -60,6 +69,11 @@ type Store interface {
 	Sources(ctx context.Context, userID, agentID string) ([]Source, error)
 	// SetDefaultSource makes a source of the agent its default, in place of the one before.
 	SetDefaultSource(ctx context.Context, agentID, sourceID string) error
+	// UpdateSource stores a source's name, settings, secret and next sync.
+	UpdateSource(ctx context.Context, s Source) error
+	// DeleteSource removes a source with all that is in it. The successor, if one is named, becomes the default where the
+	// source was; a default without one stays, which is a conflict.
+	DeleteSource(ctx context.Context, agentID, sourceID, successorID string) error
 	// PutDocuments stores a batch in one transaction: a document whose external id the source knows is updated and
 	// keeps its id, unless its hash is the same. It returns how many were added and how many updated.
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
@@ -96,6 +110,16 @@ type Options struct {
 	Guess func(text string) string
 	// Languages are those that a source can have; nil allows any code.
 	Languages []string
+	// Kinds are the sorts of sources that can be made; nil are the stored ones.
+	Kinds []Kind
+	// Sealer keeps the secrets of sources; without one there are none.
+	Sealer Sealer
+}
+
+// Sealer encrypts what must be read again, for one place.
+type Sealer interface {
+	Seal(plain []byte, place string) []byte
+	Open(sealed []byte, place string) ([]byte, error)
 }
 
 // Service is the door to sources.
@@ -110,6 +134,9 @@ type Service struct {
 
 // NewService returns a service on this store that searches with this ranker.
 func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o Options) *Service {
+	if o.Kinds == nil {
+		o.Kinds = StoredKinds()
+	}
 	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
 }
 
@@ -120,6 +147,11 @@ type New struct {
 	Language string
 	// Default makes it the source that is searched when none is named.
 	Default bool
+	// Kind is upload unless it says otherwise.
+	Kind     string
+	Settings Settings
+	// Secret is kept sealed and never shown again.
+	Secret string
 }
 
 var nameRule = core.TextRule{Min: 1, Max: 100}
@@ -140,7 +172,7 @@ func (s *Service) check(n *New) error {
 	return nil
 }
 
-// Add gives an agent a source for documents that are handed to it.
+// Add gives an agent a source.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
 	if err := s.mayManage(ctx, actor, agentID); err != nil {
 		return Source{}, err
@@ -148,15 +180,37 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 	if err := s.check(&n); err != nil {
 		return Source{}, err
 	}
+	k, known := s.kind(cmp.Or(n.Kind, KindUpload))
+	if !known {
+		return Source{}, core.InvalidField("/kind", "Must be one of "+strings.Join(s.kindNames(), ", ")+".")
+	}
+	if k.Admin {
+		if err := mayAdmin(actor); err != nil {
+			return Source{}, err
+		}
+	}
 	now := s.clock.Now()
 	src := Source{
-		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: "upload",
-		Default: n.Default, Status: StatusReady, Language: n.Language, CreatedAt: now, UpdatedAt: now,
+		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: k.Name,
+		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now), CreatedAt: now, UpdatedAt: now,
+	}
+	kept, bad := s.settings(k, n.Settings)
+	src.Settings = kept
+	if bad = append(bad, s.setSecret(&src, n.Secret)...); bad != nil {
+		return Source{}, core.Invalid(bad...)
 	}
 	if err := s.store.InsertSource(ctx, actor.UserID, src); err != nil {
 		return Source{}, err
 	}
 	return src, nil
+}
+
+func (s *Service) kindNames() []string {
+	names := make([]string, len(s.options.Kinds))
+	for i, k := range s.options.Kinds {
+		names[i] = k.Name
+	}
+	return names
 }
 
 // AddOrFind returns the agent's source of this name, made where there is none. One that is there becomes the default

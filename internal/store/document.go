@@ -11,7 +11,7 @@ import (
 )
 
 const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
-	published_at, citation_count, open_access_url, hash, created_at, updated_at`
+	published_at, citation_count, open_access_url, file, hash, created_at, updated_at`
 
 // scanPage is how many documents ScanDocuments reads at a time.
 const scanPage = 64
@@ -28,7 +28,7 @@ func (r *documentRow) dest() []any {
 	d := &r.document
 	return []any{
 		&d.ID, &d.SourceID, &d.ExternalID, &d.Title, &r.authors, &d.Text, &d.Year, &d.URL, &d.DOI, &d.Venue, &d.Type,
-		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.Hash, &r.created, &r.updated,
+		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Hash, &r.created, &r.updated,
 	}
 }
 
@@ -128,22 +128,22 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 	authors, year := listOf(d.Authors), optNumber(d.Year)
 	added, err := tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
-			published_at, citation_count, open_access_url, hash, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+			published_at, citation_count, open_access_url, hash, created_at, updated_at, file)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 		ON CONFLICT (source_id, external_id) DO NOTHING`,
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
-		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt))
+		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), d.File)
 	if err != nil || added == 1 {
 		return d.ID, true, err
 	}
 	err = get(ctx, tx, `
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
-			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13
+			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $16
 		WHERE source_id = $14 AND external_id = $15 AND hash <> $12
 		RETURNING id`,
 		args{
 			d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
-			d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), sourceID, d.ExternalID,
+			d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), sourceID, d.ExternalID, d.File,
 		}, &id)
 	return id, false, err
 }

@@ -2,15 +2,22 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 	"time"
 
+	"carrel/internal/core"
 	"carrel/internal/source"
 )
 
 const insertSource = `
 	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, language, created_at, updated_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`
+
+// insertSyncedSource adds a source that is made of something outside.
+const insertSyncedSource = `
+	INSERT INTO source (id, agent_id, name, kind, is_default, documents, status, language, created_at, updated_at, settings, secret, next_sync_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`
 
 // InsertSource adds a source to an agent of the user. One with the same id is left as it is, unless it is another
 // agent's. A new default takes the place of the old one in the same transaction.
@@ -22,8 +29,8 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 		if err != nil {
 			return fail("find agent", "agent", err)
 		}
-		n, err := tx.exec(ctx, insertSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status, s.Language,
-			millis(s.CreatedAt), millis(s.UpdatedAt))
+		n, err := tx.exec(ctx, insertSyncedSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status, s.Language,
+			millis(s.CreatedAt), millis(s.UpdatedAt), s.Settings, s.Sealed, optMillis(s.NextSyncAt))
 		if err != nil {
 			return err
 		}
@@ -42,6 +49,32 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 	return fail("insert source", "source", err)
 }
 
+const sourceColumns = `s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.language, s.created_at, s.updated_at,
+	s.settings, s.secret, s.synced_at, s.next_sync_at`
+
+// sourceRow is a source as it is read.
+type sourceRow struct {
+	source           source.Source
+	isDefault        int
+	created, updated int64
+	synced, next     sql.NullInt64
+}
+
+func (r *sourceRow) dest() []any {
+	s := &r.source
+	return []any{
+		&s.ID, &s.AgentID, &s.Name, &s.Kind, &r.isDefault, &s.Documents, &s.Status, &s.Language, &r.created, &r.updated,
+		&s.Settings, &s.Sealed, &r.synced, &r.next,
+	}
+}
+
+func (r *sourceRow) value() source.Source {
+	s := r.source
+	s.Default, s.CreatedAt, s.UpdatedAt = r.isDefault == 1, at(r.created), at(r.updated)
+	s.SyncedAt, s.NextSyncAt = optAt(r.synced), optAt(r.next)
+	return s
+}
+
 type sourcesKey struct{ userID, agentID string }
 
 // Sources returns the sources of an agent of the user, oldest first.
@@ -53,20 +86,14 @@ func (db *DB) Sources(ctx context.Context, userID, agentID string) ([]source.Sou
 }
 
 func (db *DB) sources(ctx context.Context, userID, agentID string) ([]source.Source, error) {
-	var s source.Source
-	var isDefault int
-	var created, updated int64
+	var r sourceRow
 	sources := []source.Source{}
 	err := db.read.each(ctx, `
-		SELECT s.id, s.agent_id, s.name, s.kind, s.is_default, s.documents, s.status, s.language, s.created_at, s.updated_at
-		FROM agent a JOIN source s ON s.agent_id = a.id
-		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID},
-		[]any{&s.ID, &s.AgentID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &s.Language, &created, &updated},
-		func() error {
-			s.Default, s.CreatedAt, s.UpdatedAt = isDefault == 1, at(created), at(updated)
-			sources = append(sources, s)
-			return nil
-		})
+		SELECT `+sourceColumns+` FROM agent a JOIN source s ON s.agent_id = a.id
+		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID}, r.dest(), func() error {
+		sources = append(sources, r.value())
+		return nil
+	})
 	if err == nil && len(sources) == 0 {
 		err = hasAgent(ctx, db.read, userID, agentID)
 	}
@@ -123,4 +150,49 @@ func (db *DB) lockSources(ctx context.Context, tx querier, agentID string) ([]st
 		return nil
 	})
 	return ids, err
+}
+
+// UpdateSource stores what people change about a source.
+func (db *DB) UpdateSource(ctx context.Context, s source.Source) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var one int
+		return get(ctx, tx, `
+			UPDATE source SET name = $1, settings = $2, secret = $3, next_sync_at = $4, updated_at = $5
+			WHERE agent_id = $6 AND id = $7 RETURNING 1`,
+			args{s.Name, s.Settings, s.Sealed, optMillis(s.NextSyncAt), millis(s.UpdatedAt), s.AgentID, s.ID}, &one)
+	})
+	return fail("change source", "source", err)
+}
+
+// DeleteSource removes a source with all that is in it, and makes the successor the default where the source was.
+func (db *DB) DeleteSource(ctx context.Context, agentID, sourceID, successorID string) error {
+	// Bulk, since it may have many documents.
+	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+		var one, isDefault int
+		// The lock on the agent lets one change of the default happen after the other.
+		if err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1`+db.dialect.lock, args{agentID}, &one); err != nil {
+			return err
+		}
+		err := get(ctx, tx, `SELECT is_default FROM source WHERE agent_id = $1 AND id = $2`+db.dialect.lock, args{agentID, sourceID}, &isDefault)
+		if err != nil {
+			return err
+		}
+		if isDefault == 1 && successorID == "" {
+			return core.Conflict("conflict", "This is the agent's default source. Name the one that takes its place.")
+		}
+		if err := dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{sourceID}); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM source WHERE id = $1`, sourceID); err != nil {
+			return err
+		}
+		if isDefault == 1 {
+			err := get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`, args{agentID, successorID}, &one)
+			if err != nil {
+				return err
+			}
+		}
+		return db.logDrops(ctx, tx, []string{sourceID})
+	})
+	return fail("delete source", "source", err)
 }

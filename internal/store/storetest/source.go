@@ -63,6 +63,36 @@ var sourceTests = []test{
 		w.same("default", w.defaults(w.ada), []string{w.ada.source})
 		w.same("default", w.defaults(w.bert), []string{w.bert.source})
 	}},
+	{"ASourceIsChanged", func(w *world) {
+		next := w.after(60_000)
+		s := w.newSource(w.ada.agent, "Feed", false)
+		s.Kind, s.Settings, s.Sealed, s.NextSyncAt = "feed", `{"url":"https://a"}`, []byte{1, 2}, &next
+		w.must(w.db.InsertSource(w.ctx, w.ada.id, s))
+		got, err := w.db.Sources(w.ctx, w.ada.id, w.ada.agent)
+		w.must(err)
+		w.same("as it was made", got[1], s)
+		s.Name, s.Settings, s.Sealed, s.NextSyncAt, s.UpdatedAt = "Renamed", "", nil, nil, w.after(5)
+		w.must(w.db.UpdateSource(w.ctx, s))
+		got, err = w.db.Sources(w.ctx, w.ada.id, w.ada.agent)
+		w.must(err)
+		w.same("as it was changed", got[1], s)
+		s.AgentID = w.bert.agent
+		w.wantMissing(w.db.UpdateSource(w.ctx, s), "source")
+	}},
+	{"ADefaultGoesOnlyWhenAnotherTakesItsPlace", func(w *world) {
+		other := w.newSource(w.ada.agent, "Other", false)
+		w.must(w.db.InsertSource(w.ctx, w.ada.id, other))
+		w.put(w.ada.source, 1, 0, w.doc("x", "one"))
+		w.wantKind(w.db.DeleteSource(w.ctx, w.ada.agent, w.ada.source, ""), core.KindConflict, "")
+		w.wantMissing(w.db.DeleteSource(w.ctx, w.ada.agent, w.ada.source, w.bert.source), "source")
+		w.wantMissing(w.db.DeleteSource(w.ctx, w.bert.agent, w.ada.source, w.bert.source), "source")
+		w.same("default", w.defaults(w.ada), []string{w.ada.source})
+		w.same("documents", len(w.scan(w.ada.source)), 1)
+		w.must(w.db.DeleteSource(w.ctx, w.ada.agent, w.ada.source, other.ID))
+		w.same("default", w.defaults(w.ada), []string{other.ID})
+		w.same("documents", len(w.scan(w.ada.source)), 0)
+		w.wantMissing(w.db.DeleteSource(w.ctx, w.ada.agent, w.ada.source, other.ID), "source")
+	}},
 	{"ThereIsOneDefaultHoweverManyAreAddedAtOnce", func(w *world) {
 		const writers = 16
 		stop := make(chan struct{})

@@ -1,0 +1,301 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// The kinds of sources whose documents are stored here.
+const (
+	KindUpload = "upload"
+	KindFolder = "folder"
+	KindWeb    = "web"
+	KindFeed   = "feed"
+)
+
+// Settings say what a source is made of. Which of them count depends on its kind.
+type Settings struct {
+	// Path is the folder on the server that a folder source reads.
+	Path string `json:"path,omitempty"`
+	// URLs are the pages of a web source.
+	URLs []string `json:"urls,omitempty"`
+	// URL is the address of a feed.
+	URL string `json:"url,omitempty"`
+	// SyncMinutes is how often it is brought up to date by itself; 0 leaves that to people.
+	SyncMinutes int `json:"syncMinutes,omitempty"`
+}
+
+// Kind is a sort of source.
+type Kind struct {
+	Name string
+	// Syncs says that it is made of something that can be read again.
+	Syncs bool
+	// Admin says that only those who run the installation may make one: it reaches what is theirs.
+	Admin bool
+	// Check trims the settings and returns what is wrong with them, by the names of the fields.
+	Check func(*Settings) []core.FieldError
+}
+
+// StoredKinds are the kinds whose documents are stored here.
+func StoredKinds() []Kind {
+	return []Kind{
+		{Name: KindUpload, Check: func(*Settings) []core.FieldError { return nil }},
+		{Name: KindFolder, Syncs: true, Admin: true, Check: checkFolder},
+		{Name: KindWeb, Syncs: true, Check: checkWeb},
+		{Name: KindFeed, Syncs: true, Check: checkFeed},
+	}
+}
+
+const (
+	maxAddress     = 4096
+	maxAddresses   = 500
+	minSyncMinutes = 5
+	maxSyncMinutes = 60 * 24 * 31
+)
+
+func checkFolder(s *Settings) []core.FieldError {
+	s.Path = strings.TrimSpace(s.Path)
+	if s.Path == "" || !strings.HasPrefix(s.Path, "/") && !strings.Contains(s.Path, `:\`) || core.HasNUL(s.Path) {
+		return []core.FieldError{{Pointer: "/settings/path", Detail: "Must be the whole path of a folder on the server."}}
+	}
+	return nil
+}
+
+func checkWeb(s *Settings) []core.FieldError {
+	if len(s.URLs) == 0 || len(s.URLs) > maxAddresses {
+		return []core.FieldError{{Pointer: "/settings/urls", Detail: "Must list 1 to 500 addresses of pages."}}
+	}
+	for i := range s.URLs {
+		if s.URLs[i] = strings.TrimSpace(s.URLs[i]); !isAddress(s.URLs[i]) {
+			return []core.FieldError{{Pointer: "/settings/urls", Detail: "Must be addresses that begin with https:// or http://."}}
+		}
+	}
+	slices.Sort(s.URLs)
+	s.URLs = slices.Compact(s.URLs)
+	return nil
+}
+
+func checkFeed(s *Settings) []core.FieldError {
+	if s.URL = strings.TrimSpace(s.URL); !isAddress(s.URL) {
+		return []core.FieldError{{Pointer: "/settings/url", Detail: "Must be the address of a feed and begin with https:// or http://."}}
+	}
+	return nil
+}
+
+func isAddress(s string) bool {
+	return len(s) <= maxAddress && !strings.ContainsAny(s, " \t\n\r\x00") && (strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://"))
+}
+
+// kind returns a kind by its name.
+func (s *Service) kind(name string) (Kind, bool) {
+	i := slices.IndexFunc(s.options.Kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return s.options.Kinds[i], true
+}
+
+// Syncs reports whether a source is made of something that can be read again.
+func (s *Service) Syncs(src Source) bool {
+	k, _ := s.kind(src.Kind)
+	return k.Syncs
+}
+
+// SettingsOf returns the settings of a source.
+func (src Source) SettingsOf() (Settings, error) {
+	var out Settings
+	if src.Settings == "" {
+		return out, nil
+	}
+	err := json.Unmarshal([]byte(src.Settings), &out)
+	return out, err
+}
+
+// settings checks settings of a kind and returns them as they are kept.
+func (s *Service) settings(k Kind, set Settings) (string, []core.FieldError) {
+	bad := k.Check(&set)
+	if n := set.SyncMinutes; n != 0 && (!k.Syncs || n < minSyncMinutes || n > maxSyncMinutes) {
+		bad = append(bad, core.FieldError{
+			Pointer: "/settings/syncMinutes", Detail: "Must be 5 to 44640 for a source that can be synced, and 0 for others.",
+		})
+	}
+	kept, _ := json.Marshal(set) // strings and numbers
+	if string(kept) == "{}" {
+		return "", bad
+	}
+	return string(kept), bad
+}
+
+// nextSync is when a source with these settings is due.
+func nextSync(set Settings, now time.Time) *time.Time {
+	if set.SyncMinutes == 0 {
+		return nil
+	}
+	at := now.Add(time.Duration(set.SyncMinutes) * time.Minute)
+	return &at
+}
+
+// List returns the sources of an agent, oldest first.
+func (s *Service) List(ctx context.Context, actor core.Actor, agentID string) ([]Source, error) {
+	if err := s.mayRead(ctx, actor, agentID); err != nil {
+		return nil, err
+	}
+	return s.store.Sources(ctx, actor.UserID, agentID)
+}
+
+// Get returns one source of an agent.
+func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {
+	sources, err := s.List(ctx, actor, agentID)
+	if err != nil {
+		return Source{}, err
+	}
+	for _, src := range sources {
+		if src.ID == sourceID {
+			return src, nil
+		}
+	}
+	return Source{}, core.NotFound("source")
+}
+
+// Managed is Get for somebody who is going to change the source or what is in it.
+func (s *Service) Managed(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {
+	if err := actor.Allow(core.OpManageAgents); err != nil {
+		return Source{}, err
+	}
+	src, err := s.Get(ctx, actor, agentID, sourceID)
+	if err != nil {
+		return Source{}, err
+	}
+	if k, _ := s.kind(src.Kind); k.Admin {
+		return src, mayAdmin(actor)
+	}
+	return src, nil
+}
+
+func (s *Service) mayRead(ctx context.Context, actor core.Actor, agentID string) error {
+	if err := actor.Allow(core.OpReadAgents); err != nil {
+		return err
+	}
+	return s.agents.Reach(ctx, actor, agentID)
+}
+
+// mayAdmin asks for somebody who runs the installation. Their daily credentials do: what counts is the person.
+func mayAdmin(actor core.Actor) error {
+	if !actor.Role.Administers() {
+		return core.Forbidden("forbidden", "Sources of this kind are for those who administer the installation.")
+	}
+	return nil
+}
+
+// Change is what is to be different about a source; nil leaves a thing as it is.
+type Change struct {
+	Name, Language *string
+	// Default can only be made true: another source is made the default instead.
+	Default  bool
+	Settings *Settings
+	// Secret replaces the source's secret; an empty one removes it.
+	Secret *string
+}
+
+// Change changes a source.
+func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceID string, c Change) (Source, error) {
+	src, err := s.Managed(ctx, actor, agentID, sourceID)
+	if err != nil {
+		return Source{}, err
+	}
+	if err := s.apply(&src, c); err != nil {
+		return Source{}, err
+	}
+	if err := s.store.UpdateSource(ctx, src); err != nil {
+		return Source{}, err
+	}
+	language := ""
+	if c.Language != nil {
+		language = *c.Language
+	}
+	src, err = s.adjust(ctx, src, New{Default: c.Default, Language: language})
+	if err != nil {
+		return Source{}, err
+	}
+	return s.Get(ctx, actor, agentID, sourceID)
+}
+
+// apply puts a change into a source, or says what is wrong with it.
+func (s *Service) apply(src *Source, c Change) error {
+	var bad []core.FieldError
+	if c.Name != nil {
+		src.Name = strings.TrimSpace(*c.Name)
+		if detail := nameRule.Check(src.Name); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: "/name", Detail: detail})
+		}
+	}
+	if c.Language != nil {
+		if detail := s.checkLanguage(*c.Language); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: "/language", Detail: detail})
+		}
+	}
+	src.UpdatedAt = s.clock.Now()
+	if c.Settings != nil {
+		k, known := s.kind(src.Kind)
+		if !known {
+			return core.InvalidField("/settings", "Sources of this kind can't be changed here.")
+		}
+		kept, wrong := s.settings(k, *c.Settings)
+		bad = append(bad, wrong...)
+		src.Settings, src.NextSyncAt = kept, nextSync(*c.Settings, src.UpdatedAt)
+	}
+	if c.Secret != nil {
+		bad = append(bad, s.setSecret(src, *c.Secret)...)
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
+// maxSecret is how long a secret may be.
+const maxSecret = 4096
+
+// setSecret seals a secret for its source: it can be used from then on, and never read again through the API.
+func (s *Service) setSecret(src *Source, secret string) []core.FieldError {
+	switch {
+	case secret == "":
+		src.Sealed = nil
+	case len(secret) > maxSecret || s.options.Sealer == nil:
+		return []core.FieldError{{Pointer: "/secret", Detail: "Must be at most 4096 bytes."}}
+	default:
+		src.Sealed = s.options.Sealer.Seal([]byte(secret), src.ID)
+	}
+	return nil
+}
+
+// Secret returns the secret of a source, for whoever asks the outside world on its behalf.
+func (s *Service) Secret(src Source) (string, error) {
+	if len(src.Sealed) == 0 {
+		return "", nil
+	}
+	plain, err := s.options.Sealer.Open(src.Sealed, src.ID)
+	return string(plain), err
+}
+
+// Delete removes a source with its documents. The default can go only when a successor takes its place.
+func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, sourceID, successorID string) error {
+	src, err := s.Managed(ctx, actor, agentID, sourceID)
+	if err != nil {
+		return err
+	}
+	if successorID != "" {
+		if _, err := s.Get(ctx, actor, agentID, successorID); err != nil || successorID == sourceID {
+			return core.InvalidField("successor", "Must be another source of this agent.")
+		}
+	}
+	if src.Default && successorID == "" {
+		return core.Conflict("conflict", "This is the agent's default source. Name the one that takes its place: ?successor=ID.")
+	}
+	return s.store.DeleteSource(ctx, agentID, sourceID, successorID)
+}
