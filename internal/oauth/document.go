@@ -167,8 +167,7 @@ func fetchDocument(ctx context.Context, client *http.Client, id string) ([]byte,
 	if res.StatusCode != http.StatusOK {
 		return nil, &fetchError{errors.New("it was answered with " + res.Status)}
 	}
-	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+	if !isJSON(res.Header.Get("Content-Type")) {
 		return nil, &documentError{"It must be sent as application/json."}
 	}
 	body, err := outbound.ReadAll(res.Body, maxDocument)
@@ -179,6 +178,15 @@ func fetchDocument(ctx context.Context, client *http.Client, id string) ([]byte,
 		return nil, &fetchError{err}
 	}
 	return body, nil
+}
+
+// isJSON reports whether a media type is that of JSON, or of something that is written in it (RFC 6839, 3.1).
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return false
+	}
+	return kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
 // publisherOf is the host that a client's document was read from, which is the one thing about a client that is proved.

@@ -155,7 +155,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	if _, err := changing.LookupNetIP(t.Context(), "ip4", "rebind.example.org"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := NewClient(Options{Resolver: changing}).Get(address) //nolint:bodyclose // there is none
+	_, err := NewClient(Options{Resolver: changing}).Get(address)
 	if !errors.Is(err, ErrNotPublic) {
 		t.Errorf("after a change: %v", err)
 	}
