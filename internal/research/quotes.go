@@ -44,12 +44,17 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 // misspelt reports whether the passages answer the corrected question better than the one that was asked. A word that
 // no source holds need not be wrong, and the nearest one that a source does hold need not be meant.
 func (t *turn) misspelt(passages []extract.Passage) bool {
-	var corrected, asked float64
+	var corrected, asked extract.Answer
+	words := 0
 	t.extract(func(x *extract.Extractor, q extract.Query) {
-		corrected = x.Answer(q, passages, t.statistics()).Coverage
-		asked = x.Answer(x.Ask(t.text, t.ready.before(), nil), passages, t.statistics()).Coverage
+		corrected = x.Answer(q, passages, t.statistics())
+		own := x.Ask(t.text, t.ready.before(), nil)
+		asked, words = x.Answer(own, passages, t.statistics()), own.Words()
 	})
-	return corrected > asked
+	if words > 1 && len(asked.Unmatched) == words {
+		return false // of several words one may be misspelt, but hardly all
+	}
+	return corrected.Coverage > asked.Coverage
 }
 
 // mostQuotes are shown where a model chose them and did not get to write.

@@ -89,7 +89,7 @@ func (e *Extractor) Answer(q Query, passages []Passage, statistics Statistics) A
 	answer.Coverage = m.coverage(ranked[0])
 	answer.Missing = m.missing(ranked[0])
 	switch {
-	case answer.Coverage >= answeredCoverage:
+	case answer.Coverage >= answeredCoverage && !m.halved(ranked[0]):
 		answer.Outcome = Answered
 	case answer.Coverage >= closestCoverage:
 		answer.Outcome = Closest

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -61,6 +62,17 @@ func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Que
 // slightWeight is what a word counts that says how something is asked about, beside the words that say what.
 const slightWeight = 0.3
 
+// Words returns how many words of the question say what it is about, without those that the talk added.
+func (q Query) Words() int {
+	n := 0
+	for _, t := range q.terms {
+		if t.weight == 1 {
+			n++
+		}
+	}
+	return n
+}
+
 // weighty returns how many words of the question say what it is about.
 func (q *Query) weighty() int {
 	n := 0
@@ -72,9 +84,15 @@ func (q *Query) weighty() int {
 	return n
 }
 
+// possessive is the s after a name, which would be a word of its own, and one that stands everywhere.
+var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
+
 // termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
 // for nothing.
 func (e *Extractor) termsOf(question string) ([]term, []int) {
+	if e.analyser.Language() == analysis.DefaultLanguage {
+		question = possessive.ReplaceAllString(question, "$1")
+	}
 	parsed := query.Parse(e.analyser, unspacedFrame.Replace(question))
 	if parsed.Stops {
 		return nil, nil

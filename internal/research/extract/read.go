@@ -227,6 +227,23 @@ func (m *material) named(sentence int, statistics Statistics) bool {
 	return false
 }
 
+// halved reports whether a question of two words has only one of them in the passage of the sentence: "Moore's law" is
+// neither of a school of that name nor any law.
+func (m *material) halved(sentence int) bool {
+	p := &m.passages[m.sentences[sentence].passage]
+	words, held := 0, 0
+	for i, t := range m.query.terms {
+		if t.weight < 1 {
+			continue
+		}
+		words++
+		if p.holds[i] > 0 || p.titled[i] {
+			held++
+		}
+	}
+	return words == 2 && held == 1
+}
+
 // unmatched returns the words of the question that nothing holds.
 func (m *material) unmatched() []string {
 	var words []string

@@ -102,3 +102,18 @@ func TestFormsOfAWordAreTheSameButForALastLetter(t *testing.T) {
 		}
 	}
 }
+
+func TestOneOfTwoWordsIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	passages := []Passage{
+		{DocumentID: "edvac", Text: "The report came out of discussions at the Moore School, but bore only von Neumann's name."},
+		{DocumentID: "brooks", Text: "Brooks's law states that adding people to a late project makes it later."},
+	}
+	e := New("en")
+	if got := e.Answer(e.Ask("What is Moore's law?", Talk{}, nil), passages, nil); got.Outcome == Answered {
+		t.Errorf("answered with %+v", got.Quotes)
+	}
+	if got := e.Answer(e.Ask("What is Brooks's law?", Talk{}, nil), passages, nil); got.Outcome != Answered || got.Quotes[0].DocumentID != "brooks" {
+		t.Errorf("outcome %d with %+v", got.Outcome, got.Quotes)
+	}
+}
