@@ -1,13 +1,6 @@
 package app
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"os"
-	"time"
-
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
@@ -28,8 +21,15 @@ import (
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/upstream"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
 )
 
 // installation is an opened database with all services on it. The server and the commands work with the same.
@@ -48,15 +48,17 @@ type installation struct {
 	resets      *account.Resets
 	proofs      *account.Proofs
 	passkeys    *passkey.Service
-	audit       *audit.Log
-	agents      *agent.Service
-	sources     *source.Service
-	memories    *memory.Service
-	favourites  *favourite.Service
-	threads     *thread.Service
-	webhooks    *webhook.Service
-	tasks       *task.Engine
-	engine      *engine
+	// upstream is nil unless the settings name another provider.
+	upstream   *upstream.Service
+	audit      *audit.Log
+	agents     *agent.Service
+	sources    *source.Service
+	memories   *memory.Service
+	favourites *favourite.Service
+	threads    *thread.Service
+	webhooks   *webhook.Service
+	tasks      *task.Engine
+	engine     *engine
 	// embedding is nil unless the settings name an endpoint for it.
 	embedding *embedding.Service
 	closers   []func()
@@ -119,7 +121,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.credentials.RecordTo(in.audit)
 	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
-	if err := in.wireSignIn(cfg, secret); err != nil {
+	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}
 	in.setupCode = webapp.SetupCode(secret)

@@ -1,29 +1,36 @@
 package app
 
 import (
-	"context"
-	"log/slog"
-
 	"carrel/internal/account"
 	"carrel/internal/config"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
 	"carrel/internal/seal"
 	"carrel/internal/server"
+	"carrel/internal/upstream"
 	"carrel/internal/webapp"
+	"context"
+	"log/slog"
 )
 
 // wireSignIn makes the services with which people prove who they are.
-func (in *installation) wireSignIn(cfg config.Config, secret []byte) error {
+func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
 	sealer, err := seal.New(secret, "authenticator apps")
 	if err != nil {
 		return err
 	}
 	in.limits = account.NewLimits(cfg.RateLimits)
 	in.pendings = credential.NewPendings(in.store, in.clock, secret)
-	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
+	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
 	in.resets = account.NewResets(in.store, in.accounts, in.clock, secret, in.audit)
 	in.proofs = account.NewProofs(in.store, in.accounts, in.factors, in.limits, in.sessions, in.clock, in.audit)
+	if o := cfg.OIDC; o.On() {
+		in.upstream = upstream.New(upstream.Options{
+			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp,
+			RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
+		}, in.store, in.pendings, in.clock, in.audit, log)
+		in.closers = append(in.closers, in.upstream.Close)
+	}
 	in.passkeys, err = passkey.New(in.store, in.pendings, in.clock, in.audit, cfg.BaseURL)
 	return err
 }
@@ -32,7 +39,7 @@ func (in *installation) wireSignIn(cfg config.Config, secret []byte) error {
 func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
 		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
-		Pendings: in.pendings, Passkeys: in.passkeys, Audit: in.audit, Clock: in.clock, Log: log,
+		Pendings: in.pendings, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
 	}, webapp.Options{BaseURL: cfg.BaseURL, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 

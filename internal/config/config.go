@@ -49,6 +49,10 @@ type Config struct {
 	Embeddings Embeddings
 	// Model is the language model that answers.
 	Model Model
+	// TOTP is whether people may set up an authenticator app.
+	TOTP bool
+	// OIDC is another provider to sign in with.
+	OIDC OIDC
 
 	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
 	Warnings []string

@@ -64,7 +64,7 @@ func Load(opts LoadOptions) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = baseURL(c.Addr, c.TLS())
 	}
-	c.Warnings = slices.Concat(unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings())
+	c.Warnings = slices.Concat(unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings())
 	return c, nil
 }
 
@@ -191,7 +191,7 @@ func (c Config) checkTogether() Problems {
 	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
 		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}
-	return append(probs, c.Model.problems()...)
+	return append(append(probs, c.Model.problems()...), c.OIDC.problems()...)
 }
 
 // loopback reports whether only this machine can reach the address.

@@ -148,6 +148,30 @@ var table = []setting{
 		name: "model-prices", help: "Prices of single models, dollars for a million tokens read and written, as gpt-4o=2.50/10,llama3.1:8b=0/0.",
 		bind: func(c *Config) flag.Value { return (*priceList)(&c.Model.Prices) },
 	},
+	{
+		name: "totp", def: "on", help: "Offer authenticator apps as a second factor: on or off. Whoever has one is asked for it in any case.",
+		bind: func(c *Config) flag.Value { return (*onOff)(&c.TOTP) },
+	},
+	{
+		name: "oidc-issuer", help: "OpenID provider that people may sign in with, such as https://login.example.org. Empty means none.",
+		bind: func(c *Config) flag.Value { return checked{&c.OIDC.Issuer, checkIssuer} },
+	},
+	{
+		name: "oidc-client-id", help: "What oidc-issuer knows this installation by.",
+		bind: func(c *Config) flag.Value { return checked{&c.OIDC.ClientID, checkAPIKey} },
+	},
+	{
+		name: "oidc-client-secret", secret: true, help: "Secret of oidc-client-id. Empty means a public client.",
+		bind: func(c *Config) flag.Value { return checked{&c.OIDC.ClientSecret, checkAPIKey} },
+	},
+	{
+		name: "oidc-name", help: "What people know oidc-issuer by, for the button. Empty means its host.",
+		bind: func(c *Config) flag.Value { return checked{&c.OIDC.Name, checkLabel} },
+	},
+	{
+		name: "oidc-signup", def: "false", help: "Make an account for whoever oidc-issuer knows and who has none: true or false.",
+		bind: func(c *Config) flag.Value { return (*boolean)(&c.OIDC.SignUp) },
+	},
 }
 
 // envPrefix starts every variable of ours, and envConfig names the settings file.

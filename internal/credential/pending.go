@@ -63,7 +63,7 @@ func NewPendings(store PendingStore, clock core.Clock, secret []byte) *Pendings 
 }
 
 // ErrPending is the one answer to a secret that leads to nothing.
-var ErrPending = core.Unauthenticated("expired", "This took too long, or was done already. Begin again.")
+var ErrPending = core.Conflict("expired", "This took too long, or was done already. Begin again.")
 
 // Begin keeps data and returns the secret that leads to it. userID and sessionID may be empty.
 func (p *Pendings) Begin(ctx context.Context, kind PendingKind, userID, sessionID string, data any) (string, error) {

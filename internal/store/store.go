@@ -12,6 +12,7 @@ import (
 	"carrel/internal/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
+	"carrel/internal/upstream"
 )
 
 // DB is what each feature asks of its store.
@@ -25,6 +26,7 @@ var (
 	_ passkey.Store    = (*DB)(nil)
 	_ source.Store     = (*DB)(nil)
 	_ thread.Store     = (*DB)(nil)
+	_ upstream.Store   = (*DB)(nil)
 
 	_ credential.SessionStore = (*DB)(nil)
 	_ credential.PendingStore = (*DB)(nil)

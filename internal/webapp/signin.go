@@ -25,6 +25,8 @@ type signInPage struct {
 	As string
 	// Passkeys is whether one can sign in with a passkey here.
 	Passkeys bool
+	// Upstream is the name of another provider to sign in with, if there is one.
+	Upstream string
 	// Error is about the whole form, the others about one field.
 	Error, EmailError, PasswordError string
 }
@@ -53,7 +55,7 @@ func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *App) showSignInForm(w http.ResponseWriter, r *http.Request, status int, p signInPage) {
-	p.Title, p.Passkeys = "Sign in", a.Passkeys.Available()
+	p.Title, p.Passkeys, p.Upstream = "Sign in", a.Passkeys.Available(), a.upstreamName()
 	a.show(w, r, status, "signin", p)
 }
 

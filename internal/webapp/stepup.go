@@ -16,7 +16,9 @@ type stepUpPage struct {
 	Email    string
 	ReturnTo string
 	// Password, Code and Passkey are what the account has.
-	Password, Code, Passkey         bool
+	Password, Code, Passkey bool
+	// Upstream is the name of the provider that can be asked again, if there is one.
+	Upstream                        string
 	Error, PasswordError, CodeError string
 }
 
@@ -72,7 +74,7 @@ func (a *App) showStepUpForm(w http.ResponseWriter, r *http.Request, found crede
 		}
 		p.Passkey = len(passkeys) > 0
 	}
-	p.Title, p.Email, p.Password, p.Code = "Confirm that it is you", found.User.Email, means.Password, means.Code
+	p.Title, p.Email, p.Password, p.Code, p.Upstream = "Confirm that it is you", found.User.Email, means.Password, means.Code, a.upstreamName()
 	a.show(w, r, status, "stepup", p)
 }
 

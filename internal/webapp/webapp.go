@@ -19,6 +19,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
+	"carrel/internal/upstream"
 )
 
 // The paths of the pages.
@@ -42,6 +43,8 @@ type Services struct {
 	Proofs   *account.Proofs
 	Pendings *credential.Pendings
 	Passkeys *passkey.Service
+	// Upstream is nil unless the settings name another provider.
+	Upstream *upstream.Service
 	Audit    *audit.Log
 	Clock    core.Clock
 	Log      *slog.Logger
@@ -112,6 +115,9 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"POST " + codePath:                          a.enterCode,
 		"POST " + SignInPath + "/passkey":           a.beginPasskey,
 		"POST " + SignInPath + "/passkey/finish":    a.signInWithPasskey,
+		"POST " + SignInPath + "/upstream":          a.beginUpstream,
+		"GET " + UpstreamPath:                       a.arrive,
+		"POST " + StepUpPath + "/upstream":          a.own(SecurityPath, a.beginStepUpUpstream),
 		"GET " + ResetPath:                          a.showReset,
 		"POST " + ResetPath:                         a.reset,
 		"GET " + StepUpPath:                         a.own(SecurityPath, a.showStepUp),

@@ -46,6 +46,8 @@ type world struct {
 	srv      *httptest.Server
 	mux      *http.ServeMux
 	log      *testkit.Log
+	logger   *slog.Logger
+	opts     webapp.Options
 	user     account.User
 }
 
@@ -70,14 +72,22 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	for _, c := range change {
 		c(&opts)
 	}
-	w.app, err = webapp.New(w.services(opts.BaseURL, log), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.app.Routes(w.mux)
+	w.logger, w.opts = log, opts
+	w.reopen(w.services(opts.BaseURL, log))
 	w.srv.Start()
 	t.Cleanup(w.srv.Close)
 	return w
+}
+
+// reopen serves the pages with these services from now on.
+func (w *world) reopen(s webapp.Services) {
+	w.t.Helper()
+	var err error
+	if w.app, err = webapp.New(s, w.opts); err != nil {
+		w.t.Fatal(err)
+	}
+	*w.mux = http.ServeMux{}
+	w.app.Routes(w.mux)
 }
 
 // services wires what the pages need as the real server does.

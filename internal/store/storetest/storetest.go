@@ -2,17 +2,16 @@
 package storetest
 
 import (
-	"context"
-	"reflect"
-	"sync"
-	"testing"
-	"time"
-
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/thread"
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
 )
 
 // Run runs the suite. open returns a new, empty database that is closed at the test's end.
@@ -27,6 +26,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Resets", resetTests},
 		{"TOTP", totpTests},
 		{"Passkeys", passkeyTests},
+		{"Identities", identityTests},
 		{"Audit", auditTests},
 		{"OAuthClients", oauthClientTests},
 		{"OAuthCodes", oauthCodeTests},

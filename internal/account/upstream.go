@@ -1,0 +1,20 @@
+package account
+
+import (
+	"time"
+
+	"carrel/internal/core"
+)
+
+// WithoutPassword returns a new member who signs in elsewhere. What the other provider says of them is held to the same
+// rules as what people type.
+func WithoutPassword(email, name string, now time.Time) (User, error) {
+	email = NormalEmail(email)
+	if detail := checkEmail(email); detail != "" {
+		return User{}, core.InvalidField("/email", detail)
+	}
+	if detail := checkName(name); detail != "" {
+		return User{}, core.InvalidField("/name", detail)
+	}
+	return User{ID: core.NewID(core.PrefixUser), Email: email, Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: now}, nil
+}
