@@ -75,13 +75,12 @@ func (w crossrefWork) document() source.Document {
 	}
 	d.Authors = names(authors)
 	var parts [3]int
-	for _, p := range w.Issued.Parts {
-		for i := range min(len(p), len(parts)) {
-			if p[i] != nil {
-				parts[i] = *p[i]
+	if len(w.Issued.Parts) > 0 { // a second date is the end of a range
+		for i, part := range w.Issued.Parts[0] {
+			if part != nil && i < len(parts) {
+				parts[i] = *part
 			}
 		}
-		break
 	}
 	d.Year, d.PublishedAt = max(0, parts[0]), dateOf(parts[0], parts[1], parts[2])
 	return d

@@ -3,9 +3,9 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -104,7 +104,7 @@ func flood(w http.ResponseWriter, r *http.Request) {
 func TestWhatPassesIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{429, 500, 502, 503, 504} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
 			var a *api
 			a = serve(t, func(w http.ResponseWriter, r *http.Request) {

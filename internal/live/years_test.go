@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -125,7 +126,7 @@ func TestPagesAreReadUntilThereAreEnough(t *testing.T) {
 					results := []any{}
 					for n := start; n < min(start+size, 45); n++ {
 						results = append(results, map[string]any{
-							"url": fmt.Sprint("https://example.org/", n), "title": fmt.Sprint(n), "pageid": n + 1, "index": n - start,
+							"url": fmt.Sprint("https://example.org/", n), "title": strconv.Itoa(n), "pageid": n + 1, "index": n - start,
 						})
 					}
 					reply := map[string]any{"results": results, "web": map[string]any{"results": results}, "query": map[string]any{"pages": results}}
@@ -141,7 +142,7 @@ func TestPagesAreReadUntilThereAreEnough(t *testing.T) {
 					t.Fatalf("%d documents, %v", len(found.Documents), err)
 				}
 				for i, d := range found.Documents {
-					if d.Title != fmt.Sprint(i) {
+					if d.Title != strconv.Itoa(i) {
 						t.Fatalf("document %d is %s", i, d.Title)
 					}
 				}
