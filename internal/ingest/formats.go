@@ -71,3 +71,12 @@ func Reads(name string) bool {
 }
 
 func isArchive(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
+
+// Archive reports whether a file of this name is an archive of others.
+func Archive(name string) bool { return isArchive(name) }
+
+// Lists reports whether a file of this name holds many records with ids of their own.
+func Lists(name string) bool {
+	k, _, _ := kindOf(name)
+	return k.many != nil
+}

@@ -2,16 +2,17 @@
 package storetest
 
 import (
-	"carrel/internal/account"
-	"carrel/internal/agent"
-	"carrel/internal/core"
-	"carrel/internal/store"
-	"carrel/internal/thread"
 	"context"
 	"reflect"
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/store"
+	"carrel/internal/thread"
 )
 
 // Run runs the suite. open returns a new, empty database that is closed at the test's end.
@@ -21,6 +22,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Users", userTests},
 		{"Keys", keyTests},
 		{"Codes", codeTests},
+		{"Connections", connectionTests},
 		{"Sessions", sessionTests},
 		{"Pending", pendingTests},
 		{"Resets", resetTests},
@@ -36,6 +38,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
 		{"Documents", documentTests},
+		{"Intake", intakeTests},
 		{"Changes", changeTests},
 		{"Indexes", indexTests},
 		{"Usage", usageTests},
