@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -28,6 +29,9 @@ const (
 
 // firstStateless is the version from which on there are no sessions. Versions are dates and compare as texts.
 const firstStateless = "2026-07-28"
+
+// methodListen opens a stream of news in the stateless era.
+const methodListen = "subscriptions/listen"
 
 const (
 	// maxBody is the largest message, the same as the largest body of the REST API.
@@ -73,7 +77,7 @@ type protocol struct {
 	// quick reports whether a request is answered with one message and nothing before it. Such an answer needs no
 	// stream, which costs both sides.
 	quick func(m message) bool
-	// listen answers subscriptions/listen; nil leaves it to the server.
+	// listen answers subscriptions/listen, and GET of a session; nil leaves both to the server.
 	listen func(s *stream, r *http.Request, who core.Actor, m message)
 }
 
@@ -151,7 +155,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s := newStream(w, r, e.edge.Draining, func(ctx context.Context) bool { return e.mayGoOn(ctx, token) })
+	s := newStream(w, r, who, func(ctx context.Context) (core.Actor, bool) { return e.recheck(ctx, token, who) })
 	defer s.end()
 	e.route(s, s.request, who, m)
 }
@@ -161,13 +165,22 @@ func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) 
 	switch {
 	case isStateful(r, m):
 		e.serveSession(s, r, who, m)
-	case m.Method == "subscriptions/listen" && e.protocol.listen != nil:
+	case e.protocol.listen != nil && listens(r, m):
 		e.protocol.listen(s, r, who, m)
 	case e.protocol.quick(m):
 		e.plain.ServeHTTP(s, r)
 	default:
 		e.streaming.ServeHTTP(s, r)
 	}
+}
+
+// listens reports whether a request is a good one for subscriptions/listen. One with headers that do not fit is left to
+// the SDK, which knows all the ways to refuse it.
+func listens(r *http.Request, m message) bool {
+	var version string
+	_ = json.Unmarshal(m.Params.Meta[sdk.MetaKeyProtocolVersion], &version)
+	return m.Method == methodListen && r.Header.Get("Mcp-Method") == methodListen && m.Params.Notifications != nil && len(m.ID) > 0 &&
+		version == firstStateless && r.Header.Get(headerVersion) == version && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 // isStateful reports whether a request is of the era of sessions: one that is not POST, carries a session or an old
@@ -215,10 +228,14 @@ func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
 	return fields[1], who, err
 }
 
-// mayGoOn reports whether an open stream's credential is still good. While that can't be found out, it is.
-func (e *endpoint) mayGoOn(ctx context.Context, token string) bool {
-	_, err := e.edge.Authenticate(ctx, token)
-	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden)
+// recheck reports whether an open stream's credential is still good, and for whom. While that can't be found out, it is
+// as it was.
+func (e *endpoint) recheck(ctx context.Context, token string, was core.Actor) (core.Actor, bool) {
+	now, err := e.edge.Authenticate(ctx, token)
+	if err == nil {
+		return now, true
+	}
+	return was, !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden)
 }
 
 // read takes the message out of a request and puts it back for the SDK.

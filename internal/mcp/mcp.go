@@ -69,12 +69,10 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	sessions := newSessions(e.Sealer)
-	extensions := &sdk.ServerCapabilities{}
-	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
-		stateful:  s.newServer(&sdk.ServerOptions{GetSessionID: sessions.next}),
-		stateless: s.newServer(&sdk.ServerOptions{Capabilities: extensions}),
-		sessions:  sessions, check: s.check, quick: quick,
+		stateful:  s.newServer(&sdk.ServerOptions{GetSessionID: sessions.next, Capabilities: capabilities(false)}),
+		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
+		sessions:  sessions, check: s.check, quick: quick, listen: s.listen,
 	}
 	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
 		s.stop()
@@ -120,10 +118,7 @@ What should be remembered for later conversations goes into add_memory; a result
 
 // newServer returns a server of the SDK with everything on it.
 func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {
-	o.Instructions = instructions
-	if o.Capabilities == nil {
-		o.Capabilities = &sdk.ServerCapabilities{} // or else logging is promised, which is on its way out
-	}
+	o.Instructions, o.CompletionHandler = instructions, s.complete
 	// What is listed is the user's own, and so is what it is cached for.
 	o.SetCacheable = func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 	server := sdk.NewServer(&sdk.Implementation{
@@ -137,13 +132,30 @@ func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {
 			return s.call(ctx, t, actorOf(r), r.Params.Arguments), nil
 		})
 	}
+	s.addResources(server)
+	addPrompts(server, s.edge.BaseURL)
 	server.AddReceivingMiddleware(s.personal)
 	return server
+}
+
+// capabilities are what a server promises. Logging is not among them: it is on its way out. Prompts never change.
+func capabilities(stateless bool) *sdk.ServerCapabilities {
+	c := &sdk.ServerCapabilities{
+		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
+		Resources: &sdk.ResourceCapabilities{ListChanged: true, Subscribe: stateless},
+	}
+	if stateless {
+		c.AddExtension(tasksExtension, nil)
+	}
+	return c
 }
 
 // personal has every list hold what its reader may use.
 func (s *Server) personal(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if list, ok := r.(*sdk.ListResourcesRequest); ok {
+			return s.listResources(ctx, list, next)
+		}
 		result, err := next(ctx, method, r)
 		if tools, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			tools.Tools = s.shown(actorOf(r))
@@ -154,5 +166,5 @@ func (s *Server) personal(next sdk.MethodHandler) sdk.MethodHandler {
 
 // quick reports whether a message is answered at once. Progress is reported by ask_agent alone.
 func quick(m message) bool {
-	return m.Method != "subscriptions/listen" && !(m.Method == "tools/call" && m.Params.Name == askTool) && !strings.HasPrefix(m.Method, "notifications/")
+	return m.Method != methodListen && !(m.Method == "tools/call" && m.Params.Name == askTool) && !strings.HasPrefix(m.Method, "notifications/")
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // message is what the front reads of a message to know where it goes. All else is the SDK's to read.
@@ -20,10 +22,12 @@ type message struct {
 }
 
 type params struct {
-	Name            string                     `json:"name"`
-	ProtocolVersion string                     `json:"protocolVersion"`
-	TaskID          string                     `json:"taskId"`
-	Meta            map[string]json.RawMessage `json:"_meta"`
+	Name            string `json:"name"`
+	ProtocolVersion string `json:"protocolVersion"`
+	TaskID          string `json:"taskId"`
+	// Notifications is what subscriptions/listen asks for.
+	Notifications *sdk.NotificationSubscriptions `json:"notifications"`
+	Meta          map[string]json.RawMessage     `json:"_meta"`
 }
 
 // parseMessage reads the envelope of a message. An error of the protocol comes with what is known of the message.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"carrel/internal/core"
@@ -97,8 +98,14 @@ func (e *endpoint) resume(s *stream, r *http.Request, who core.Actor, m message,
 		invalidRequest("There is no such session, or it has ended. Begin a new one with initialize.").write(s, http.StatusNotFound, m.ID)
 		return
 	}
-	if r.Method == http.MethodDelete {
+	switch {
+	case r.Method == http.MethodDelete:
 		e.protocol.sessions.forget(id)
+	case r.Method == http.MethodGet && e.protocol.listen != nil && strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+		e.protocol.listen(s, r, who, m)
+		return
+	case r.Method == http.MethodGet:
+		s.endWith(e.edge.Draining)
 	}
 	s.watchGone = true
 	e.stateful.ServeHTTP(s, r)

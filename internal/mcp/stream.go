@@ -7,11 +7,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"carrel/internal/core"
 )
 
 const (
-	// recheck is how often an open stream makes sure that it may go on.
-	recheck = time.Second
+	// recheckEvery is how often an open stream makes sure that it may go on.
+	recheckEvery = time.Second
 	// beats is how many rechecks lie between two signs of life, which keep proxies from closing a quiet stream.
 	beats = 15
 	// streamWrite is how long a client may take to accept something before it is given up.
@@ -25,11 +27,12 @@ type stream struct {
 	http.ResponseWriter
 	// request is the one to serve with: its context ends with the stream.
 	request *http.Request
-	mayGoOn func(ctx context.Context) bool
+	// recheck returns who is asking, and whether they still may.
+	recheck func(ctx context.Context) (core.Actor, bool)
 	cancel  context.CancelFunc
-	undrain func() bool
 
 	mu    sync.Mutex
+	who   core.Actor
 	timer *time.Timer
 	ticks int
 	// begun says that the header is sent, events that what follows are events, plain that it is a refusal in plain text.
@@ -38,16 +41,20 @@ type stream struct {
 	watchGone, gone bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, draining <-chan struct{}, mayGoOn func(context.Context) bool) *stream {
+func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, recheck func(context.Context) (core.Actor, bool)) *stream {
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), mayGoOn: mayGoOn, cancel: cancel}
-	if r.Method == http.MethodGet {
-		s.endWith(draining)
-	}
+	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), who: who, recheck: recheck, cancel: cancel}
 	s.mu.Lock()
-	s.timer = time.AfterFunc(recheck, s.tick)
+	s.timer = time.AfterFunc(recheckEvery, s.tick)
 	s.mu.Unlock()
 	return s
+}
+
+// actor is who is asking, as of the last look.
+func (s *stream) actor() core.Actor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.who
 }
 
 // endWith ends the stream when the server stops. It is for streams that have no end of their own: the others are given
@@ -73,12 +80,14 @@ func (s *stream) end() {
 
 // tick looks after an open stream.
 func (s *stream) tick() {
-	if !s.mayGoOn(s.request.Context()) {
+	who, ok := s.recheck(s.request.Context())
+	if !ok {
 		s.cancel()
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.who = who
 	if s.ended {
 		return
 	}
@@ -87,7 +96,7 @@ func (s *stream) tick() {
 		s.cancel()
 		return
 	}
-	s.timer.Reset(recheck)
+	s.timer.Reset(recheckEvery)
 }
 
 // beat writes a comment, which readers of events skip.
@@ -169,4 +178,12 @@ func (s *stream) FlushError() error {
 		return nil
 	}
 	return http.NewResponseController(s.ResponseWriter).Flush()
+}
+
+// event writes a whole event and sends it.
+func (s *stream) event(text string) error {
+	if _, err := s.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.FlushError()
 }

@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// asking is a prompt: a way to have something done with the tools.
+type asking struct {
+	name, title, description string
+	arguments                []*sdk.PromptArgument
+	text                     string
+}
+
+var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. Left out, the one that fits best is chosen."}
+
+// prompts are those that are offered. A line with a name in braces is left out where nothing was given for it.
+var prompts = []asking{
+	{
+		name: "research", title: "Research a question", description: "Have an agent look into a question, and get an answer that can be checked.",
+		arguments: []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
+		text: `Find out: {question}
+
+Use the agent {agentId}.
+If no agent is named, call list_agents and choose the one whose sources fit.
+Ask it with ask_agent and research set to true. When the reply says that the agent is still working, wait and read it with get_messages; do not ask again.
+Then read the cited documents that matter with get_document and check that they say what is claimed.
+Answer with the marks [n] of the citations, list the sources, and say plainly what the sources do not answer.`,
+	},
+	{
+		name: "compare", title: "Compare", description: "Compare what the sources say about two or more things.",
+		arguments: []*sdk.PromptArgument{
+			{Name: "subjects", Title: "Subjects", Description: "What to compare, separated by commas.", Required: true},
+			{Name: "aspects", Title: "Aspects", Description: "What to compare them by, separated by commas."},
+			agentArgument,
+		},
+		text: `Compare by what the sources say: {subjects}
+
+Compare them by: {aspects}.
+Use the agent {agentId}.
+If no agent is named, call list_agents and choose the one whose sources fit.
+Search for each subject on its own with search, and read the best documents with get_document.
+Answer with a table, a row for each aspect and a column for each subject. Every cell names its source; where the sources are silent, leave it empty and say so below.`,
+	},
+	{
+		name: "summarise_source", title: "Summarise a source", description: "Get an overview of what a source of an agent holds.",
+		arguments: []*sdk.PromptArgument{
+			{Name: "agentId", Title: "Agent", Description: "The id of the agent.", Required: true},
+			{Name: "sourceId", Title: "Source", Description: "The id of the source. Left out, the agent's default source."},
+		},
+		text: `Give an overview of a source of the agent {agentId}.
+
+The source is {sourceId}.
+If no source is named, take the agent's default source; get_agent says which.
+Search it for its main subjects with search, several times and with different words, and look at the years that the replies count.
+Answer with: what it is about, its main themes with two or three documents for each, the span of years, and what is missing that one would expect. Cite every document by its title and year.`,
+	},
+}
+
+func addPrompts(server *sdk.Server, baseURL string) {
+	for _, p := range prompts {
+		server.AddPrompt(&sdk.Prompt{
+			Name: p.name, Title: p.title, Description: p.description, Arguments: p.arguments, Icons: icons(baseURL, ""),
+		}, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			for _, a := range p.arguments {
+				if a.Required && strings.TrimSpace(r.Params.Arguments[a.Name]) == "" {
+					return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The argument " + a.Name + " is required."}
+				}
+			}
+			return &sdk.GetPromptResult{
+				Description: p.description,
+				Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: p.fill(r.Params.Arguments)}}},
+			}, nil
+		})
+	}
+}
+
+// fill puts arguments into the text. What was given is put in once: braces in it stay as they are.
+func (p asking) fill(arguments map[string]string) string {
+	var pairs, lines []string
+	for _, a := range p.arguments {
+		if value := strings.TrimSpace(arguments[a.Name]); value != "" {
+			pairs = append(pairs, "{"+a.Name+"}", value)
+		}
+	}
+	values := strings.NewReplacer(pairs...)
+	for line := range strings.SplitSeq(p.text, "\n") {
+		if !p.lacks(line, arguments) {
+			lines = append(lines, values.Replace(line))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lacks reports whether a line speaks of an argument that was not given.
+func (p asking) lacks(line string, arguments map[string]string) bool {
+	for _, a := range p.arguments {
+		if strings.Contains(line, "{"+a.Name+"}") && strings.TrimSpace(arguments[a.Name]) == "" {
+			return true
+		}
+	}
+	return false
+}
