@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test chaos check fmt fmt-check vet lint gen verify bench eval fuzz setup clean
+.PHONY: help run build web web-check test chaos check fmt fmt-check vet lint gen verify bench eval fuzz setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ run: build ## Start Carrel with the demo library in data/demo (more flags: ARGS=
 
 build: ## Build bin/carrel; needs nothing but Go
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
+
+web: ## Build the web app into web/dist, which is committed (needs node 22)
+	cd web && npm ci --no-audit --no-fund --loglevel=error && npm run gen && npm run build
+
+web-check: ## Fail if web/dist is not what its sources make
+	@scripts/web-check
 
 test: setup ## Run all tests, installing what they need first
 	@$(MAKE) --no-print-directory go-test

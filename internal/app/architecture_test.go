@@ -19,6 +19,7 @@ var features = []string{"account", "agent", "source", "memory", "favourite", "th
 var rules = map[string][]string{
 	"api":                             {},
 	"cmd/carrel":                      {"internal/app"},
+	"web":                             {},
 	"internal/core":                   {},
 	"internal/account":                internal("core", "audit"),
 	"internal/agent":                  internal("core"),

@@ -40,7 +40,7 @@ func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.A
 	return webapp.New(webapp.Services{
 		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
 		Pendings: in.pendings, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
-	}, webapp.Options{BaseURL: cfg.BaseURL, SetupCode: in.setupCode, Address: server.ClientAddr})
+	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 
 // clientAddress is where the request of a context came from; commands come from nowhere.

@@ -23,6 +23,7 @@ import (
 	"carrel/internal/server"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
+	"carrel/web"
 )
 
 type serveCommand struct {
@@ -104,6 +105,10 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err != nil {
 		return err
 	}
+	app, err := pages.WebApp(web.Files())
+	if err != nil {
+		return err
+	}
 	tools, err := in.newMCP(cfg, log, api, problems, draining)
 	if err != nil {
 		return err
@@ -114,6 +119,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 			api.Routes(mux)
 			tools.Routes(mux)
 			pages.Routes(mux)
+			app.Routes(mux)
 			in.oauth.Routes(mux, pages)
 		},
 		Problem: problems.Write,

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"carrel/internal/testkit"
+)
+
+// requireBrowserEnv makes it a failure that the tests of the web app can't run.
+const requireBrowserEnv = "CARREL_TEST_REQUIRE_BROWSER"
+
+// webTestsEnv picks browser tests by a pattern of their names.
+const webTestsEnv = "CARREL_WEB_TESTS"
+
+// TestWebApp runs the tests of web/e2e: a real browser at the real program. Each of them is a subtest here. Those that fail
+// leave a picture in .cache/web.
+func TestWebApp(t *testing.T) {
+	t.Parallel()
+	skipUnless(t, "node", "chromium")
+	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
+		missing(t, "npm ci was not run in web: make setup")
+	}
+	pictures, err := filepath.Abs("../.cache/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "CARREL_WEB_PICTURES="+pictures)
+	for prefix, binary := range map[string]string{"CARREL_WEB": testkit.Binary(t), "CARREL_WEB_SLOW": testkit.Build(t, "carrel/e2e/slowserver")} {
+		s := testkit.StartServer(t, testkit.ServerOptions{Binary: binary, Args: []string{"--demo"}, Env: []string{"CARREL_RATE_LIMITS=off"}})
+		password, err := os.ReadFile(filepath.Join(s.Data, "demo.password"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)))
+	}
+	args := []string{"--test-reporter=tap"}
+	if pattern := os.Getenv(webTestsEnv); pattern != "" {
+		args = append(args, "--test-name-pattern="+pattern)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
+	cmd.Dir, cmd.Env = "../web", env
+	out, err := cmd.CombinedOutput()
+	if n := report(t, out); n == 0 || err != nil && !t.Failed() {
+		t.Errorf("node: %v\n%s", err, out)
+	}
+}
+
+// TestWebLogic runs the tests of what the web app computes, without a browser.
+func TestWebLogic(t *testing.T) {
+	t.Parallel()
+	skipUnless(t, "node")
+	if _, err := os.Stat("../web/node_modules/vitest"); err != nil {
+		missing(t, "npm ci was not run in web: make setup")
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--no-color")
+	cmd.Dir = "../web"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// tapLine is the verdict on one test: "not ok 3 - its name".
+var tapLine = regexp.MustCompile(`^(not )?ok \d+ - (.*?)( # SKIP.*)?$`)
+
+// report makes a subtest of each test that node ran, and returns how many there were. What follows a verdict is about it.
+func report(t *testing.T, tap []byte) int {
+	t.Helper()
+	type verdict struct {
+		name   string
+		failed bool
+		detail strings.Builder
+	}
+	var all []*verdict
+	lines := bufio.NewScanner(bytes.NewReader(tap))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if m := tapLine.FindStringSubmatch(lines.Text()); m != nil {
+			if m[3] == "" {
+				all = append(all, &verdict{name: m[2], failed: m[1] != ""})
+			}
+			continue
+		}
+		if len(all) > 0 && strings.HasPrefix(lines.Text(), " ") {
+			all[len(all)-1].detail.WriteString(lines.Text() + "\n")
+		}
+	}
+	for _, v := range all {
+		t.Run(v.name, func(t *testing.T) {
+			if v.failed {
+				t.Error(v.detail.String())
+			}
+		})
+	}
+	return len(all)
+}
+
+func skipUnless(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			missing(t, err.Error())
+		}
+	}
+}
+
+func missing(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv(requireBrowserEnv) != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}

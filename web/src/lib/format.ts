@@ -1,0 +1,54 @@
+import { locale, t } from './i18n/index.svelte';
+
+const DAY = 86_400_000;
+
+/** A date and time in full. */
+export const dateTime = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
+
+/** A date. */
+export const date = (iso: string): string => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(iso));
+
+export const number = (n: number): string => new Intl.NumberFormat(locale()).format(n);
+
+/** How long ago something was. */
+export function ago(iso: string | null | undefined, now = Date.now()): string {
+  if (!iso) return t('never');
+  const seconds = (Date.parse(iso) - now) / 1000;
+  const size = Math.abs(seconds);
+  const f = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' });
+  if (size < 60) return t('just_now');
+  if (size < 3600) return f.format(Math.round(seconds / 60), 'minute');
+  if (size < DAY / 1000) return f.format(Math.round(seconds / 3600), 'hour');
+  if (size < (30 * DAY) / 1000) return f.format(Math.round((seconds * 1000) / DAY), 'day');
+  return date(iso);
+}
+
+/** The heading under which a thread stands: the day if it is near, else the month. */
+export function dayOf(iso: string, now = Date.now()): string {
+  const midnight = new Date(now);
+  midnight.setHours(0, 0, 0, 0);
+  const days = Math.ceil((midnight.getTime() - Date.parse(iso)) / DAY);
+  if (days <= 0) return t('today');
+  if (days === 1) return t('yesterday');
+  if (days <= 7) return t('last_week');
+  return new Intl.DateTimeFormat(locale(), { month: 'long', year: 'numeric' }).format(new Date(iso));
+}
+
+/** Millionths of a dollar as money, with enough digits that a small turn is not nothing. */
+export function money(micros: number): string {
+  const dollars = micros / 1e6;
+  return new Intl.NumberFormat(locale(), { style: 'currency', currency: 'USD', maximumFractionDigits: dollars !== 0 && dollars < 0.1 ? 4 : 2 }).format(dollars);
+}
+
+/** Names of authors: all of a few, else the first and how many more. */
+export function authors(names: readonly string[]): string {
+  if (names.length > 4) return t('authors_more', { first: names[0] ?? '', count: names.length - 1 });
+  return new Intl.ListFormat(locale(), { type: 'conjunction' }).format(names);
+}
+
+/** Bytes in the unit that suits them. */
+export function bytes(n: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+  const i = n < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(n) / 3));
+  return new Intl.NumberFormat(locale(), { style: 'unit', unit: units[i], unitDisplay: 'short', maximumFractionDigits: i ? 1 : 0 }).format(n / 1000 ** i);
+}

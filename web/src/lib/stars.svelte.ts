@@ -1,0 +1,50 @@
+import { api, body, once } from './api';
+import { showError } from './toast.svelte';
+
+type AnyCard = { cardId: string; title: string };
+
+/** Which cards are favourites, by agent. All are read once, because a star must tell the truth wherever a card shows up. */
+class Stars {
+  #ids = $state.raw<Record<string, Set<string>>>({});
+  #loading = new Set<string>();
+
+  has(agentId: string, cardId: string): boolean { return this.#ids[agentId]?.has(cardId) ?? false; }
+
+  async load(agentId: string): Promise<void> {
+    if (this.#ids[agentId] || this.#loading.has(agentId)) return;
+    this.#loading.add(agentId);
+    try {
+      const ids = new Set<string>();
+      let cursor: string | undefined;
+      do {
+        const page = await body(api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }));
+        for (const f of page.favourites) ids.add(f.cardId);
+        cursor = page.nextCursor;
+      } while (cursor);
+      this.#ids = { ...this.#ids, [agentId]: ids };
+    } catch { /* stars are not worth a message; a click tells what is wrong */ } finally {
+      this.#loading.delete(agentId);
+    }
+  }
+
+  mark(agentId: string, cardId: string, on: boolean): void {
+    const next = new Set(this.#ids[agentId]);
+    if (on) next.add(cardId); else next.delete(cardId);
+    this.#ids = { ...this.#ids, [agentId]: next };
+  }
+
+  /** On the screen at once; taken back if the server says no. */
+  async toggle(agentId: string, card: AnyCard, threadId?: string): Promise<void> {
+    const on = !this.has(agentId, card.cardId);
+    this.mark(agentId, card.cardId, on);
+    try {
+      if (on) await api.POST('/api/agents/{agentId}/favourites', { params: { path: { agentId }, header: once() }, body: { card, threadId } });
+      else await api.DELETE('/api/agents/{agentId}/favourites/{cardId}', { params: { path: { agentId, cardId: card.cardId } } });
+    } catch (e) {
+      this.mark(agentId, card.cardId, !on);
+      showError(e, () => void this.toggle(agentId, card, threadId));
+    }
+  }
+}
+
+export const stars = new Stars();

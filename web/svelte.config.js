@@ -1,0 +1,2 @@
+// Components are in runes mode throughout; nothing else differs from the defaults.
+export default { compilerOptions: { runes: true } };
