@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/core"
 	"carrel/internal/oauth"
 	"carrel/internal/testkit/browser"
 )
@@ -26,17 +27,36 @@ var consent = oauth.ConsentPage{
 	Fields: map[string]string{"request": "r1", "token": "t1"},
 }
 
+// screens are what pages are looked at on.
+var screens = map[string]browser.Options{
+	"light":       {Width: 1280, Height: 800},
+	"dark":        {Width: 1280, Height: 800, Dark: true},
+	"phone":       {Width: 390, Height: 844},
+	"phone-dark":  {Width: 390, Height: 844, Dark: true},
+	"small-phone": {Width: 320, Height: 568},
+}
+
+// lookAt checks what every page must have and leaves a picture, if one is wanted.
+func lookAt(t *testing.T, tab *browser.Tab, page, screen string) {
+	t.Helper()
+	if v, err := tab.Eval("document.documentElement.scrollWidth <= innerWidth"); err != nil || v != true {
+		t.Errorf("%s, %s: the page is wider than the window (%v)", page, screen, err)
+	}
+	if v, err := tab.Eval("document.styleSheets.length === 1 && getComputedStyle(document.querySelector('h1')).fontSize === '24px'"); err != nil || v != true {
+		t.Errorf("%s, %s: it has no style (%v)", page, screen, err)
+	}
+	if dir := os.Getenv(picturesEnv); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, page+"-"+screen+".png"), tab.Picture(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestPagesInABrowser walks through every page with the keyboard alone, in light and dark, on a desk and a phone.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	for name, o := range map[string]browser.Options{
-		"light":       {Width: 1280, Height: 800},
-		"dark":        {Width: 1280, Height: 800, Dark: true},
-		"phone":       {Width: 390, Height: 844},
-		"phone-dark":  {Width: 390, Height: 844, Dark: true},
-		"small-phone": {Width: 320, Height: 568},
-	} {
+	for name, o := range screens {
 		w := newEmptyWorld(t)
 		w.mux.HandleFunc("GET /consent", func(rw http.ResponseWriter, r *http.Request) {
 			p := consent
@@ -46,17 +66,7 @@ func TestPagesInABrowser(t *testing.T) {
 		tab := b.Open(o)
 		look := func(page string) {
 			t.Helper()
-			if v, err := tab.Eval("document.documentElement.scrollWidth <= innerWidth"); err != nil || v != true {
-				t.Errorf("%s, %s: the page is wider than the window (%v)", page, name, err)
-			}
-			if v, err := tab.Eval("document.styleSheets.length === 1 && getComputedStyle(document.querySelector('h1')).fontSize === '24px'"); err != nil || v != true {
-				t.Errorf("%s, %s: it has no style (%v)", page, name, err)
-			}
-			if dir := os.Getenv(picturesEnv); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, page+"-"+name+".png"), tab.Picture(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			lookAt(t, tab, page, name)
 		}
 		at := func(path string) {
 			tab.Wait("document.readyState === 'complete' && location.pathname === '" + path + "'")
@@ -159,5 +169,69 @@ func TestConsentReachesTheClientInABrowser(t *testing.T) {
 		if text := tab.Text("location.pathname"); text != "/consent" {
 			t.Errorf("%s: the browser is at %s", name, text)
 		}
+	}
+}
+
+// TestPagesOfSigningInInABrowser walks through how one changes the ways in, with the keyboard where there is something to
+// type.
+func TestPagesOfSigningInInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	for name, o := range screens {
+		w := newWorld(t, named)
+		p := &holder{w: w, tab: b.Open(o), base: strings.Replace(w.srv.URL, "127.0.0.1", "localhost", 1)}
+		p.device = p.tab.Authenticator()
+		look := func(page string) {
+			t.Helper()
+			lookAt(t, p.tab, page, name)
+		}
+		p.tab.Go(p.base + "/reset")
+		look("reset")
+		p.tab.Type("WRONG")
+		p.tab.Press("Tab")
+		p.tab.Type("another password")
+		p.tab.Press("Enter")
+		p.tab.Wait("document.querySelector('#code-error') !== null")
+		look("reset-wrong")
+		p.signIn()
+		p.enrol("My own laptop with a rather long name")
+		look("security")
+		p.send("/security/totp")
+		p.at("/security/totp")
+		look("totp")
+		device := w.phone(p.tab.Text("document.querySelector('.key').innerText"))
+		p.tab.Type(device.code(0))
+		p.tab.Press("Enter")
+		p.tab.Wait("document.readyState === 'complete' && document.querySelectorAll('.codes li').length === 10")
+		look("codes")
+		p.tab.Go(p.base + "/security")
+		look("security-all")
+		w.clock.Advance(core.ProofLife)
+		p.tab.Go(p.base + "/security")
+		p.at("/step-up")
+		look("step-up")
+		p.tab.Type(password)
+		p.tab.Press("Tab")
+		p.tab.Type("000000")
+		p.tab.Press("Enter")
+		p.tab.Wait("document.querySelector('#code-error') !== null")
+		look("step-up-wrong")
+		p.signOut()
+		p.tab.Go(p.base + "/sign-in")
+		look("sign-in-ways")
+		p.tab.Type(email)
+		p.tab.Press("Tab")
+		p.tab.Type(password)
+		p.tab.Press("Enter")
+		p.at("/sign-in/code")
+		look("code")
+		p.tab.Type(device.code(0))
+		p.tab.Press("Enter")
+		p.at("/")
+		p.signOut()
+		p.device.Recognise(false)
+		p.trySignIn()
+		p.tab.Wait("document.querySelector('#trouble')?.hidden === false")
+		look("passkey")
 	}
 }
