@@ -1,0 +1,359 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"carrel/internal/testkit"
+	"carrel/internal/testkit/modelfake"
+)
+
+// mind is a model that answers each stage of a turn as the test wants it, and sensibly where the test wants nothing.
+type mind struct {
+	*modelfake.Server
+
+	mu sync.Mutex
+	// at is how a stage is answered; before is called ahead of every answer, and may hold it back: false means that it
+	// is not to be given any more.
+	at     map[string]func(modelfake.Request) modelfake.Reply
+	before func(stage string) bool
+	// paid are the stages that were answered whole, in order.
+	paid []string
+}
+
+func newMind(t *testing.T, format modelfake.Format) *mind {
+	t.Helper()
+	m := &mind{Server: modelfake.New(t, format), at: map[string]func(modelfake.Request) modelfake.Reply{}}
+	m.Answer(func(r modelfake.Request) modelfake.Reply {
+		stage := stageOf(r)
+		m.mu.Lock()
+		answer, before := m.at[stage], m.before
+		m.mu.Unlock()
+		if before != nil && !before(stage) {
+			return modelfake.Reply{End: modelfake.Reset}
+		}
+		m.mu.Lock()
+		m.paid = append(m.paid, stage)
+		m.mu.Unlock()
+		if answer != nil {
+			return answer(r)
+		}
+		return sensible(stage, r)
+	})
+	return m
+}
+
+// env are the settings that have a server ask the model.
+func (m *mind) env(more ...string) []string {
+	return append([]string{
+		"CARREL_MODEL=" + string(m.Format), "CARREL_MODEL_BASE_URL=" + m.URL(), "CARREL_MODEL_API_KEY=" + m.Key, "CARREL_MODEL_NAME=fake-1",
+	}, more...)
+}
+
+func (m *mind) paidFor() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]string(nil), m.paid...)
+}
+
+func (m *mind) hold(before func(stage string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = before
+}
+
+// stageOf tells by the form that is asked for which stage a request is of.
+func stageOf(r modelfake.Request) string {
+	switch {
+	case strings.Contains(string(r.Schema), `"queries"`):
+		return "plan"
+	case strings.Contains(string(r.Schema), `"evidence"`):
+		return "evidence"
+	case strings.HasPrefix(r.System, "You correct"):
+		return "repair"
+	}
+	return "answer"
+}
+
+var (
+	passageFence = regexp.MustCompile(`(?s)<text-[A-Z2-7]+ kind="passage" number="(\d+)">\n.*?\n\n(.*?)\n</text-`)
+	firstOf      = regexp.MustCompile(`(?s)^.*?[.!?](?:\s|$)`)
+)
+
+// sensible is what a good model says: it searches for the question, quotes the first sentence of each passage, and
+// answers from the first two quotes.
+func sensible(stage string, r modelfake.Request) modelfake.Reply {
+	switch stage {
+	case "plan":
+		return says(map[string]any{"question": "", "queries": []any{}})
+	case "evidence":
+		list := []any{}
+		for _, m := range passageFence.FindAllStringSubmatch(r.Last(), -1) {
+			n, _ := strconv.Atoi(m[1]) // digits
+			list = append(list, map[string]any{"passage": n, "quote": strings.TrimSpace(firstOf.FindString(m[2])), "relevance": 10 - n})
+		}
+		return says(map[string]any{"evidence": list})
+	case "repair":
+		return modelfake.Say("It weaves [1].")
+	}
+	return modelfake.Say("The engine weaves patterns, as one source says [1]. Another tells it with looms [2].")
+}
+
+func says(v any) modelfake.Reply {
+	b, _ := json.Marshal(v) // of strings and numbers
+	return modelfake.Say(string(b))
+}
+
+// newThinker is a library with a model, and a thread to ask in.
+func newThinker(t *testing.T, m *mind, env ...string) *world {
+	t.Helper()
+	w := newLibrary(t, testkit.ServerOptions{Env: m.env(env...)})
+	w.add(t, "Works", englishWorks, "--default", "--language", "en")
+	w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
+	return w
+}
+
+// event is one of a thread's stream.
+type event struct {
+	kind string
+	reply
+}
+
+// follow reads the stream of the world's thread from its beginning until a turn is done, or the server is gone, or the
+// function says that it has seen enough.
+func (w *world) follow(t *testing.T, seen func(event) bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+w.inThread("/events?until=done"), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.key)
+	req.Header.Set("Last-Event-ID", "0.0")
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	kind := ""
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = name
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind != "" {
+			if !seen(event{kind, decoded(t, []byte(data))}) {
+				return
+			}
+		}
+	}
+}
+
+const aboutLoom = "How does the analytical engine weave with a loom?"
+
+func TestAModelsAnswerIsStreamedCheckedAndPaidFor(t *testing.T) {
+	t.Parallel()
+	for _, format := range []modelfake.Format{modelfake.OpenAI, modelfake.Anthropic} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			m := newMind(t, format)
+			// The first plan is thought to be too little: a second round looks further.
+			rounds := 0
+			m.at["plan"] = func(r modelfake.Request) modelfake.Reply {
+				if rounds++; rounds == 1 {
+					return sensible("plan", r)
+				}
+				return says(map[string]any{"question": "", "queries": []any{map[string]any{"query": "flowers babbage letters", "source": 0, "fromYear": 0, "toYear": 0}}})
+			}
+			m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
+				if rounds == 1 {
+					return says(map[string]any{"evidence": []any{map[string]any{
+						"passage": 1, "quote": "The Analytical Engine weaves algebraic patterns just as the Jacquard loom weaves flowers and leaves.", "relevance": 9,
+					}}})
+				}
+				return sensible("evidence", r)
+			}
+			w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=2")
+			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
+			if got, want := strings.Join(m.paidFor(), " "), "plan evidence plan evidence plan answer"; got != want {
+				t.Errorf("paid for %q, want %q", got, want)
+			}
+			var steps []string
+			text := ""
+			w.follow(t, func(e event) bool {
+				if e.kind == "step" && e.text("state") == "started" {
+					steps = append(steps, e.text("kind"))
+				}
+				text += e.text("text")
+				return e.kind != "done"
+			})
+			if got, want := strings.Join(steps, " "), "prepare plan search read evidence plan search read evidence plan answer check"; got != want {
+				t.Errorf("the steps are %q, want %q", got, want)
+			}
+			if final := sent.text("text"); final == "" || text != final || !strings.HasPrefix(final, "The engine weaves patterns") {
+				t.Errorf("streamed %q, and answered %q", text, final)
+			}
+			if sent.text("citations", 1, "quote") == "" || sent.text("checks", 0, "state") != "supported" {
+				t.Errorf("sent %v", sent.body)
+			}
+			read := w.do(t, "GET", w.inThread("/messages"), "")
+			if cost, _ := read.at("messages", 1, "usage", "costMicros").(float64); cost <= 0 {
+				t.Errorf("read %v", read.at("messages", 1, "usage"))
+			}
+		})
+	}
+}
+
+// turnStages are the stages of a turn whose model needs no second search; asking are those that ask the model.
+var (
+	turnStages = []string{"prepare", "plan", "search", "read", "evidence", "plan", "answer", "check"}
+	asking     = []string{"plan", "evidence", "plan", "answer"}
+)
+
+func TestKilledAfterAnyStageTheServerPaysForNothingTwice(t *testing.T) {
+	t.Parallel()
+	for at := range turnStages {
+		t.Run("after "+turnStages[at], func(t *testing.T) {
+			t.Parallel()
+			m := newMind(t, modelfake.OpenAI)
+			// The model answers what belongs to the stages before the kill. What comes after is held until the server
+			// is gone, and never answered: nobody pays for it.
+			allowed := 0
+			for _, stage := range turnStages[:at+1] {
+				if slices.Contains(asking, stage) {
+					allowed++
+				}
+			}
+			killed, held, asked := make(chan struct{}), make(chan struct{}, 8), 0
+			var mu sync.Mutex
+			m.hold(func(string) bool {
+				mu.Lock()
+				asked++
+				late := asked > allowed
+				mu.Unlock()
+				if !late {
+					return true
+				}
+				held <- struct{}{}
+				<-killed
+				return false
+			})
+			w := newThinker(t, m)
+			w.send(t, w.message(aboutLoom).with("Prefer", "respond-async"), http.StatusAccepted)
+			if allowed == len(asking) {
+				// An event is told when it is stored, and so is the end of its stage.
+				w.follow(t, func(e event) bool {
+					return e.kind != "done" && (e.text("kind") != turnStages[at] || e.text("state") == "started")
+				})
+			} else {
+				<-held // every stage up to this call is in the journal
+			}
+			w.server.Kill()
+			m.hold(nil)
+			close(killed)
+			w.server.Start()
+			read := w.await(t)
+			if got := read.text("messages", 1, "status"); got != "complete" || !strings.HasPrefix(read.text("messages", 1, "text"), "The engine weaves patterns") {
+				t.Errorf("ended %v", read.body)
+			}
+			if got := strings.Join(m.paidFor(), " "); got != strings.Join(asking, " ") {
+				t.Errorf("paid for %q", got)
+			}
+		})
+	}
+}
+
+// await polls until the turn of the world's thread has ended.
+func (w *world) await(t *testing.T) reply {
+	t.Helper()
+	for {
+		read := w.send(t, call{method: "GET", path: w.inThread("/messages"), key: w.key}.with("Prefer", "wait=5"), http.StatusOK)
+		if read.text("status") != "working" {
+			return read
+		}
+		if err := context.Cause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestATurnThatReachesTheCapSaysThatItIsPartial(t *testing.T) {
+	t.Parallel()
+	m := newMind(t, modelfake.OpenAI)
+	m.at["evidence"] = func(r modelfake.Request) modelfake.Reply {
+		reply := sensible("evidence", r)
+		reply.In, reply.Out = 1000, 2000 // at 100 dollars a million: a fifth of a dollar
+		return reply
+	}
+	w := newThinker(t, m, "CARREL_MODEL_PRICE_IN=1", "CARREL_MODEL_PRICE_OUT=100")
+	w.admin(t, "spend", "set", "--user", "ada@example.org", "--cap", "0.30")
+	sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
+	if sent.at("partial") != true || !strings.Contains(sent.text("text"), "because the spending cap was reached") || sent.text("citations", 0, "quote") == "" {
+		t.Errorf("sent %v", sent.body)
+	}
+	if got := strings.Join(m.paidFor(), " "); got != "plan evidence plan" {
+		t.Errorf("paid for %q", got)
+	}
+}
+
+func TestWhatAModelFailsWithIsToldAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	m := newMind(t, modelfake.OpenAI)
+	w := newThinker(t, m)
+	for name, tc := range map[string]struct {
+		reply  modelfake.Reply
+		status int
+		code   string
+	}{
+		"a bad key":        {modelfake.Refuse(401, ""), http.StatusBadGateway, "model_failed"},
+		"no money":         {modelfake.Refuse(402, ""), http.StatusBadGateway, "model_failed"},
+		"an unknown model": {modelfake.Refuse(404, ""), http.StatusBadGateway, "model_failed"},
+		"a bad request":    {modelfake.Refuse(400, ""), http.StatusBadGateway, "model_failed"},
+		"too many":         {modelfake.Refuse(429, "3600"), http.StatusBadGateway, "model_failed"},
+		"no stream":        {modelfake.Reply{Body: "<html>", ContentType: "text/html"}, http.StatusBadGateway, "model_failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m.mu.Lock()
+			m.at["plan"] = func(modelfake.Request) modelfake.Reply { return tc.reply }
+			m.mu.Unlock()
+			w.thread = w.do(t, "POST", w.below("/threads"), "").text("thread", "id")
+			// Nothing is found for it, so that there is nothing to quote in the model's place.
+			w.problem(t, w.message("Penguins?"), tc.status, tc.code)
+			// What can be quoted is, with the reason.
+			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
+			if !strings.HasPrefix(sent.text("text"), "The model did not answer; these are quotes from your sources. (") || sent.text("citations", 0, "quote") == "" {
+				t.Errorf("sent %v", sent.body)
+			}
+		})
+	}
+}
+
+func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]modelfake.End{
+		"cut": modelfake.Cut, "broken": modelfake.Broken, "reset": modelfake.Reset, "garbage": modelfake.Garbage, "an error": modelfake.Fails,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMind(t, modelfake.OpenAI)
+			m.at["answer"] = func(modelfake.Request) modelfake.Reply {
+				reply := modelfake.Say("The engine weaves patterns, as one source says [1]. Another")
+				reply.End, reply.Code, reply.Message = end, "overloaded", "scripted"
+				return reply
+			}
+			w := newThinker(t, m)
+			sent := w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
+			if sent.at("partial") != true || !strings.HasSuffix(sent.text("text"), "This answer is partial: the model's answer broke off.") {
+				t.Errorf("sent %v", sent.body)
+			}
+		})
+	}
+}
