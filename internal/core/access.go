@@ -35,6 +35,8 @@ const (
 	CapMemories   Capability = "memories"
 	CapFavourites Capability = "favourites"
 	CapManage     Capability = "manage"
+	// CapMCP is reaching agents through MCP. It is no part of an agent's record: whoever reads that is in already.
+	CapMCP Capability = "mcp"
 )
 
 var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage}
@@ -60,6 +62,7 @@ const (
 	OpBilling         Operation = "see and change what is paid"
 	OpAccount         Operation = "change the account"
 	OpAdmin           Operation = "administer the installation"
+	OpUseMCP          Operation = "reach agents through MCP"
 )
 
 // rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
@@ -67,25 +70,28 @@ const (
 type rule struct {
 	area    Area
 	metered bool
+	// needs is what the plan must have, or empty.
+	needs Capability
 }
 
 var rules = map[Operation]rule{
-	OpReadAgents:      {AreaAgents, false},
-	OpManageAgents:    {AreaManage, false},
-	OpSearch:          {AreaSearch, true},
-	OpReadThreads:     {AreaChat, false},
-	OpWriteThreads:    {AreaChat, false},
-	OpSendMessage:     {AreaChat, true},
-	OpResearch:        {AreaChat, true},
-	OpReadDocuments:   {AreaSearch, false},
-	OpReadMemories:    {AreaMemories, false},
-	OpWriteMemories:   {AreaMemories, false},
-	OpReadFavourites:  {AreaFavourites, false},
-	OpWriteFavourites: {AreaFavourites, false},
-	OpKeys:            {AreaKeys, false},
-	OpBilling:         {AreaBilling, false},
-	OpAccount:         {AreaAccount, false},
-	OpAdmin:           {AreaAdmin, false},
+	OpReadAgents:      {area: AreaAgents},
+	OpManageAgents:    {area: AreaManage, needs: CapManage},
+	OpSearch:          {area: AreaSearch, metered: true, needs: CapSearch},
+	OpReadThreads:     {area: AreaChat},
+	OpWriteThreads:    {area: AreaChat, needs: CapChat},
+	OpSendMessage:     {area: AreaChat, metered: true, needs: CapChat},
+	OpResearch:        {area: AreaChat, metered: true, needs: CapResearch},
+	OpReadDocuments:   {area: AreaSearch},
+	OpReadMemories:    {area: AreaMemories},
+	OpWriteMemories:   {area: AreaMemories, needs: CapMemories},
+	OpReadFavourites:  {area: AreaFavourites},
+	OpWriteFavourites: {area: AreaFavourites, needs: CapFavourites},
+	OpKeys:            {area: AreaKeys},
+	OpBilling:         {area: AreaBilling},
+	OpAccount:         {area: AreaAccount},
+	OpAdmin:           {area: AreaAdmin},
+	OpUseMCP:          {area: AreaAgents, needs: CapMCP},
 }
 
 // Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the
@@ -103,6 +109,9 @@ func (a Actor) Allow(op Operation) error {
 		}
 	case r.area == AreaAdmin && !a.Role.Administers():
 		return Forbidden("forbidden", "This is for those who administer the installation.")
+	case r.needs != "" && a.Lacks.Has(r.needs):
+		return Forbidden("capability_disabled",
+			"The plan of this account does not include this ("+string(r.needs)+"). See what it includes at /api/account/subscription.")
 	case !r.metered:
 		return nil
 	case a.Plan == PlanNone:
@@ -164,13 +173,4 @@ func (a Actor) Capabilities() []Capability {
 // USD renders micro-dollars for a sentence.
 func USD(micros int64) string {
 	return fmt.Sprintf("%d.%02d USD", micros/1e6, micros%1e6/1e4)
-}
-
-// Month names the month that t is in, UTC, as spend is kept by.
-func Month(t time.Time) string { return t.UTC().Format("2006-01") }
-
-// MonthEnd returns when the spend of the month that t is in starts anew: the first of the next month, UTC.
-func MonthEnd(t time.Time) time.Time {
-	t = t.UTC()
-	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 }

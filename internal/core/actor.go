@@ -43,9 +43,11 @@ const (
 // Actor is who is asking: one user, through one credential, with that user's plan and spend. Every service takes
 // one, and what it may do is decided by Allow alone.
 type Actor struct {
-	UserID       string
-	Role         Role
+	UserID string
+	Role   Role
+	// Plan is the plan that the user has now, and Lacks what it does not include.
 	Plan         string
+	Lacks        CapabilitySet
 	Spend        Spend
 	CredentialID string
 	Credential   CredentialKind

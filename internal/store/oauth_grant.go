@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -263,6 +264,7 @@ func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error
 // period, in one query: it stands before every request.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var u userRow
+	var e entitlementRow
 	var f credential.Found
 	var scopes, resources string
 	var created, expires int64
@@ -271,15 +273,18 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (cred
 	err := get(ctx, db.read, `
 		SELECT g.id, c.name, t.scopes, t.resources, t.created_at, t.expires_at, g.revoked_at,
 			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0)
+			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
 		FROM oauth_token t
 		JOIN oauth_grant g ON g.id = t.grant_id
 		JOIN oauth_client c ON c.id = g.client_id
 		JOIN app_user u ON u.id = g.user_id
-		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1
+		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1`+entitlementJoin+`
 		WHERE t.hash = $2`, args{period, hash},
-		append(append([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest()...), &f.Used)...)
+		slices.Concat([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest(), []any{&f.Used}, e.dest())...)
 	if err != nil {
+		return credential.Found{}, fail("read access token", "token", err)
+	}
+	if f.Entitlement, err = e.value(); err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
 	f.User = u.value()

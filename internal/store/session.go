@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"carrel/internal/account"
@@ -45,18 +46,23 @@ func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []by
 func (db *DB) SessionByHash(ctx context.Context, hash []byte, period string) (credential.FoundSession, error) {
 	var s sessionRow
 	var u userRow
+	var e entitlementRow
 	var used int64
 	err := get(ctx, db.read, `
 		SELECT `+sessionColumns+`, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0)
+			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
 		FROM web_session s
 		JOIN app_user u ON u.id = s.user_id
-		LEFT JOIN budget b ON b.user_id = s.user_id AND b.period = $1
-		WHERE s.hash = $2`, args{period, hash}, append(append(s.dest(), u.dest()...), &used)...)
+		LEFT JOIN budget b ON b.user_id = s.user_id AND b.period = $1`+entitlementJoin+`
+		WHERE s.hash = $2`, args{period, hash}, slices.Concat(s.dest(), u.dest(), []any{&used}, e.dest())...)
 	if err != nil {
 		return credential.FoundSession{}, fail("read session", "session", err)
 	}
-	return credential.FoundSession{Session: s.value(), User: u.value(), Used: used}, nil
+	has, err := e.value()
+	if err != nil {
+		return credential.FoundSession{}, fail("read session", "session", err)
+	}
+	return credential.FoundSession{Session: s.value(), User: u.value(), Used: used, Entitlement: has}, nil
 }
 
 // Sessions returns those of a user that have not ended, newest first.

@@ -121,12 +121,6 @@ func (db *DB) DisableUser(ctx context.Context, userID string, now time.Time) err
 	return changed("disable user", "user", n, err)
 }
 
-// SetPlan gives a user another plan.
-func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
-	n, err := db.one(ctx, `UPDATE app_user SET plan = $1 WHERE id = $2`, plan, userID)
-	return changed("set plan", "user", n, err)
-}
-
 // SetSpendCap sets or, with nil, takes away what a user may spend in a month.
 func (db *DB) SetSpendCap(ctx context.Context, userID string, micros *int64) error {
 	n, err := db.one(ctx, `UPDATE app_user SET spend_cap = $1 WHERE id = $2`, optInt(micros), userID)

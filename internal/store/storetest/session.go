@@ -42,7 +42,7 @@ var sessionTests = []test{
 		h := w.insertSession(s)
 		got, err := w.db.SessionByHash(w.ctx, h, "2025-06")
 		w.must(err)
-		w.same("found", got, credential.FoundSession{Session: s, User: w.ada.user})
+		w.same("found", got, credential.FoundSession{Session: s, User: w.ada.user, Entitlement: w.has(w.ada)})
 		_, err = w.db.SessionByHash(w.ctx, hash(), "2025-06")
 		w.wantMissing(err, "session")
 		w.wantMissing(w.db.InsertSession(w.ctx, w.session("usr_none"), hash()), "user")

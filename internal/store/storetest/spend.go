@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"carrel/internal/account"
@@ -43,7 +44,7 @@ func (w *world) finish(t task.Task, state task.State) {
 	w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, At: w.now}, reply))
 }
 
-var spendTests = []test{
+var spendTests = slices.Concat(planTests, ledgerTests, []test{
 	{"WhatIsReservedCountsAndWhatIsSettledStays", func(w *world) {
 		t := w.working()
 		w.must(w.reserve(t, 100))
@@ -153,4 +154,4 @@ var spendTests = []test{
 		_, _, err := w.db.SpendOf(w.ctx, "usr_none", core.Month(w.now))
 		w.wantMissing(err, "user")
 	}},
-}
+})

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+var _ account.PlanStore = (*DB)(nil)
+
+const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit, plan.rate_burst,
+	plan.storage_limit, plan.price, plan.stripe_price, plan.created_at, plan.updated_at`
+
+// planRow is a plan as it is read; all of it is NULL where there is none.
+type planRow struct {
+	name, capabilities, models, stripe      sql.NullString
+	spendCap, turnCap, rate, burst, storage sql.NullInt64
+	price, created, updated                 sql.NullInt64
+}
+
+func (r *planRow) dest() []any {
+	return []any{
+		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe, &r.created, &r.updated,
+	}
+}
+
+func (r *planRow) value() (p account.Plan, err error) {
+	p = account.Plan{
+		Name: r.name.String, SpendCap: optNull(r.spendCap), TurnCap: optNull(r.turnCap), RateLimit: optNull(r.rate), RateBurst: optNull(r.burst),
+		StorageLimit: optNull(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
+	}
+	if p.Capabilities, err = wordsOf[core.Capability](r.capabilities.String); err != nil {
+		return p, err
+	}
+	p.Models, err = wordsOf[string](r.models.String)
+	return p, err
+}
+
+// optNull is a number that may have been stored.
+func optNull(n sql.NullInt64) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.Int64
+}
+
+// Plans returns all plans by name.
+func (db *DB) Plans(ctx context.Context) ([]account.Plan, error) {
+	var r planRow
+	plans := []account.Plan{}
+	err := db.read.each(ctx, `SELECT `+planColumns+` FROM plan ORDER BY name`, nil, r.dest(), func() error {
+		p, err := r.value()
+		plans = append(plans, p)
+		return err
+	})
+	if err != nil {
+		return nil, fail("list plans", "plan", err)
+	}
+	return plans, nil
+}
+
+// Plan returns one plan.
+func (db *DB) Plan(ctx context.Context, name string) (account.Plan, error) {
+	var r planRow
+	err := get(ctx, db.read, `SELECT `+planColumns+` FROM plan WHERE name = $1`, args{name}, r.dest()...)
+	if err != nil {
+		return account.Plan{}, fail("read plan", "plan", err)
+	}
+	p, err := r.value()
+	return p, fail("read plan", "plan", err)
+}
+
+// PutPlan makes a plan, or changes the one of that name.
+func (db *DB) PutPlan(ctx context.Context, p account.Plan) error {
+	_, err := db.one(ctx, `
+		INSERT INTO plan (name, capabilities, models, spend_cap, turn_cap, rate_limit, rate_burst, storage_limit, price, stripe_price, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (name) DO UPDATE SET capabilities = excluded.capabilities, models = excluded.models, spend_cap = excluded.spend_cap,
+			turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit, rate_burst = excluded.rate_burst,
+			storage_limit = excluded.storage_limit, price = excluded.price, stripe_price = excluded.stripe_price, updated_at = excluded.updated_at`,
+		p.Name, listOf(p.Capabilities), listOf(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
+		optInt(p.StorageLimit), p.Price, p.StripePrice, millis(p.CreatedAt), millis(p.UpdatedAt))
+	return fail("put plan", "plan", err)
+}
+
+// DeletePlan removes a plan that nobody has.
+func (db *DB) DeletePlan(ctx context.Context, name string) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var users int
+		if err := get(ctx, tx, `SELECT count(*) FROM app_user WHERE plan = $1`, args{name}, &users); err != nil {
+			return err
+		}
+		if users > 0 {
+			return planInUse()
+		}
+		n, err := tx.exec(ctx, `DELETE FROM plan WHERE name = $1`, name)
+		if classify(err) == classParent {
+			return planInUse()
+		}
+		return changed("delete plan", "plan", n, err)
+	})
+	return fail("delete plan", "plan", err)
+}
+
+func planInUse() error {
+	return core.Conflict("conflict", "Accounts have this plan. Give them another one first.")
+}
+
+// SetPlan gives a user a plan for good, in place of a subscription.
+func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `UPDATE app_user SET plan = $1 WHERE id = $2`, plan, userID)
+		if err := changed("set plan", "user", n, err); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1`, userID)
+		return err
+	})
+	return fail("set plan", "user", err)
+}
+
+// SetCredentialCap sets or, with nil, takes away what a credential may spend in a month.
+func (db *DB) SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error {
+	if micros == nil {
+		_, err := db.one(ctx, `DELETE FROM credential_cap WHERE credential_id = $1 AND user_id = $2`, credentialID, userID)
+		return fail("take a credential's cap away", "credential", err)
+	}
+	n, err := db.one(ctx, `
+		INSERT INTO credential_cap (credential_id, user_id, micros) VALUES ($1, $2, $3)
+		ON CONFLICT (credential_id) DO UPDATE SET micros = excluded.micros WHERE credential_cap.user_id = excluded.user_id`,
+		credentialID, userID, *micros)
+	return changed("set a credential's cap", "credential", n, err)
+}

@@ -1,0 +1,98 @@
+package storetest
+
+import (
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+)
+
+// has returns what the account of somebody has.
+func (w *world) has(p person) account.Entitlement {
+	w.t.Helper()
+	e, err := w.db.Entitlement(w.ctx, p.id)
+	w.must(err)
+	return e
+}
+
+// plan makes a plan with a name of this test's own.
+func (w *world) plan(change func(*account.Plan)) account.Plan {
+	w.t.Helper()
+	p := account.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
+	if change != nil {
+		change(&p)
+	}
+	w.must(w.db.PutPlan(w.ctx, p))
+	return p
+}
+
+var planTests = []test{
+	{"APlanIsKeptAsItIs", func(w *world) {
+		full := w.plan(func(p *account.Plan) {
+			p.Models, p.StripePrice, p.Price = []string{"a", `b"c`}, "price_1", 5
+			p.SpendCap, p.TurnCap, p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(1)), new(int64(2)), new(int64(3)), new(int64(4)), new(int64(5))
+		})
+		got, err := w.db.Plan(w.ctx, full.Name)
+		w.must(err)
+		w.same("read", got, full)
+		changed := account.Plan{Name: full.Name, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
+		w.must(w.db.PutPlan(w.ctx, changed))
+		changed.CreatedAt = full.CreatedAt
+		got, err = w.db.Plan(w.ctx, full.Name)
+		w.must(err)
+		w.same("changed", got, changed)
+		_, err = w.db.Plan(w.ctx, "nothing")
+		w.wantMissing(err, "plan")
+	}},
+	{"TheOpenPlanIsThereAndHasEverything", func(w *world) {
+		p, err := w.db.Plan(w.ctx, core.PlanOpen)
+		w.must(err)
+		w.same("capabilities", p.Capabilities, core.AllCapabilities())
+		w.same("capped", p.SpendCap == nil && p.TurnCap == nil && p.StorageLimit == nil && p.Models == nil, true)
+	}},
+	{"APlanThatSomebodyHasStays", func(w *world) {
+		p := w.plan(nil)
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
+		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanOpen))
+		w.must(w.db.PutSubscription(w.ctx, account.Subscription{UserID: w.bert.id, Plan: p.Name, Status: account.SubscriptionEnded, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}))
+		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
+		w.must(w.db.SetPlan(w.ctx, w.bert.id, core.PlanOpen))
+		w.must(w.db.DeletePlan(w.ctx, p.Name))
+		w.wantMissing(w.db.DeletePlan(w.ctx, p.Name), "plan")
+	}},
+	{"ASubscriptionTakesThePlaceOfThePlanUntilOneIsSet", func(w *world) {
+		open, err := w.db.Plan(w.ctx, core.PlanOpen)
+		w.must(err)
+		w.same("at first", w.has(w.ada), account.Entitlement{Plan: &open})
+		p := w.plan(nil)
+		end, grace := w.after(1000), w.after(2000)
+		s := account.Subscription{
+			UserID: w.ada.id, Plan: p.Name, Status: account.SubscriptionTrial, StartsAt: w.now, EndsAt: &end, GraceUntil: &grace,
+			CancelAtEnd: true, Source: "stripe", ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
+		}
+		w.must(w.db.PutSubscription(w.ctx, s))
+		w.same("subscribed", w.has(w.ada), account.Entitlement{Plan: &p, Subscription: &s})
+		s.Status, s.EndsAt, s.GraceUntil, s.CancelAtEnd = account.SubscriptionActive, nil, nil, false
+		w.must(w.db.PutSubscription(w.ctx, s))
+		got, err := w.db.Subscription(w.ctx, w.ada.id)
+		w.must(err)
+		w.same("changed", got, s)
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone))
+		w.same("with none", w.has(w.ada), account.Entitlement{})
+		_, err = w.db.Subscription(w.ctx, w.ada.id)
+		w.wantMissing(err, "subscription")
+	}},
+	{"NobodyHasASubscriptionWhoIsNotThere", func(w *world) {
+		w.wantMissing(w.db.PutSubscription(w.ctx, account.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: account.SubscriptionActive}), "user")
+		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanOpen), "user")
+		_, err := w.db.Entitlement(w.ctx, "usr_none")
+		w.wantMissing(err, "user")
+	}},
+	{"TheCapOfACredentialIsItsUsersAlone", func(w *world) {
+		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_"+w.ada.id, new(int64(1))))
+		w.wantMissing(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, new(int64(9))), "credential")
+		w.must(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, nil))
+		w.wantKind(w.reserve(w.with("crd_"+w.ada.id), 2), core.KindPaymentRequired, "")
+	}},
+}
