@@ -104,7 +104,7 @@ var rules = map[string]rule{
 	"components": {nil, map[string]string{
 		"schemas": "-", "responses": "{response}", "parameters": "{parameter}", "headers": "{header}", "securitySchemes": "{scheme}",
 	}},
-	"scheme": {[]string{"type", "scheme"}, map[string]string{"type": "-", "scheme": "-", "description": "-"}},
+	"scheme": {[]string{"type"}, map[string]string{"type": "-", "scheme": "-", "in": "-", "name": "-", "description": "-"}},
 }
 
 func checkKind(t *testing.T, kind, at string, v any) {

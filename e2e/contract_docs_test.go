@@ -33,6 +33,15 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	key := w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "docs", "--scope", "agents,manage,account").text("key")
 	code := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
 
+	// Somebody who is signed in, and a program that is connected.
+	newPerson(t, s.URL).send("/sign-in", "email", "ada@example.org", "password", "correct horse battery")
+	connected := w.admin(t, "connect-code", "create", "--user", "ada@example.org").text("code")
+	connect, err := http.Post(s.URL+"/api/connect/exchange", "application/json", strings.NewReader(`{"code": "`+connected+`", "client": "docs"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = connect.Body.Close()
+
 	first, rest := commands(t, s.URL+"/docs")
 	if len(rest) < 20 {
 		t.Fatalf("only %d commands found", len(rest))
@@ -55,7 +64,7 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 	}
 	// What is deleted is needed before, and the agent last of all.
 	slices.SortStableFunc(rest, func(a, b string) int { return removes(a) - removes(b) })
-	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?}\n" + strings.Join(rest, "\necho\n")
+	script := "set -e\n" + first + ": ${AGENT_ID:?} ${DOCUMENT_ID:?} ${THREAD_ID:?} ${MESSAGE_ID:?} ${MEMORY_ID:?} ${CARD_ID:?} ${WEBHOOK_ID:?} ${SESSION_ID:?} ${KEY_ID:?} ${CODE_ID:?} ${CONNECTION_ID:?}\n" + strings.Join(rest, "\necho\n")
 	script = strings.ReplaceAll(script, "crl_…", key)
 	script = strings.ReplaceAll(script, "crlc_…", code)
 	script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
@@ -74,7 +83,7 @@ func removes(command string) int {
 		return 0
 	case strings.Contains(command, "/feedback"):
 		return 1 // before its thread
-	case regexp.MustCompile(`agents/\$AGENT_ID"`).MatchString(command):
+	case regexp.MustCompile(`(agents/\$AGENT_ID|account/sessions)"`).MatchString(command):
 		return 3
 	}
 	return 2

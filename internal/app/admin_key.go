@@ -40,11 +40,6 @@ func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			at := a.clock.Now().Add(c.Expires)
 			n.ExpiresAt = &at
 		}
-		for _, id := range c.Agents {
-			if err := a.agents.Reach(ctx, core.Operator(u.ID), id); err != nil {
-				return err
-			}
-		}
 		k, token, err := a.credentials.CreateKey(ctx, core.Operator(u.ID), n)
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ var rules = map[string][]string{
 	"internal/task":                   internal("core"),
 	"internal/store":                  append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "task", "search", "embedding"), internal(features...)...),
 	"internal/store/storetest":        append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "testkit"), internal(features...)...),
-	"internal/httpapi":                append(internal("core", "credential", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
+	"internal/httpapi":                append(internal("core", "audit", "credential", "oauth", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
 	"internal/httpapi/gen":            {"api"},

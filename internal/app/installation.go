@@ -119,6 +119,9 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.sessions = credential.NewSessions(db, clock, secret)
 	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)
+	in.credentials.DescribeCallers(caller)
+	in.credentials.EndGrants(in.oauth)
+	in.sessions.RecordTo(in.audit)
 	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
@@ -126,6 +129,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}
 	in.setupCode = webapp.SetupCode(secret)
 	in.agents = agent.NewService(db, clock)
+	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
 	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})
 	in.memories = memory.NewService(db, in.agents, clock, stems())

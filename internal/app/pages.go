@@ -43,6 +43,11 @@ func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.A
 	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 
+// caller is where the request of a context came from, and what its program says of itself.
+func caller(ctx context.Context) (address, program string) {
+	return clientAddress(ctx), server.Program(ctx)
+}
+
 // clientAddress is where the request of a context came from; commands come from nowhere.
 func clientAddress(ctx context.Context) string {
 	if addr := server.ClientAddr(ctx); addr.IsValid() {

@@ -3,14 +3,13 @@ package credential
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"carrel/internal/account"
 	"carrel/internal/core"
 )
 
@@ -46,15 +45,22 @@ func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (
 			return core.Actor{}, core.Unauthenticated("invalid_credential",
 				"This access token was issued for another resource. Ask for one with this resource.")
 		}
-		s.oauth.uses.note(k.ID, now)
+		s.oauth.uses.note(k.ID, s.use(ctx, now))
 	} else {
-		s.uses.note(k.ID, now)
+		s.uses.note(k.ID, s.use(ctx, now))
 	}
-	who := core.Actor{
-		UserID: u.ID, Role: u.Role, CredentialID: k.ID, Credential: k.Kind, Scopes: k.Scopes, Agents: k.Agents,
+	return core.Actor{
+		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: k.ID, Credential: k.Kind,
+		Scopes: k.Scopes, Agents: k.Agents, Spend: spendOf(u, found.Used, now),
+	}, nil
+}
+
+// spendOf is what a user has used of their cap; without one it is nothing.
+func spendOf(u account.User, used int64, now time.Time) core.Spend {
+	if u.SpendCap == nil {
+		return core.Spend{}
 	}
-	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, now)
-	return who, nil
+	return core.Spend{Capped: true, Cap: *u.SpendCap, Used: used, ResetsAt: core.MonthEnd(now)}
 }
 
 // find looks a key up.
@@ -112,60 +118,6 @@ func (r *recent) put(at state, digest [sha256.Size]byte, found Found) {
 		r.at, r.found = at, map[[sha256.Size]byte]Found{}
 	}
 	r.found[digest] = found
-}
-
-// uses gathers when keys were used, so that a request costs no write.
-type uses struct {
-	mu   sync.Mutex
-	last map[string]time.Time
-}
-
-func (u *uses) note(keyID string, at time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.last == nil {
-		u.last = map[string]time.Time{}
-	}
-	u.last[keyID] = at
-}
-
-func (u *uses) take() map[string]time.Time {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	taken := u.last
-	u.last = nil
-	return taken
-}
-
-// put gives back what could not be written, without hiding later uses.
-func (u *uses) put(taken map[string]time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	maps.Copy(taken, u.last)
-	u.last = taken
-}
-
-// FlushUses writes when keys were last used. The server calls it now and then and once at the end; what a crash
-// loses is a minute of "last used".
-func (s *Service) FlushUses(ctx context.Context) error {
-	err := s.uses.flush(ctx, s.store.TouchKeys)
-	if s.oauth.tokens != nil {
-		err = errors.Join(err, s.oauth.uses.flush(ctx, s.oauth.tokens.TouchGrants))
-	}
-	return err
-}
-
-// flush hands over what was gathered, and keeps it when that fails.
-func (u *uses) flush(ctx context.Context, write func(context.Context, map[string]time.Time) error) error {
-	taken := u.take()
-	if len(taken) == 0 {
-		return nil
-	}
-	err := write(ctx, taken)
-	if err != nil {
-		u.put(taken)
-	}
-	return err
 }
 
 // maxClient bounds the name a connecting tool gives itself, in code points.

@@ -1,9 +1,6 @@
 package credential
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Tokens finds OAuth access tokens. The authorization server issues them; here they are only looked up.
 type Tokens interface {
@@ -11,7 +8,7 @@ type Tokens interface {
 	// user's spend in the period, in one query.
 	TokenByHash(ctx context.Context, hash []byte, period string) (Found, error)
 	// TouchGrants records when grants were last used.
-	TouchGrants(ctx context.Context, used map[string]time.Time) error
+	TouchGrants(ctx context.Context, used map[string]Use) error
 }
 
 // oauthTokens is what the service knows of access tokens; without a store of them none is good.

@@ -51,8 +51,6 @@ type FoundSession struct {
 	User    account.User
 	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
 	Used int64
-	// Entitlement is what the account has.
-	Entitlement account.Entitlement
 }
 
 // SessionCookie is the name of the cookie that holds the secret of a session. With the prefix __Host- a browser takes it
@@ -86,9 +84,10 @@ type SessionStore interface {
 
 // Sessions makes, finds and ends sessions.
 type Sessions struct {
-	store  SessionStore
-	clock  core.Clock
-	secret []byte
+	store    SessionStore
+	clock    core.Clock
+	secret   []byte
+	recorder Recorder
 }
 
 // NewSessions returns a service whose hashes are keyed with secret.
@@ -159,12 +158,10 @@ func (s *Sessions) Authenticate(ctx context.Context, token string) (core.Actor, 
 		return core.Actor{}, err
 	}
 	u := found.User
-	who := core.Actor{
-		UserID: u.ID, Role: u.Role, CredentialID: found.Session.ID, Credential: core.CredentialSession,
-		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt,
-	}
-	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, s.clock.Now())
-	return who, nil
+	return core.Actor{
+		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: found.Session.ID, Credential: core.CredentialSession,
+		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt, Spend: spendOf(u, found.Used, s.clock.Now()),
+	}, nil
 }
 
 // StepUp notes that the user of a session has just proved who they are once more.

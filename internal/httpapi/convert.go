@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"time"
+
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
@@ -29,4 +31,12 @@ func deleted(err error) (*oas.Deleted, error) {
 		return nil, err
 	}
 	return &oas.Deleted{Deleted: true}, nil
+}
+
+// optionalTime is a time that may be absent.
+func optionalTime(t *time.Time) oas.OptString {
+	if t == nil {
+		return oas.OptString{}
+	}
+	return oas.NewOptString(timestamp(*t))
 }

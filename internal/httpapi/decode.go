@@ -82,6 +82,7 @@ func decodedField(err error) string {
 // fieldRules says of each field of a request what it must be, for a value of the wrong type or out of bounds.
 // Lengths of texts are the services' to check.
 var fieldRules = map[string]string{
+	"agents":       "Must be a list of agents' ids.",
 	"card":         "Must be a JSON object.",
 	"client":       "Must be a text: a short name for the tool.",
 	"code":         "Must be a text: a connect code.",
@@ -89,6 +90,7 @@ var fieldRules = map[string]string{
 	"description":  "Must be a text.",
 	"email":        "Must be a text: an e-mail address.",
 	"events":       "Must be a list of turn.completed and turn.failed.",
+	"expiresAt":    "Must be a time as RFC 3339 has it, such as 2026-11-15T10:00:00Z.",
 	"facets":       "Must be true or false.",
 	"fromYear":     "Must be a year from 1 to 9999.",
 	"instructions": "Must be a text.",
@@ -101,6 +103,7 @@ var fieldRules = map[string]string{
 	"q":            "Must be a text.",
 	"query":        "Must be a text.",
 	"research":     "Must be true or false.",
+	"scopes":       "Must be a list of agents, manage, account and admin.",
 	"sourceId":     "Must be a text: the id of one of the agent's sources.",
 	"status":       "Must be active or proposed.",
 	"text":         "Must be a text.",

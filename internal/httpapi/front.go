@@ -109,7 +109,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	key, wait := r.Header.Get("Idempotency-Key"), pollFor(r, route.Name())
 	switch {
 	case key != "" && creating[route.Name()]:
-		out.err = a.once(rep, r, key, body, &out)
+		out.err = a.once(rep, r, route.Name(), key, body, &out)
 	case key != "" && route.Name() == oas.SendMessageOperation:
 		out.err = a.onceTurn(rep, r, key, body, &out)
 	case wait > 0:
@@ -201,7 +201,7 @@ func refused(mediaRange string) bool {
 
 // bodiless are the operations that say all with their path; what is sent along is not read.
 var bodiless = map[string]bool{
-	oas.CancelTurnOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true,
+	oas.CreateConnectCodeOperation: true, oas.CancelTurnOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true,
 }
 
 // hasBody are the methods whose requests bring a body.

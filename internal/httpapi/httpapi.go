@@ -11,11 +11,13 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/memory"
+	"carrel/internal/oauth"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
@@ -30,6 +32,11 @@ type Idempotency interface {
 	ReleaseIdempotency(ctx context.Context, userID, key string) error
 }
 
+// Attempts tells why programs failed to connect.
+type Attempts interface {
+	Attempts(ctx context.Context, actor core.Actor) ([]oauth.Attempt, error)
+}
+
 // Services is what the API speaks for.
 type Services struct {
 	Agents      *agent.Service
@@ -41,6 +48,8 @@ type Services struct {
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
 	Profiles    *account.Profiles
+	Audit       *audit.Log
+	Attempts    Attempts
 	Idempotency Idempotency
 	// Sealer encrypts the replies that Idempotency keeps.
 	Sealer Sealer

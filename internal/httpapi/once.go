@@ -20,6 +20,17 @@ var creating = map[string]bool{
 	oas.SaveFavouriteOperation: true,
 	oas.CreateThreadOperation:  true,
 	oas.CreateWebhookOperation: true,
+
+	oas.CreateKeyOperation:         true,
+	oas.CreateConnectCodeOperation: true,
+}
+
+// secretive are those whose reply holds a secret. It is repeated for the very credential that it was first given to: any
+// other of the same user may be allowed less.
+var secretive = map[string]bool{
+	oas.CreateWebhookOperation:     true,
+	oas.CreateKeyOperation:         true,
+	oas.CreateConnectCodeOperation: true,
 }
 
 const (
@@ -31,9 +42,13 @@ const (
 
 // once carries a request out at most once. The claim is stored before the work and the reply after it. A crash in
 // between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
-func (a *API) once(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
+func (a *API) once(rep *reply, r *http.Request, operation, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
-	rec, mine, err := a.claim(ctx, userID, key, core.NewSeed(), requestHash(r, body))
+	hash := requestHash(r, body)
+	if secretive[operation] {
+		hash = append(hash, actor(ctx).CredentialID...)
+	}
+	rec, mine, err := a.claim(ctx, userID, key, core.NewSeed(), hash)
 	if err != nil {
 		return err
 	}

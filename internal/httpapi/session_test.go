@@ -227,11 +227,20 @@ func TestStepUp(t *testing.T) {
 		b.send("PATCH", "/api/account", email("a")).ok(t)
 		w.clock.Set(b.session.AuthenticatedAt.Add(core.ProofLife))
 		b.send("PATCH", "/api/account", email("b")).refused(t, 403, "step_up_required")
+		b.post("/api/account/keys", object{"name": "x"}).refused(t, 403, "step_up_required")
+		b.post("/api/account/connect-codes", "").refused(t, 403, "step_up_required")
+		// Looking, and taking away, need no more than a session.
+		for _, path := range []string{"", "/keys", "/connect-codes", "/connections", "/sessions", "/audit"} {
+			b.get("/api/account" + path).ok(t)
+		}
 		b.send("PATCH", "/api/account", `{"name":"Harmless"}`).ok(t)
 		b.send("PATCH", "/api/account", email("a")).ok(t) // nothing changes
 		// A key that was made for the account has nobody to ask.
 		key := p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAccount}}))
 		key.send("PATCH", "/api/account", email("c")).ok(t)
+		key.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
+		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has nothing to give
+		p.accountKey().post("/api/account/connect-codes", "").ok(t)
 		if a := key.get("/api/account").ok(t); a.str("credential", "kind") != "key" || a.value("credential", "provedUntil") != nil {
 			t.Errorf("the key is %s", a.body)
 		}
@@ -239,5 +248,7 @@ func TestStepUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.send("PATCH", "/api/account", email("d")).ok(t)
+		b.post("/api/account/keys", object{"name": "x"}).ok(t)
+		b.post("/api/account/connect-codes", "").ok(t)
 	}}})
 }

@@ -25,6 +25,7 @@ import (
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
 	"carrel/internal/memory"
+	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/seal"
 	"carrel/internal/server"
@@ -42,6 +43,9 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // baseURL is the address that the API believes to have.
 const baseURL = "https://carrel.test"
+
+// secret is what the installation's hashes are keyed with.
+var secret = []byte("a secret of the installation")
 
 // test is one promise of the API.
 type test struct {
@@ -121,6 +125,8 @@ type world struct {
 	credentials *credential.Service
 	sessions    *credential.Sessions
 	audit       *audit.Log
+	oauth       *oauth.Service
+	tokens      oauth.Prefixes
 	agents      *agent.Service
 	sources     *source.Service
 	ranker      *scanner
@@ -151,12 +157,25 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	}
 	prefixes := []string{cfg.KeyPrefix, cfg.CodePrefix}
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
-	w.credentials = credential.NewService(db, w.clock, []byte("a secret of the installation"),
+	w.credentials = credential.NewService(db, w.clock, secret,
 		credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
-	w.sessions = credential.NewSessions(db, w.clock, []byte("a secret of the installation"))
+	w.sessions = credential.NewSessions(db, w.clock, secret)
 	w.audit = audit.New(db, w.clock, nil, log)
 	w.credentials.RecordTo(w.audit)
+	w.credentials.DescribeCallers(func(ctx context.Context) (string, string) {
+		return server.ClientAddr(ctx).String(), server.Program(ctx)
+	})
+	w.sessions.RecordTo(w.audit)
+	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
+	w.oauth, err = oauth.New(db, w.clock, secret, oauth.Options{Issuer: baseURL, Prefixes: w.tokens}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.oauth.RecordTo(w.audit)
+	w.credentials.AcceptTokens(db, w.tokens.Access)
+	w.credentials.EndGrants(w.oauth)
 	w.agents = agent.NewService(db, w.clock)
+	w.credentials.KnowAgents(w.agents)
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
@@ -181,14 +200,19 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
-		Credentials: w.credentials, Sessions: w.sessions, Profiles: account.NewProfiles(db, w.clock, w.audit), Idempotency: w.claims, Sealer: box, Clock: w.clock,
+		Credentials: w.credentials, Sessions: w.sessions, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
+		Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := server.New(cfg, log, obs.NewMetrics("test"), server.Options{
-		Routes: api.Routes, Problem: problems.Write, Ready: db.Ping,
+		Routes: func(mux *http.ServeMux) {
+			api.Routes(mux)
+			w.oauth.Routes(mux, nil) // nobody opens its pages here
+		},
+		Problem: problems.Write, Ready: db.Ping,
 	})
 	w.handler = srv.Handler()
 	h := httptest.NewServer(w.handler)
@@ -290,6 +314,17 @@ func (w *world) person(t *testing.T, plan string) *person {
 	p.token = p.key(credential.NewKey{Name: "test"})
 	p.agent = p.newAgent("Landmarks")
 	return p
+}
+
+// makeAdmin lets somebody run the installation.
+func (w *world) makeAdmin(t *testing.T, p *person) {
+	t.Helper()
+	id := core.NewID(core.PrefixUser)
+	u := account.User{ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
+		t.Fatal(err)
+	}
+	p.id = id
 }
 
 // key makes another key for the user.

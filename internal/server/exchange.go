@@ -22,6 +22,7 @@ type exchange struct {
 	// limitHeader is the RateLimit of the reply, likewise.
 	limitHeader [1]string
 	addr        netip.Addr
+	program     string
 	https       bool
 	route       string
 	// authenticated is atomic because a handler may check the credential in another goroutine.
@@ -63,6 +64,15 @@ func ClientAddr(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
+// Program returns what the program that made the request says of itself (User-Agent), as it came. It is empty outside of a
+// request.
+func Program(ctx context.Context) string {
+	if x := exchangeOf(ctx); x != nil {
+		return x.program
+	}
+	return ""
+}
+
 // SetRoute names the route of the request in logs and metrics, for handlers that serve many routes under one pattern
 // of the mux. It must be a pattern out of a fixed set, and be called before the handler returns.
 func SetRoute(ctx context.Context, pattern string) {
@@ -83,7 +93,7 @@ func Authenticated(ctx context.Context) {
 // counts it.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{Context: r.Context(), started: time.Now(), id: requestID(r.Header)}
+		x := &exchange{Context: r.Context(), started: time.Now(), id: requestID(r.Header), program: r.UserAgent()}
 		x.addr, x.https = s.client(r)
 		x.out.ResponseWriter = w
 		x.idHeader[0] = x.id

@@ -11,7 +11,8 @@ import (
 	"carrel/internal/credential"
 )
 
-const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
+const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
+	k.client_name, k.last_address, k.last_program`
 
 // keyRow is a key as it is read.
 type keyRow struct {
@@ -25,7 +26,7 @@ func (r *keyRow) dest() []any {
 	k := &r.key
 	return []any{
 		&k.ID, &k.UserID, (*string)(&k.Kind), &k.Name, &k.Hint, &r.scopes, &r.agents,
-		&r.created, &r.expires, &r.revoked, &r.usage,
+		&r.created, &r.expires, &r.revoked, &r.usage, &k.ClientName, &k.LastAddress, &k.LastProgram,
 	}
 }
 
@@ -42,41 +43,39 @@ func (r *keyRow) value() (k credential.Key, err error) {
 }
 
 const insertKey = `
-	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 func keyArgs(k credential.Key, hash []byte) args {
 	return args{
 		k.ID, k.UserID, string(k.Kind), k.Name, k.Hint, hash, listOf(k.Scopes), listOf(k.Agents),
-		millis(k.CreatedAt), optMillis(k.ExpiresAt),
+		millis(k.CreatedAt), optMillis(k.ExpiresAt), k.ClientName,
 	}
 }
 
-// InsertKey stores a key under the hash of its secret.
+// InsertKey stores a key under the hash of its secret. The user's own of the same id gets the new secret.
 func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) error {
-	_, err := db.one(ctx, insertKey, keyArgs(k, hash)...)
-	return fail("insert key", "user", err)
+	n, err := db.one(ctx, insertKey+`
+		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, hint = excluded.hint
+		WHERE credential_key.user_id = excluded.user_id AND credential_key.kind = excluded.kind`, keyArgs(k, hash)...)
+	return changed("insert key", "user", n, err)
 }
 
 // KeyByHash finds a key with its user and what the user has spent and reserved in the period.
 func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var k keyRow
 	var u userRow
-	var e entitlementRow
 	var f credential.Found
 	err := get(ctx, db.read, `
 		SELECT `+keyColumns+`,
 			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
+			coalesce(b.reserved + b.spent, 0)
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
-		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+entitlementJoin+`
-		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used}, e.dest())...)
+		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1
+		WHERE k.hash = $2`, args{period, hash}, append(append(k.dest(), u.dest()...), &f.Used)...)
 	if err == nil {
 		f.Key, err = k.value()
-	}
-	if err == nil {
-		f.Entitlement, err = e.value()
 	}
 	if err != nil {
 		return credential.Found{}, fail("read key", "key", err)
@@ -87,18 +86,44 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 
 // Keys returns a user's keys, newest first.
 func (db *DB) Keys(ctx context.Context, userID string) ([]credential.Key, error) {
+	return db.keys(ctx, `SELECT `+keyColumns+` FROM credential_key k WHERE k.user_id = $1 ORDER BY k.id DESC`, userID)
+}
+
+func (db *DB) keys(ctx context.Context, query string, a ...any) ([]credential.Key, error) {
 	var r keyRow
 	keys := []credential.Key{}
-	err := db.read.each(ctx, `SELECT `+keyColumns+` FROM credential_key k WHERE k.user_id = $1 ORDER BY k.id DESC`,
-		args{userID}, r.dest(), func() error {
-			k, err := r.value()
-			keys = append(keys, k)
-			return err
-		})
+	err := db.read.each(ctx, query, a, r.dest(), func() error {
+		k, err := r.value()
+		keys = append(keys, k)
+		return err
+	})
 	if err != nil {
 		return nil, fail("list keys", "user", err)
 	}
 	return keys, nil
+}
+
+// APIKeys returns keys of the user's own making that are not revoked, newest first.
+func (db *DB) APIKeys(ctx context.Context, userID, before string, limit int) ([]credential.Key, error) {
+	if before == "" {
+		before = lastID
+	}
+	return db.keys(ctx, `
+		SELECT `+keyColumns+` FROM credential_key k
+		WHERE k.user_id = $1 AND k.id < $2 AND k.kind = 'key' AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT $3 + 0`,
+		userID, before, limit)
+}
+
+// APIKey returns one of those.
+func (db *DB) APIKey(ctx context.Context, userID, keyID string) (credential.Key, error) {
+	var r keyRow
+	err := get(ctx, db.read, `
+		SELECT `+keyColumns+` FROM credential_key k
+		WHERE k.id = $1 AND k.user_id = $2 AND k.kind = 'key' AND k.revoked_at IS NULL`, args{keyID, userID}, r.dest()...)
+	if err != nil {
+		return credential.Key{}, fail("read key", "key", err)
+	}
+	return r.value()
 }
 
 // RevokeKey ends a key; one that was revoked before keeps that time.
@@ -109,47 +134,23 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 }
 
 // TouchKeys records when keys were last used, without ever setting a clock back. Keys that have gone are passed over.
-func (db *DB) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+func (db *DB) TouchKeys(ctx context.Context, used map[string]credential.Use) error {
 	return db.touch(ctx, "touch keys", `
-		UPDATE credential_key SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
+		UPDATE credential_key SET last_used_at = $1, last_address = $2, last_program = $3
+		WHERE id = $4 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
 }
 
-// touch runs an update of a time for each id.
-func (db *DB) touch(ctx context.Context, operation, update string, used map[string]time.Time) error {
+// touch runs an update of the last use for each id.
+func (db *DB) touch(ctx context.Context, operation, update string, used map[string]credential.Use) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		// In one order, so that two nodes can't lock each other out.
 		for _, id := range slices.Sorted(maps.Keys(used)) {
-			if _, err := tx.exec(ctx, update, millis(used[id]), id); err != nil {
+			use := used[id]
+			if _, err := tx.exec(ctx, update, millis(use.At), use.Address, use.Program, id); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return fail(operation, "key", err)
-}
-
-// InsertCode stores a connect code under the hash of its secret.
-func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) error {
-	_, err := db.one(ctx, `INSERT INTO connect_code (id, user_id, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt))
-	return fail("insert connect code", "user", err)
-}
-
-// RedeemCode uses a code up and stores the key minted from it. The update decides: it finds an unused code for one
-// transaction only.
-func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		k := minted
-		err := get(ctx, tx, `
-			UPDATE connect_code SET used_at = $1, key_id = $2
-			WHERE hash = $3 AND used_at IS NULL AND expires_at > $1 AND EXISTS (
-				SELECT 1 FROM app_user u WHERE u.id = connect_code.user_id AND u.disabled_at IS NULL)
-			RETURNING user_id`, args{millis(now), k.ID, codeHash}, &k.UserID)
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, insertKey, keyArgs(k, keyHash)...)
-		return err
-	})
-	return fail("redeem connect code", "connect code", err)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"carrel/internal/credential"
 	"carrel/internal/oauth"
 )
 
@@ -159,9 +160,10 @@ func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now
 }
 
 // TouchGrants records when grants were last used, without ever setting a clock back.
-func (db *DB) TouchGrants(ctx context.Context, used map[string]time.Time) error {
+func (db *DB) TouchGrants(ctx context.Context, used map[string]credential.Use) error {
 	return db.touch(ctx, "touch grants", `
-		UPDATE oauth_grant SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
+		UPDATE oauth_grant SET last_used_at = $1, last_address = $2, last_program = $3
+		WHERE id = $4 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
 }
 
 // revokeGrantOf ends a grant inside a transaction and reports whether it had not ended before.

@@ -74,7 +74,7 @@ func callEverything(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Keys(ctx, "u")
 	must(err)
-	must(db.TouchKeys(ctx, map[string]time.Time{"k": now}))
+	must(db.TouchKeys(ctx, map[string]credential.Use{"k": {At: now}}))
 	must(db.RevokeKey(ctx, "u", "k", now))
 	must(db.InsertCode(ctx, credential.Code{ID: "c", UserID: "u", ExpiresAt: now.Add(time.Hour)}, []byte("c")))
 	must(db.RedeemCode(ctx, []byte("c"), now, credential.Key{ID: "k2"}, []byte("h2")))

@@ -23,6 +23,10 @@ var steps = []step{
 	{"MEMORY_ID", "addMemory", "mem_"},
 	{"CARD_ID", "saveFavourite", "card_"},
 	{"WEBHOOK_ID", "createWebhook", "whk_"},
+	{"SESSION_ID", "listSessions", "crd_"},
+	{"KEY_ID", "createKey", "crd_"},
+	{"CODE_ID", "createConnectCode", "crd_"},
+	{"CONNECTION_ID", "listConnections", "crd_"},
 }
 
 // firstSteps is the block that sets the variables of all other examples. It needs nothing but curl and grep.

@@ -687,6 +687,270 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 
 type AnyCard jx.Raw
 
+// A failed attempt of a program to connect, in three sentences.
+// Ref: #/components/schemas/Attempt
+type Attempt struct {
+	ID string `json:"id"`
+	// How far it had come.
+	Stage string `json:"stage"`
+	// A word that stays the same.
+	Problem string `json:"problem"`
+	// What the program wanted.
+	Asked string `json:"asked"`
+	// What was wrong.
+	Wrong string `json:"wrong"`
+	// What to do about it.
+	Mend string `json:"mend"`
+	// What the program called itself; absent if it is not known here.
+	ClientName OptString `json:"clientName"`
+	// How often it failed like this.
+	Count   int    `json:"count"`
+	FirstAt string `json:"firstAt"`
+	LastAt  string `json:"lastAt"`
+	// Where the last one came from.
+	Address OptString `json:"address"`
+	// What the program there said of itself.
+	Program OptString `json:"program"`
+}
+
+// GetID returns the value of ID.
+func (s *Attempt) GetID() string {
+	return s.ID
+}
+
+// GetStage returns the value of Stage.
+func (s *Attempt) GetStage() string {
+	return s.Stage
+}
+
+// GetProblem returns the value of Problem.
+func (s *Attempt) GetProblem() string {
+	return s.Problem
+}
+
+// GetAsked returns the value of Asked.
+func (s *Attempt) GetAsked() string {
+	return s.Asked
+}
+
+// GetWrong returns the value of Wrong.
+func (s *Attempt) GetWrong() string {
+	return s.Wrong
+}
+
+// GetMend returns the value of Mend.
+func (s *Attempt) GetMend() string {
+	return s.Mend
+}
+
+// GetClientName returns the value of ClientName.
+func (s *Attempt) GetClientName() OptString {
+	return s.ClientName
+}
+
+// GetCount returns the value of Count.
+func (s *Attempt) GetCount() int {
+	return s.Count
+}
+
+// GetFirstAt returns the value of FirstAt.
+func (s *Attempt) GetFirstAt() string {
+	return s.FirstAt
+}
+
+// GetLastAt returns the value of LastAt.
+func (s *Attempt) GetLastAt() string {
+	return s.LastAt
+}
+
+// GetAddress returns the value of Address.
+func (s *Attempt) GetAddress() OptString {
+	return s.Address
+}
+
+// GetProgram returns the value of Program.
+func (s *Attempt) GetProgram() OptString {
+	return s.Program
+}
+
+// SetID sets the value of ID.
+func (s *Attempt) SetID(val string) {
+	s.ID = val
+}
+
+// SetStage sets the value of Stage.
+func (s *Attempt) SetStage(val string) {
+	s.Stage = val
+}
+
+// SetProblem sets the value of Problem.
+func (s *Attempt) SetProblem(val string) {
+	s.Problem = val
+}
+
+// SetAsked sets the value of Asked.
+func (s *Attempt) SetAsked(val string) {
+	s.Asked = val
+}
+
+// SetWrong sets the value of Wrong.
+func (s *Attempt) SetWrong(val string) {
+	s.Wrong = val
+}
+
+// SetMend sets the value of Mend.
+func (s *Attempt) SetMend(val string) {
+	s.Mend = val
+}
+
+// SetClientName sets the value of ClientName.
+func (s *Attempt) SetClientName(val OptString) {
+	s.ClientName = val
+}
+
+// SetCount sets the value of Count.
+func (s *Attempt) SetCount(val int) {
+	s.Count = val
+}
+
+// SetFirstAt sets the value of FirstAt.
+func (s *Attempt) SetFirstAt(val string) {
+	s.FirstAt = val
+}
+
+// SetLastAt sets the value of LastAt.
+func (s *Attempt) SetLastAt(val string) {
+	s.LastAt = val
+}
+
+// SetAddress sets the value of Address.
+func (s *Attempt) SetAddress(val OptString) {
+	s.Address = val
+}
+
+// SetProgram sets the value of Program.
+func (s *Attempt) SetProgram(val OptString) {
+	s.Program = val
+}
+
+// Ref: #/components/schemas/AttemptList
+type AttemptList struct {
+	Attempts []Attempt `json:"attempts"`
+}
+
+// GetAttempts returns the value of Attempts.
+func (s *AttemptList) GetAttempts() []Attempt {
+	return s.Attempts
+}
+
+// SetAttempts sets the value of Attempts.
+func (s *AttemptList) SetAttempts(val []Attempt) {
+	s.Attempts = val
+}
+
+// Ref: #/components/schemas/AuditEvent
+type AuditEvent struct {
+	At string `json:"at"`
+	// What happened.
+	Event string `json:"event"`
+	// Who did it: the id of a session, a key, a connection or the account, or `operator` for somebody at
+	// the machine.
+	Actor string `json:"actor"`
+	// Where the request came from; absent for commands.
+	Address OptString `json:"address"`
+	// What else is worth knowing, such as `id` and `name` of a key.
+	Detail AuditEventDetail `json:"detail"`
+}
+
+// GetAt returns the value of At.
+func (s *AuditEvent) GetAt() string {
+	return s.At
+}
+
+// GetEvent returns the value of Event.
+func (s *AuditEvent) GetEvent() string {
+	return s.Event
+}
+
+// GetActor returns the value of Actor.
+func (s *AuditEvent) GetActor() string {
+	return s.Actor
+}
+
+// GetAddress returns the value of Address.
+func (s *AuditEvent) GetAddress() OptString {
+	return s.Address
+}
+
+// GetDetail returns the value of Detail.
+func (s *AuditEvent) GetDetail() AuditEventDetail {
+	return s.Detail
+}
+
+// SetAt sets the value of At.
+func (s *AuditEvent) SetAt(val string) {
+	s.At = val
+}
+
+// SetEvent sets the value of Event.
+func (s *AuditEvent) SetEvent(val string) {
+	s.Event = val
+}
+
+// SetActor sets the value of Actor.
+func (s *AuditEvent) SetActor(val string) {
+	s.Actor = val
+}
+
+// SetAddress sets the value of Address.
+func (s *AuditEvent) SetAddress(val OptString) {
+	s.Address = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *AuditEvent) SetDetail(val AuditEventDetail) {
+	s.Detail = val
+}
+
+// What else is worth knowing, such as `id` and `name` of a key.
+type AuditEventDetail map[string]jx.Raw
+
+func (s *AuditEventDetail) init() AuditEventDetail {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
+}
+
+// Ref: #/components/schemas/AuditList
+type AuditList struct {
+	Events []AuditEvent `json:"events"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetEvents returns the value of Events.
+func (s *AuditList) GetEvents() []AuditEvent {
+	return s.Events
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *AuditList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetEvents sets the value of Events.
+func (s *AuditList) SetEvents(val []AuditEvent) {
+	s.Events = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *AuditList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
 // What the request was made with.
 // Ref: #/components/schemas/CallerCredential
 type CallerCredential struct {
@@ -1315,6 +1579,209 @@ func (s *Citation) SetPage(val OptInt) {
 	s.Page = val
 }
 
+// Ref: #/components/schemas/ConnectCode
+type ConnectCode struct {
+	ID string `json:"id"`
+	// What became of it.
+	State     ConnectCodeState `json:"state"`
+	CreatedAt string           `json:"createdAt"`
+	ExpiresAt string           `json:"expiresAt"`
+	// When a program exchanged it.
+	ClaimedAt OptString `json:"claimedAt"`
+	// The connection that came of it, which may be revoked by now.
+	ConnectionId OptString `json:"connectionId"`
+	// What the program called itself.
+	ClientName OptString `json:"clientName"`
+}
+
+// GetID returns the value of ID.
+func (s *ConnectCode) GetID() string {
+	return s.ID
+}
+
+// GetState returns the value of State.
+func (s *ConnectCode) GetState() ConnectCodeState {
+	return s.State
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *ConnectCode) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *ConnectCode) GetExpiresAt() string {
+	return s.ExpiresAt
+}
+
+// GetClaimedAt returns the value of ClaimedAt.
+func (s *ConnectCode) GetClaimedAt() OptString {
+	return s.ClaimedAt
+}
+
+// GetConnectionId returns the value of ConnectionId.
+func (s *ConnectCode) GetConnectionId() OptString {
+	return s.ConnectionId
+}
+
+// GetClientName returns the value of ClientName.
+func (s *ConnectCode) GetClientName() OptString {
+	return s.ClientName
+}
+
+// SetID sets the value of ID.
+func (s *ConnectCode) SetID(val string) {
+	s.ID = val
+}
+
+// SetState sets the value of State.
+func (s *ConnectCode) SetState(val ConnectCodeState) {
+	s.State = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *ConnectCode) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *ConnectCode) SetExpiresAt(val string) {
+	s.ExpiresAt = val
+}
+
+// SetClaimedAt sets the value of ClaimedAt.
+func (s *ConnectCode) SetClaimedAt(val OptString) {
+	s.ClaimedAt = val
+}
+
+// SetConnectionId sets the value of ConnectionId.
+func (s *ConnectCode) SetConnectionId(val OptString) {
+	s.ConnectionId = val
+}
+
+// SetClientName sets the value of ClientName.
+func (s *ConnectCode) SetClientName(val OptString) {
+	s.ClientName = val
+}
+
+// Ref: #/components/schemas/ConnectCodeCreated
+type ConnectCodeCreated struct {
+	ConnectCode NewConnectCode `json:"connectCode"`
+	// What to give the program.
+	Code string `json:"code"`
+}
+
+// GetConnectCode returns the value of ConnectCode.
+func (s *ConnectCodeCreated) GetConnectCode() NewConnectCode {
+	return s.ConnectCode
+}
+
+// GetCode returns the value of Code.
+func (s *ConnectCodeCreated) GetCode() string {
+	return s.Code
+}
+
+// SetConnectCode sets the value of ConnectCode.
+func (s *ConnectCodeCreated) SetConnectCode(val NewConnectCode) {
+	s.ConnectCode = val
+}
+
+// SetCode sets the value of Code.
+func (s *ConnectCodeCreated) SetCode(val string) {
+	s.Code = val
+}
+
+// Ref: #/components/schemas/ConnectCodeList
+type ConnectCodeList struct {
+	ConnectCodes []ConnectCode `json:"connectCodes"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetConnectCodes returns the value of ConnectCodes.
+func (s *ConnectCodeList) GetConnectCodes() []ConnectCode {
+	return s.ConnectCodes
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *ConnectCodeList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetConnectCodes sets the value of ConnectCodes.
+func (s *ConnectCodeList) SetConnectCodes(val []ConnectCode) {
+	s.ConnectCodes = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *ConnectCodeList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+// Ref: #/components/schemas/ConnectCodeReply
+type ConnectCodeReply struct {
+	ConnectCode ConnectCode `json:"connectCode"`
+}
+
+// GetConnectCode returns the value of ConnectCode.
+func (s *ConnectCodeReply) GetConnectCode() ConnectCode {
+	return s.ConnectCode
+}
+
+// SetConnectCode sets the value of ConnectCode.
+func (s *ConnectCodeReply) SetConnectCode(val ConnectCode) {
+	s.ConnectCode = val
+}
+
+// What became of it.
+type ConnectCodeState string
+
+const (
+	ConnectCodeStateWaiting ConnectCodeState = "waiting"
+	ConnectCodeStateClaimed ConnectCodeState = "claimed"
+	ConnectCodeStateExpired ConnectCodeState = "expired"
+)
+
+// AllValues returns all ConnectCodeState values.
+func (ConnectCodeState) AllValues() []ConnectCodeState {
+	return []ConnectCodeState{
+		ConnectCodeStateWaiting,
+		ConnectCodeStateClaimed,
+		ConnectCodeStateExpired,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ConnectCodeState) MarshalText() ([]byte, error) {
+	switch s {
+	case ConnectCodeStateWaiting:
+		return []byte(s), nil
+	case ConnectCodeStateClaimed:
+		return []byte(s), nil
+	case ConnectCodeStateExpired:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ConnectCodeState) UnmarshalText(data []byte) error {
+	switch ConnectCodeState(data) {
+	case ConnectCodeStateWaiting:
+		*s = ConnectCodeStateWaiting
+		return nil
+	case ConnectCodeStateClaimed:
+		*s = ConnectCodeStateClaimed
+		return nil
+	case ConnectCodeStateExpired:
+		*s = ConnectCodeStateExpired
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/ConnectExchange
 type ConnectExchange struct {
 	// The connect code.
@@ -1369,6 +1836,279 @@ func (s *ConnectReply) SetToken(val string) {
 // SetMcpUrl sets the value of McpUrl.
 func (s *ConnectReply) SetMcpUrl(val string) {
 	s.McpUrl = val
+}
+
+// Ref: #/components/schemas/Connection
+type Connection struct {
+	ID string `json:"id"`
+	// A key minted from a connect code, or an OAuth grant.
+	Kind ConnectionKind `json:"kind"`
+	// The user's word for it.
+	Name string `json:"name"`
+	// What the program called itself; nobody has checked it.
+	ClientName string                 `json:"clientName"`
+	Scopes     []ConnectionScopesItem `json:"scopes"`
+	// The only agents it may touch; empty means all.
+	Agents    []string `json:"agents"`
+	CreatedAt string   `json:"createdAt"`
+	// When it ends unless it is used; absent if it does not.
+	ExpiresAt OptString `json:"expiresAt"`
+	// When it was last used, to the minute; absent if never.
+	LastUsedAt OptString `json:"lastUsedAt"`
+	// Where it was last used from.
+	LastAddress OptString `json:"lastAddress"`
+	// What the program there said of itself.
+	LastProgram OptString `json:"lastProgram"`
+}
+
+// GetID returns the value of ID.
+func (s *Connection) GetID() string {
+	return s.ID
+}
+
+// GetKind returns the value of Kind.
+func (s *Connection) GetKind() ConnectionKind {
+	return s.Kind
+}
+
+// GetName returns the value of Name.
+func (s *Connection) GetName() string {
+	return s.Name
+}
+
+// GetClientName returns the value of ClientName.
+func (s *Connection) GetClientName() string {
+	return s.ClientName
+}
+
+// GetScopes returns the value of Scopes.
+func (s *Connection) GetScopes() []ConnectionScopesItem {
+	return s.Scopes
+}
+
+// GetAgents returns the value of Agents.
+func (s *Connection) GetAgents() []string {
+	return s.Agents
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Connection) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *Connection) GetExpiresAt() OptString {
+	return s.ExpiresAt
+}
+
+// GetLastUsedAt returns the value of LastUsedAt.
+func (s *Connection) GetLastUsedAt() OptString {
+	return s.LastUsedAt
+}
+
+// GetLastAddress returns the value of LastAddress.
+func (s *Connection) GetLastAddress() OptString {
+	return s.LastAddress
+}
+
+// GetLastProgram returns the value of LastProgram.
+func (s *Connection) GetLastProgram() OptString {
+	return s.LastProgram
+}
+
+// SetID sets the value of ID.
+func (s *Connection) SetID(val string) {
+	s.ID = val
+}
+
+// SetKind sets the value of Kind.
+func (s *Connection) SetKind(val ConnectionKind) {
+	s.Kind = val
+}
+
+// SetName sets the value of Name.
+func (s *Connection) SetName(val string) {
+	s.Name = val
+}
+
+// SetClientName sets the value of ClientName.
+func (s *Connection) SetClientName(val string) {
+	s.ClientName = val
+}
+
+// SetScopes sets the value of Scopes.
+func (s *Connection) SetScopes(val []ConnectionScopesItem) {
+	s.Scopes = val
+}
+
+// SetAgents sets the value of Agents.
+func (s *Connection) SetAgents(val []string) {
+	s.Agents = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Connection) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *Connection) SetExpiresAt(val OptString) {
+	s.ExpiresAt = val
+}
+
+// SetLastUsedAt sets the value of LastUsedAt.
+func (s *Connection) SetLastUsedAt(val OptString) {
+	s.LastUsedAt = val
+}
+
+// SetLastAddress sets the value of LastAddress.
+func (s *Connection) SetLastAddress(val OptString) {
+	s.LastAddress = val
+}
+
+// SetLastProgram sets the value of LastProgram.
+func (s *Connection) SetLastProgram(val OptString) {
+	s.LastProgram = val
+}
+
+// Ref: #/components/schemas/ConnectionChange
+type ConnectionChange struct {
+	Name string `json:"name"`
+}
+
+// GetName returns the value of Name.
+func (s *ConnectionChange) GetName() string {
+	return s.Name
+}
+
+// SetName sets the value of Name.
+func (s *ConnectionChange) SetName(val string) {
+	s.Name = val
+}
+
+// A key minted from a connect code, or an OAuth grant.
+type ConnectionKind string
+
+const (
+	ConnectionKindMinted ConnectionKind = "minted"
+	ConnectionKindOAuth  ConnectionKind = "oauth"
+)
+
+// AllValues returns all ConnectionKind values.
+func (ConnectionKind) AllValues() []ConnectionKind {
+	return []ConnectionKind{
+		ConnectionKindMinted,
+		ConnectionKindOAuth,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ConnectionKind) MarshalText() ([]byte, error) {
+	switch s {
+	case ConnectionKindMinted:
+		return []byte(s), nil
+	case ConnectionKindOAuth:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ConnectionKind) UnmarshalText(data []byte) error {
+	switch ConnectionKind(data) {
+	case ConnectionKindMinted:
+		*s = ConnectionKindMinted
+		return nil
+	case ConnectionKindOAuth:
+		*s = ConnectionKindOAuth
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/ConnectionList
+type ConnectionList struct {
+	Connections []Connection `json:"connections"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetConnections returns the value of Connections.
+func (s *ConnectionList) GetConnections() []Connection {
+	return s.Connections
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *ConnectionList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetConnections sets the value of Connections.
+func (s *ConnectionList) SetConnections(val []Connection) {
+	s.Connections = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *ConnectionList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+// Ref: #/components/schemas/ConnectionReply
+type ConnectionReply struct {
+	Connection Connection `json:"connection"`
+}
+
+// GetConnection returns the value of Connection.
+func (s *ConnectionReply) GetConnection() Connection {
+	return s.Connection
+}
+
+// SetConnection sets the value of Connection.
+func (s *ConnectionReply) SetConnection(val Connection) {
+	s.Connection = val
+}
+
+type ConnectionScopesItem string
+
+const (
+	ConnectionScopesItemAgents ConnectionScopesItem = "agents"
+	ConnectionScopesItemManage ConnectionScopesItem = "manage"
+)
+
+// AllValues returns all ConnectionScopesItem values.
+func (ConnectionScopesItem) AllValues() []ConnectionScopesItem {
+	return []ConnectionScopesItem{
+		ConnectionScopesItemAgents,
+		ConnectionScopesItemManage,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ConnectionScopesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case ConnectionScopesItemAgents:
+		return []byte(s), nil
+	case ConnectionScopesItemManage:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ConnectionScopesItem) UnmarshalText(data []byte) error {
+	switch ConnectionScopesItem(data) {
+	case ConnectionScopesItemAgents:
+		*s = ConnectionScopesItemAgents
+		return nil
+	case ConnectionScopesItemManage:
+		*s = ConnectionScopesItemManage
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/Deleted
@@ -1893,6 +2633,341 @@ func (s *FieldProblem) SetPointer(val string) {
 // SetDetail sets the value of Detail.
 func (s *FieldProblem) SetDetail(val string) {
 	s.Detail = val
+}
+
+// Ref: #/components/schemas/Key
+type Key struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// The end of the token, for telling keys apart.
+	Hint   string          `json:"hint"`
+	Scopes []KeyScopesItem `json:"scopes"`
+	// The only agents it may touch; empty means all.
+	Agents    []string `json:"agents"`
+	CreatedAt string   `json:"createdAt"`
+	// Absent if it never ends by itself.
+	ExpiresAt OptString `json:"expiresAt"`
+	// When it was last used, to the minute; absent if never.
+	LastUsedAt OptString `json:"lastUsedAt"`
+	// Where it was last used from.
+	LastAddress OptString `json:"lastAddress"`
+	// What the program there said of itself.
+	LastProgram OptString `json:"lastProgram"`
+}
+
+// GetID returns the value of ID.
+func (s *Key) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *Key) GetName() string {
+	return s.Name
+}
+
+// GetHint returns the value of Hint.
+func (s *Key) GetHint() string {
+	return s.Hint
+}
+
+// GetScopes returns the value of Scopes.
+func (s *Key) GetScopes() []KeyScopesItem {
+	return s.Scopes
+}
+
+// GetAgents returns the value of Agents.
+func (s *Key) GetAgents() []string {
+	return s.Agents
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Key) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *Key) GetExpiresAt() OptString {
+	return s.ExpiresAt
+}
+
+// GetLastUsedAt returns the value of LastUsedAt.
+func (s *Key) GetLastUsedAt() OptString {
+	return s.LastUsedAt
+}
+
+// GetLastAddress returns the value of LastAddress.
+func (s *Key) GetLastAddress() OptString {
+	return s.LastAddress
+}
+
+// GetLastProgram returns the value of LastProgram.
+func (s *Key) GetLastProgram() OptString {
+	return s.LastProgram
+}
+
+// SetID sets the value of ID.
+func (s *Key) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *Key) SetName(val string) {
+	s.Name = val
+}
+
+// SetHint sets the value of Hint.
+func (s *Key) SetHint(val string) {
+	s.Hint = val
+}
+
+// SetScopes sets the value of Scopes.
+func (s *Key) SetScopes(val []KeyScopesItem) {
+	s.Scopes = val
+}
+
+// SetAgents sets the value of Agents.
+func (s *Key) SetAgents(val []string) {
+	s.Agents = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Key) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *Key) SetExpiresAt(val OptString) {
+	s.ExpiresAt = val
+}
+
+// SetLastUsedAt sets the value of LastUsedAt.
+func (s *Key) SetLastUsedAt(val OptString) {
+	s.LastUsedAt = val
+}
+
+// SetLastAddress sets the value of LastAddress.
+func (s *Key) SetLastAddress(val OptString) {
+	s.LastAddress = val
+}
+
+// SetLastProgram sets the value of LastProgram.
+func (s *Key) SetLastProgram(val OptString) {
+	s.LastProgram = val
+}
+
+// Ref: #/components/schemas/KeyCreate
+type KeyCreate struct {
+	Name string `json:"name"`
+	// What it is for; agents and manage when omitted. You need each of them yourself.
+	Scopes []KeyCreateScopesItem `json:"scopes"`
+	// The only agents it may touch, at most 100; all when omitted.
+	Agents []string `json:"agents"`
+	// When it ends; never when omitted.
+	ExpiresAt OptString `json:"expiresAt"`
+}
+
+// GetName returns the value of Name.
+func (s *KeyCreate) GetName() string {
+	return s.Name
+}
+
+// GetScopes returns the value of Scopes.
+func (s *KeyCreate) GetScopes() []KeyCreateScopesItem {
+	return s.Scopes
+}
+
+// GetAgents returns the value of Agents.
+func (s *KeyCreate) GetAgents() []string {
+	return s.Agents
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *KeyCreate) GetExpiresAt() OptString {
+	return s.ExpiresAt
+}
+
+// SetName sets the value of Name.
+func (s *KeyCreate) SetName(val string) {
+	s.Name = val
+}
+
+// SetScopes sets the value of Scopes.
+func (s *KeyCreate) SetScopes(val []KeyCreateScopesItem) {
+	s.Scopes = val
+}
+
+// SetAgents sets the value of Agents.
+func (s *KeyCreate) SetAgents(val []string) {
+	s.Agents = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *KeyCreate) SetExpiresAt(val OptString) {
+	s.ExpiresAt = val
+}
+
+type KeyCreateScopesItem string
+
+const (
+	KeyCreateScopesItemAgents  KeyCreateScopesItem = "agents"
+	KeyCreateScopesItemManage  KeyCreateScopesItem = "manage"
+	KeyCreateScopesItemAccount KeyCreateScopesItem = "account"
+	KeyCreateScopesItemAdmin   KeyCreateScopesItem = "admin"
+)
+
+// AllValues returns all KeyCreateScopesItem values.
+func (KeyCreateScopesItem) AllValues() []KeyCreateScopesItem {
+	return []KeyCreateScopesItem{
+		KeyCreateScopesItemAgents,
+		KeyCreateScopesItemManage,
+		KeyCreateScopesItemAccount,
+		KeyCreateScopesItemAdmin,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s KeyCreateScopesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case KeyCreateScopesItemAgents:
+		return []byte(s), nil
+	case KeyCreateScopesItemManage:
+		return []byte(s), nil
+	case KeyCreateScopesItemAccount:
+		return []byte(s), nil
+	case KeyCreateScopesItemAdmin:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *KeyCreateScopesItem) UnmarshalText(data []byte) error {
+	switch KeyCreateScopesItem(data) {
+	case KeyCreateScopesItemAgents:
+		*s = KeyCreateScopesItemAgents
+		return nil
+	case KeyCreateScopesItemManage:
+		*s = KeyCreateScopesItemManage
+		return nil
+	case KeyCreateScopesItemAccount:
+		*s = KeyCreateScopesItemAccount
+		return nil
+	case KeyCreateScopesItemAdmin:
+		*s = KeyCreateScopesItemAdmin
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/KeyCreated
+type KeyCreated struct {
+	Key NewKey `json:"key"`
+	// What to send as bearer token.
+	Token string `json:"token"`
+}
+
+// GetKey returns the value of Key.
+func (s *KeyCreated) GetKey() NewKey {
+	return s.Key
+}
+
+// GetToken returns the value of Token.
+func (s *KeyCreated) GetToken() string {
+	return s.Token
+}
+
+// SetKey sets the value of Key.
+func (s *KeyCreated) SetKey(val NewKey) {
+	s.Key = val
+}
+
+// SetToken sets the value of Token.
+func (s *KeyCreated) SetToken(val string) {
+	s.Token = val
+}
+
+// Ref: #/components/schemas/KeyList
+type KeyList struct {
+	Keys []Key `json:"keys"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetKeys returns the value of Keys.
+func (s *KeyList) GetKeys() []Key {
+	return s.Keys
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *KeyList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetKeys sets the value of Keys.
+func (s *KeyList) SetKeys(val []Key) {
+	s.Keys = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *KeyList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+type KeyScopesItem string
+
+const (
+	KeyScopesItemAgents  KeyScopesItem = "agents"
+	KeyScopesItemManage  KeyScopesItem = "manage"
+	KeyScopesItemAccount KeyScopesItem = "account"
+	KeyScopesItemAdmin   KeyScopesItem = "admin"
+)
+
+// AllValues returns all KeyScopesItem values.
+func (KeyScopesItem) AllValues() []KeyScopesItem {
+	return []KeyScopesItem{
+		KeyScopesItemAgents,
+		KeyScopesItemManage,
+		KeyScopesItemAccount,
+		KeyScopesItemAdmin,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s KeyScopesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case KeyScopesItemAgents:
+		return []byte(s), nil
+	case KeyScopesItemManage:
+		return []byte(s), nil
+	case KeyScopesItemAccount:
+		return []byte(s), nil
+	case KeyScopesItemAdmin:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *KeyScopesItem) UnmarshalText(data []byte) error {
+	switch KeyScopesItem(data) {
+	case KeyScopesItemAgents:
+		*s = KeyScopesItemAgents
+		return nil
+	case KeyScopesItemManage:
+		*s = KeyScopesItemManage
+		return nil
+	case KeyScopesItemAccount:
+		*s = KeyScopesItemAccount
+		return nil
+	case KeyScopesItemAdmin:
+		*s = KeyScopesItemAdmin
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 type ListMemoriesStatus string
@@ -2614,6 +3689,182 @@ func (s *MessageStatus) UnmarshalText(data []byte) error {
 		return nil
 	case MessageStatusCancelled:
 		*s = MessageStatusCancelled
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/NewConnectCode
+type NewConnectCode struct {
+	ID        string `json:"id"`
+	CreatedAt string `json:"createdAt"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// GetID returns the value of ID.
+func (s *NewConnectCode) GetID() string {
+	return s.ID
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *NewConnectCode) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *NewConnectCode) GetExpiresAt() string {
+	return s.ExpiresAt
+}
+
+// SetID sets the value of ID.
+func (s *NewConnectCode) SetID(val string) {
+	s.ID = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *NewConnectCode) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *NewConnectCode) SetExpiresAt(val string) {
+	s.ExpiresAt = val
+}
+
+// Ref: #/components/schemas/NewKey
+type NewKey struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// The end of the token, for telling keys apart.
+	Hint   string             `json:"hint"`
+	Scopes []NewKeyScopesItem `json:"scopes"`
+	// The only agents it may touch; empty means all.
+	Agents    []string `json:"agents"`
+	CreatedAt string   `json:"createdAt"`
+	// Absent if it never ends by itself.
+	ExpiresAt OptString `json:"expiresAt"`
+}
+
+// GetID returns the value of ID.
+func (s *NewKey) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *NewKey) GetName() string {
+	return s.Name
+}
+
+// GetHint returns the value of Hint.
+func (s *NewKey) GetHint() string {
+	return s.Hint
+}
+
+// GetScopes returns the value of Scopes.
+func (s *NewKey) GetScopes() []NewKeyScopesItem {
+	return s.Scopes
+}
+
+// GetAgents returns the value of Agents.
+func (s *NewKey) GetAgents() []string {
+	return s.Agents
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *NewKey) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *NewKey) GetExpiresAt() OptString {
+	return s.ExpiresAt
+}
+
+// SetID sets the value of ID.
+func (s *NewKey) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *NewKey) SetName(val string) {
+	s.Name = val
+}
+
+// SetHint sets the value of Hint.
+func (s *NewKey) SetHint(val string) {
+	s.Hint = val
+}
+
+// SetScopes sets the value of Scopes.
+func (s *NewKey) SetScopes(val []NewKeyScopesItem) {
+	s.Scopes = val
+}
+
+// SetAgents sets the value of Agents.
+func (s *NewKey) SetAgents(val []string) {
+	s.Agents = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *NewKey) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *NewKey) SetExpiresAt(val OptString) {
+	s.ExpiresAt = val
+}
+
+type NewKeyScopesItem string
+
+const (
+	NewKeyScopesItemAgents  NewKeyScopesItem = "agents"
+	NewKeyScopesItemManage  NewKeyScopesItem = "manage"
+	NewKeyScopesItemAccount NewKeyScopesItem = "account"
+	NewKeyScopesItemAdmin   NewKeyScopesItem = "admin"
+)
+
+// AllValues returns all NewKeyScopesItem values.
+func (NewKeyScopesItem) AllValues() []NewKeyScopesItem {
+	return []NewKeyScopesItem{
+		NewKeyScopesItemAgents,
+		NewKeyScopesItemManage,
+		NewKeyScopesItemAccount,
+		NewKeyScopesItemAdmin,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s NewKeyScopesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case NewKeyScopesItemAgents:
+		return []byte(s), nil
+	case NewKeyScopesItemManage:
+		return []byte(s), nil
+	case NewKeyScopesItemAccount:
+		return []byte(s), nil
+	case NewKeyScopesItemAdmin:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *NewKeyScopesItem) UnmarshalText(data []byte) error {
+	switch NewKeyScopesItem(data) {
+	case NewKeyScopesItemAgents:
+		*s = NewKeyScopesItemAgents
+		return nil
+	case NewKeyScopesItemManage:
+		*s = NewKeyScopesItemManage
+		return nil
+	case NewKeyScopesItemAccount:
+		*s = NewKeyScopesItemAccount
+		return nil
+	case NewKeyScopesItemAdmin:
+		*s = NewKeyScopesItemAdmin
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -3914,6 +5165,118 @@ func (s *SearchWarning) SetCode(val string) {
 // SetDetail sets the value of Detail.
 func (s *SearchWarning) SetDetail(val string) {
 	s.Detail = val
+}
+
+// Ref: #/components/schemas/Session
+type Session struct {
+	ID string `json:"id"`
+	// Whether the request was made with it.
+	Current bool `json:"current"`
+	// Where it was made.
+	Address OptString `json:"address"`
+	// What the browser said of itself.
+	Program   OptString `json:"program"`
+	CreatedAt string    `json:"createdAt"`
+	// When the user last proved who they are.
+	AuthenticatedAt string `json:"authenticatedAt"`
+	// When it was last used, to five minutes.
+	SeenAt    string `json:"seenAt"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Session) GetID() string {
+	return s.ID
+}
+
+// GetCurrent returns the value of Current.
+func (s *Session) GetCurrent() bool {
+	return s.Current
+}
+
+// GetAddress returns the value of Address.
+func (s *Session) GetAddress() OptString {
+	return s.Address
+}
+
+// GetProgram returns the value of Program.
+func (s *Session) GetProgram() OptString {
+	return s.Program
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Session) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetAuthenticatedAt returns the value of AuthenticatedAt.
+func (s *Session) GetAuthenticatedAt() string {
+	return s.AuthenticatedAt
+}
+
+// GetSeenAt returns the value of SeenAt.
+func (s *Session) GetSeenAt() string {
+	return s.SeenAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *Session) GetExpiresAt() string {
+	return s.ExpiresAt
+}
+
+// SetID sets the value of ID.
+func (s *Session) SetID(val string) {
+	s.ID = val
+}
+
+// SetCurrent sets the value of Current.
+func (s *Session) SetCurrent(val bool) {
+	s.Current = val
+}
+
+// SetAddress sets the value of Address.
+func (s *Session) SetAddress(val OptString) {
+	s.Address = val
+}
+
+// SetProgram sets the value of Program.
+func (s *Session) SetProgram(val OptString) {
+	s.Program = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Session) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetAuthenticatedAt sets the value of AuthenticatedAt.
+func (s *Session) SetAuthenticatedAt(val string) {
+	s.AuthenticatedAt = val
+}
+
+// SetSeenAt sets the value of SeenAt.
+func (s *Session) SetSeenAt(val string) {
+	s.SeenAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *Session) SetExpiresAt(val string) {
+	s.ExpiresAt = val
+}
+
+// Ref: #/components/schemas/SessionList
+type SessionList struct {
+	Sessions []Session `json:"sessions"`
+}
+
+// GetSessions returns the value of Sessions.
+func (s *SessionList) GetSessions() []Session {
+	return s.Sessions
+}
+
+// SetSessions sets the value of Sessions.
+func (s *SessionList) SetSessions(val []Session) {
+	s.Sessions = val
 }
 
 // A part of a text, in Unicode code points; the end is not part of it.

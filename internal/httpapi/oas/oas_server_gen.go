@@ -15,6 +15,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories
 	AddMemory(ctx context.Context, req *MemoryText, params AddMemoryParams) (*MemoryReply, error)
+	// CancelConnectCode implements cancelConnectCode operation.
+	//
+	// Needs a session, or a key with the scope `account`. One that a program has exchanged is 409
+	// `conflict`: revoke its connection.
+	//
+	// DELETE /api/account/connect-codes/{codeId}
+	CancelConnectCode(ctx context.Context, params CancelConnectCodeParams) (*Deleted, error)
 	// CancelTurn implements cancelTurn operation.
 	//
 	// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
@@ -55,6 +62,23 @@ type Handler interface {
 	//
 	// POST /api/agents
 	CreateAgent(ctx context.Context, req *AgentCreate) (*AgentReply, error)
+	// CreateConnectCode implements createConnectCode operation.
+	//
+	// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
+	// ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply
+	// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`.
+	//
+	// POST /api/account/connect-codes
+	CreateConnectCode(ctx context.Context) (*ConnectCodeCreated, error)
+	// CreateKey implements createKey operation.
+	//
+	// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
+	// ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what
+	// it is made with. The token is shown in this reply alone; with an `Idempotency-Key` it is repeated
+	// for the same session or key alone.
+	//
+	// POST /api/account/keys
+	CreateKey(ctx context.Context, req *KeyCreate) (*KeyCreated, error)
 	// CreateThread implements createThread operation.
 	//
 	// No body, an empty body and `{}` are all accepted. Without a title the first message makes one.
@@ -85,6 +109,13 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/favourites/{cardId}
 	DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (*Deleted, error)
+	// DeleteKey implements deleteKey operation.
+	//
+	// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
+	// streams end within a second.
+	//
+	// DELETE /api/account/keys/{keyId}
+	DeleteKey(ctx context.Context, params DeleteKeyParams) (*Deleted, error)
 	// DeleteMemory implements deleteMemory operation.
 	//
 	// All that is kept is a hash of its words, so that the agent does not propose them again.
@@ -110,6 +141,20 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories/{memoryId}/dismiss
 	DismissMemory(ctx context.Context, params DismissMemoryParams) (*MemoryDismissed, error)
+	// EndOtherSessions implements endOtherSessions operation.
+	//
+	// Needs a session, or a key with the scope `account`. Ends all sessions but the one that asks; with a
+	// key, all of them.
+	//
+	// DELETE /api/account/sessions
+	EndOtherSessions(ctx context.Context) (*Deleted, error)
+	// EndSession implements endSession operation.
+	//
+	// Needs a session, or a key with the scope `account`. The very next request of that browser fails, and
+	// its streams end within a second.
+	//
+	// DELETE /api/account/sessions/{sessionId}
+	EndSession(ctx context.Context, params EndSessionParams) (*Deleted, error)
 	// ExchangeConnectCode implements exchangeConnectCode operation.
 	//
 	// Needs no bearer header: the code authorizes it. A code is valid for 15 minutes, once. Unknown,
@@ -129,6 +174,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}
 	GetAgent(ctx context.Context, params GetAgentParams) (*AgentReply, error)
+	// GetConnectCode implements getConnectCode operation.
+	//
+	// Needs a session, or a key with the scope `account`.
+	//
+	// GET /api/account/connect-codes/{codeId}
+	GetConnectCode(ctx context.Context, params GetConnectCodeParams) (*ConnectCodeReply, error)
 	// GetDocument implements getDocument operation.
 	//
 	// A document of one of the agent's sources, with its text: what the offsets of a passage or of a
@@ -155,12 +206,46 @@ type Handler interface {
 	//
 	// GET /api/agents
 	ListAgents(ctx context.Context, params ListAgentsParams) (*AgentList, error)
+	// ListAudit implements listAudit operation.
+	//
+	// Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the
+	// account. Entries are never changed or removed.
+	//
+	// GET /api/account/audit
+	ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error)
+	// ListConnectCodes implements listConnectCodes operation.
+	//
+	// Needs a session, or a key with the scope `account`. They are kept for 30 days after they expire.
+	//
+	// GET /api/account/connect-codes
+	ListConnectCodes(ctx context.Context, params ListConnectCodesParams) (*ConnectCodeList, error)
+	// ListConnectionAttempts implements listConnectionAttempts operation.
+	//
+	// Needs a session, or a key with the scope `account`. The last 100, those alike counted as one. Who
+	// administers the installation also sees those of which it is not known whose they are.
+	//
+	// GET /api/account/connections/attempts
+	ListConnectionAttempts(ctx context.Context) (*AttemptList, error)
+	// ListConnections implements listConnections operation.
+	//
+	// Needs a session, or a key with the scope `account`. Keys minted from connect codes and OAuth grants,
+	// as long as they work.
+	//
+	// GET /api/account/connections
+	ListConnections(ctx context.Context, params ListConnectionsParams) (*ConnectionList, error)
 	// ListFavourites implements listFavourites operation.
 	//
 	// List or search favourites.
 	//
 	// GET /api/agents/{agentId}/favourites
 	ListFavourites(ctx context.Context, params ListFavouritesParams) (*FavouriteList, error)
+	// ListKeys implements listKeys operation.
+	//
+	// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
+	// programs are connections.
+	//
+	// GET /api/account/keys
+	ListKeys(ctx context.Context, params ListKeysParams) (*KeyList, error)
 	// ListMemories implements listMemories operation.
 	//
 	// Those that are remembered, or with `status=proposed` those that the agent would like to remember of
@@ -178,6 +263,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}/messages
 	ListMessages(ctx context.Context, params ListMessagesParams) (*MessageList, error)
+	// ListSessions implements listSessions operation.
+	//
+	// Needs a session, or a key with the scope `account`. All come at once.
+	//
+	// GET /api/account/sessions
+	ListSessions(ctx context.Context) (*SessionList, error)
 	// ListThreads implements listThreads operation.
 	//
 	// List chat threads.
@@ -196,12 +287,25 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 	RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (*Deleted, error)
+	// RenameConnection implements renameConnection operation.
+	//
+	// Needs a session, or a key with the scope `account`.
+	//
+	// PATCH /api/account/connections/{connectionId}
+	RenameConnection(ctx context.Context, req *ConnectionChange, params RenameConnectionParams) (*ConnectionReply, error)
 	// RenameThread implements renameThread operation.
 	//
 	// Rename a thread.
 	//
 	// PATCH /api/agents/{agentId}/threads/{threadId}
 	RenameThread(ctx context.Context, req *ThreadRename, params RenameThreadParams) (*ThreadReply, error)
+	// RevokeConnection implements revokeConnection operation.
+	//
+	// Needs a session, or a key with the scope `account`. The very next request of that program fails, and
+	// its streams end within a second.
+	//
+	// DELETE /api/account/connections/{connectionId}
+	RevokeConnection(ctx context.Context, params RevokeConnectionParams) (*Deleted, error)
 	// SaveFavourite implements saveFavourite operation.
 	//
 	// Saving a card whose `cardId` is there already updates it.

@@ -30,7 +30,7 @@ var keyTests = []test{
 		w.must(w.db.InsertKey(w.ctx, k, h))
 		got, err := w.db.KeyByHash(w.ctx, h, period)
 		w.must(err)
-		w.same("found", got, credential.Found{Key: k, User: w.ada.user, Entitlement: w.has(w.ada)})
+		w.same("found", got, credential.Found{Key: k, User: w.ada.user})
 	}},
 	{"AKeyThatEndedIn1970HasEnded", func(w *world) {
 		epoch := time.UnixMilli(0).UTC()
@@ -66,6 +66,43 @@ var keyTests = []test{
 		w.must(err)
 		w.same("keys of nobody", got, []credential.Key{})
 	}},
+	{"AKeyOfTheSameIDGetsANewSecretFromItsUserAlone", func(w *world) {
+		k, old, fresh := w.key(w.ada.id), hash(), hash()
+		w.must(w.db.InsertKey(w.ctx, k, old))
+		k.Hint = "efgh"
+		w.must(w.db.InsertKey(w.ctx, k, fresh))
+		_, err := w.db.KeyByHash(w.ctx, old, period)
+		w.wantMissing(err, "key")
+		got, err := w.db.KeyByHash(w.ctx, fresh, period)
+		w.must(err)
+		w.same("the key", got.Key, k)
+		foreign := k
+		foreign.UserID = w.bert.id
+		w.wantMissing(w.db.InsertKey(w.ctx, foreign, hash()), "user")
+	}},
+	{"APIKeysAreThoseOfTheUserThatAreNotRevoked", func(w *world) {
+		first, second, third, revoked, minted := w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id)
+		minted.Kind = core.CredentialMinted
+		for _, k := range []credential.Key{first, second, third, revoked, minted, w.key(w.bert.id)} {
+			w.must(w.db.InsertKey(w.ctx, k, hash()))
+		}
+		w.must(w.db.RevokeKey(w.ctx, w.ada.id, revoked.ID, w.now))
+		got, err := w.db.APIKeys(w.ctx, w.ada.id, "", 2)
+		w.must(err)
+		w.same("the first page", got, []credential.Key{third, second})
+		got, err = w.db.APIKeys(w.ctx, w.ada.id, second.ID, 2)
+		w.must(err)
+		w.same("the second page", got, []credential.Key{first})
+		one, err := w.db.APIKey(w.ctx, w.ada.id, first.ID)
+		w.must(err)
+		w.same("one", one, first)
+		for _, id := range []string{revoked.ID, minted.ID, "crd_none"} {
+			_, err = w.db.APIKey(w.ctx, w.ada.id, id)
+			w.wantMissing(err, "key")
+		}
+		_, err = w.db.APIKey(w.ctx, w.bert.id, first.ID)
+		w.wantMissing(err, "key")
+	}},
 	{"RevokingIsForTheOwnerAndKeepsTheFirstTime", func(w *world) {
 		k := w.key(w.ada.id)
 		w.must(w.db.InsertKey(w.ctx, k, hash()))
@@ -81,11 +118,13 @@ var keyTests = []test{
 		k := w.key(w.ada.id)
 		w.must(w.db.InsertKey(w.ctx, k, hash()))
 		later, earlier := w.after(9), w.after(3)
-		w.must(w.db.TouchKeys(w.ctx, map[string]time.Time{k.ID: later, "crd_none": later}))
-		w.must(w.db.TouchKeys(w.ctx, map[string]time.Time{k.ID: earlier}))
+		last := credential.Use{At: later, Address: "203.0.113.7", Program: "curl/8"}
+		w.must(w.db.TouchKeys(w.ctx, map[string]credential.Use{k.ID: last, "crd_none": last}))
+		w.must(w.db.TouchKeys(w.ctx, map[string]credential.Use{k.ID: {At: earlier, Address: "192.0.2.1"}}))
+		k.LastUsedAt, k.LastAddress, k.LastProgram = &later, last.Address, last.Program
 		got, err := w.db.Keys(w.ctx, w.ada.id)
 		w.must(err)
-		w.same("last use", got[0].LastUsedAt, &later)
+		w.same("last use", got, []credential.Key{k})
 	}},
 	{"TheUsersStateComesWithTheKey", func(w *world) {
 		h := hash()
@@ -145,6 +184,57 @@ var codeTests = []test{
 	{"ACodeNeedsItsUser", func(w *world) {
 		err := w.db.InsertCode(w.ctx, credential.Code{ID: core.NewID(core.PrefixCredential), UserID: "usr_none"}, hash())
 		w.wantMissing(err, "user")
+	}},
+	{"ACodeTellsWhatBecameOfIt", func(w *world) {
+		c := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}
+		old, fresh := hash(), hash()
+		w.must(w.db.InsertCode(w.ctx, c, old))
+		w.must(w.db.InsertCode(w.ctx, c, fresh)) // the same request again, after a crash
+		got, err := w.db.Code(w.ctx, w.ada.id, c.ID)
+		w.must(err)
+		w.same("waiting", got, c)
+		_, err = w.db.Code(w.ctx, w.bert.id, c.ID)
+		w.wantMissing(err, "connect code")
+		minted := w.key("")
+		minted.Kind, minted.ClientName = core.CredentialMinted, "editor"
+		w.wantMissing(w.db.RedeemCode(w.ctx, old, w.now, minted, hash()), "connect code")
+		w.must(w.db.RedeemCode(w.ctx, fresh, w.now, minted, hash()))
+		c.UsedAt, c.KeyID, c.ClientName = &w.now, minted.ID, "editor"
+		got, err = w.db.Code(w.ctx, w.ada.id, c.ID)
+		w.must(err)
+		w.same("claimed", got, c)
+		w.wantMissing(w.db.InsertCode(w.ctx, c, hash()), "user") // nobody gets a second use of it
+	}},
+	{"CodesAreListedNewestFirstAndForgotten", func(w *world) {
+		var codes []credential.Code
+		for i := range 3 {
+			c := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(i)}
+			w.must(w.db.InsertCode(w.ctx, c, hash()))
+			codes = append(codes, c)
+		}
+		w.code(w.bert.id, w.after(1))
+		got, err := w.db.Codes(w.ctx, w.ada.id, "", 2)
+		w.must(err)
+		w.same("the first page", got, []credential.Code{codes[2], codes[1]})
+		got, err = w.db.Codes(w.ctx, w.ada.id, codes[1].ID, 2)
+		w.must(err)
+		w.same("the second page", got, []credential.Code{codes[0]})
+		w.must(w.db.PruneCodes(w.ctx, w.after(1)))
+		got, err = w.db.Codes(w.ctx, w.ada.id, "", 9)
+		w.must(err)
+		w.same("after pruning", got, []credential.Code{codes[2], codes[1]})
+	}},
+	{"ACancelledCodeIsUseless", func(w *world) {
+		c, h := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}, hash()
+		w.must(w.db.InsertCode(w.ctx, c, h))
+		w.wantMissing(w.db.CancelCode(w.ctx, w.bert.id, c.ID), "connect code")
+		w.must(w.db.CancelCode(w.ctx, w.ada.id, c.ID))
+		w.wantMissing(w.db.CancelCode(w.ctx, w.ada.id, c.ID), "connect code")
+		w.wantMissing(w.db.RedeemCode(w.ctx, h, w.now, w.key(""), hash()), "connect code")
+		used := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}
+		w.must(w.db.InsertCode(w.ctx, used, h))
+		w.must(w.db.RedeemCode(w.ctx, h, w.now, w.key(""), hash()))
+		w.wantMissing(w.db.CancelCode(w.ctx, w.ada.id, used.ID), "connect code")
 	}},
 	{"OfManyWhoRedeemACodeOneSucceeds", func(w *world) {
 		const rounds, callers = 60, 24

@@ -404,7 +404,7 @@ var oauthTokenTests = []test{
 				ID: g.ID, UserID: w.ada.id, Kind: core.CredentialOAuth, Name: "App", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
 				CreatedAt: w.now, ExpiresAt: &end,
 			},
-			Entitlement: w.has(w.ada), User: w.ada.user, Audience: []string{"https://r.example"},
+			User: w.ada.user, Audience: []string{"https://r.example"},
 		})
 		w.ends(true)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(2)))
 		w.ends(false)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(3)))
@@ -419,8 +419,8 @@ var oauthTokenTests = []test{
 		c := w.client("App")
 		g, _ := w.grant(w.ada.id, c)
 		later := w.after(9)
-		w.must(w.db.TouchGrants(w.ctx, map[string]time.Time{g.ID: later, "grt_none": later}))
-		w.must(w.db.TouchGrants(w.ctx, map[string]time.Time{g.ID: w.after(3)}))
+		w.must(w.db.TouchGrants(w.ctx, map[string]credential.Use{g.ID: {At: later, Address: "203.0.113.7", Program: "node"}, "grt_none": {At: later}}))
+		w.must(w.db.TouchGrants(w.ctx, map[string]credential.Use{g.ID: {At: w.after(3)}}))
 		grants, err := w.db.Grants(w.ctx, w.ada.id)
 		w.must(err)
 		w.same("last use", grants[0].LastUsedAt, &later)

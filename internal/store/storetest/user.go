@@ -28,6 +28,30 @@ var userTests = []test{
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanNone), "user")
 		w.wantMissing(w.db.SetSpendCap(w.ctx, "usr_none", nil), "user")
 	}},
+	{"AUserChangesWhatIsKnownOfThem", func(w *world) {
+		name, email := "Ada King", "king@example.org"
+		want := w.ada.user
+		got, err := w.db.ChangeUser(w.ctx, w.ada.id, nil, nil)
+		w.must(err)
+		w.same("nothing", got, want)
+		want.Name = name
+		got, err = w.db.ChangeUser(w.ctx, w.ada.id, &name, nil)
+		w.must(err)
+		w.same("the name", got, want)
+		want.Email = email
+		got, err = w.db.ChangeUser(w.ctx, w.ada.id, nil, &email)
+		w.must(err)
+		w.same("the address", got, want)
+		got, err = w.db.UserByID(w.ctx, w.ada.id)
+		w.must(err)
+		w.same("read again", got, want)
+		_, err = w.db.ChangeUser(w.ctx, w.ada.id, nil, &w.bert.user.Email)
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
+		_, err = w.db.ChangeUser(w.ctx, "usr_none", &name, nil)
+		w.wantMissing(err, "user")
+		_, err = w.db.UserByID(w.ctx, "usr_none")
+		w.wantMissing(err, "user")
+	}},
 	{"AnAddressIsTakenOnce", func(w *world) {
 		twin := w.ada.user
 		twin.ID = core.NewID(core.PrefixUser)

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// TestEveryStatementAboutAnAccountUsesAnIndex reads the plans of what people see and change of their own.
+func TestEveryStatementAboutAnAccountUsesAnIndex(t *testing.T) {
+	t.Parallel()
+	db := open(t, backends(t)[0].options)
+	var seen []string
+	db.read = recordingReader{recorder{db.read, &seen}}
+	db.write = recordingWriter{db.write, &seen}
+	ctx, now, name := t.Context(), time.Now(), "n"
+	grant := core.NewID(core.PrefixGrant)
+	for _, do := range []func() error{
+		func() error { return db.InsertUser(ctx, account.User{ID: "u", Email: "e", CreatedAt: now}, "h") },
+		func() error {
+			return db.InsertKey(ctx, credential.Key{ID: "k", UserID: "u", Kind: core.CredentialKey}, []byte("k"))
+		},
+		func() error {
+			return db.InsertKey(ctx, credential.Key{ID: "m", UserID: "u", Kind: core.CredentialMinted}, []byte("m"))
+		},
+		func() error {
+			return db.InsertCode(ctx, credential.Code{ID: "c", UserID: "u", ExpiresAt: now}, []byte("c"))
+		},
+		func() error { _, err := db.UserByID(ctx, "u"); return err },
+		func() error { _, err := db.ChangeUser(ctx, "u", &name, nil); return err },
+		func() error { _, err := db.APIKeys(ctx, "u", "", 5); return err },
+		func() error { _, err := db.APIKey(ctx, "u", "k"); return err },
+		func() error { _, err := db.Codes(ctx, "u", "", 5); return err },
+		func() error { _, err := db.Code(ctx, "u", "c"); return err },
+		func() error { _, err := db.Connections(ctx, "u", now, nil, 5); return err },
+		func() error { _, err := db.Connection(ctx, "u", "m", now); return err },
+		func() error { return db.RenameConnection(ctx, "u", "m", name) },
+		func() error {
+			if err := db.RenameConnection(ctx, "u", grant, name); !core.IsKind(err, core.KindNotFound) {
+				t.Errorf("a grant that is not there: %v", err)
+			}
+			return nil
+		},
+		func() error { return db.CancelCode(ctx, "u", "c") },
+		func() error { return db.PruneCodes(ctx, now) },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range seen {
+		var id, parent, unused int
+		var plan string
+		err := db.read.each(ctx, "EXPLAIN QUERY PLAN "+query, parameters(query), []any{&id, &parent, &unused, &plan}, func() error {
+			// The few connections of a user are sorted in memory; a new row needs no index.
+			if strings.HasPrefix(plan, "SCAN") && !strings.Contains(plan, "CONSTANT ROW") && !strings.HasPrefix(plan, "SCAN connection") {
+				t.Errorf("%s in %s", plan, query)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%v in %s", err, query)
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d statements were checked", len(seen))
+	}
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/credential"
+)
+
+// codeQuery reads codes with the name of the program that exchanged them.
+const codeQuery = `
+	SELECT c.id, c.user_id, c.created_at, c.expires_at, c.used_at, coalesce(c.key_id, ''), coalesce(k.client_name, '')
+	FROM connect_code c LEFT JOIN credential_key k ON k.id = c.key_id `
+
+// codeRow is a code as it is read.
+type codeRow struct {
+	code             credential.Code
+	created, expires int64
+	used             sql.NullInt64
+}
+
+func (r *codeRow) dest() []any {
+	c := &r.code
+	return []any{&c.ID, &c.UserID, &r.created, &r.expires, &r.used, &c.KeyID, &c.ClientName}
+}
+
+func (r *codeRow) value() credential.Code {
+	c := r.code
+	c.CreatedAt, c.ExpiresAt, c.UsedAt = at(r.created), at(r.expires), optAt(r.used)
+	return c
+}
+
+// InsertCode stores a connect code under the hash of its secret. The user's own of the same id gets the new secret.
+func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) error {
+	n, err := db.one(ctx, `
+		INSERT INTO connect_code (id, user_id, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at
+		WHERE connect_code.user_id = excluded.user_id AND connect_code.used_at IS NULL`,
+		c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt))
+	return changed("insert connect code", "user", n, err)
+}
+
+// Codes returns codes of a user, newest first.
+func (db *DB) Codes(ctx context.Context, userID, before string, limit int) ([]credential.Code, error) {
+	if before == "" {
+		before = lastID
+	}
+	var r codeRow
+	codes := make([]credential.Code, 0, room(limit))
+	err := db.read.each(ctx, codeQuery+`WHERE c.user_id = $1 AND c.id < $2 ORDER BY c.id DESC LIMIT $3 + 0`,
+		args{userID, before, limit}, r.dest(), func() error {
+			codes = append(codes, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list connect codes", "user", err)
+	}
+	return codes, nil
+}
+
+// Code returns a code of a user.
+func (db *DB) Code(ctx context.Context, userID, codeID string) (credential.Code, error) {
+	var r codeRow
+	err := get(ctx, db.read, codeQuery+`WHERE c.id = $1 AND c.user_id = $2`, args{codeID, userID}, r.dest()...)
+	if err != nil {
+		return credential.Code{}, fail("read connect code", "connect code", err)
+	}
+	return r.value(), nil
+}
+
+// CancelCode forgets a code, unless it was used.
+func (db *DB) CancelCode(ctx context.Context, userID, codeID string) error {
+	n, err := db.one(ctx, `DELETE FROM connect_code WHERE id = $1 AND user_id = $2 AND used_at IS NULL`, codeID, userID)
+	return changed("cancel connect code", "connect code", n, err)
+}
+
+// PruneCodes forgets codes that expired before.
+func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
+	_, err := db.one(ctx, `DELETE FROM connect_code WHERE expires_at < $1`, millis(before))
+	return fail("prune connect codes", "connect code", err)
+}
+
+// RedeemCode uses a code up and stores the key minted from it. The update decides: it finds an unused code for one
+// transaction only.
+func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		k := minted
+		err := get(ctx, tx, `
+			UPDATE connect_code SET used_at = $1, key_id = $2
+			WHERE hash = $3 AND used_at IS NULL AND expires_at > $1 AND EXISTS (
+				SELECT 1 FROM app_user u WHERE u.id = connect_code.user_id AND u.disabled_at IS NULL)
+			RETURNING user_id`, args{millis(now), k.ID, codeHash}, &k.UserID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, insertKey, keyArgs(k, keyHash)...)
+		return err
+	})
+	return fail("redeem connect code", "connect code", err)
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/oauth"
+)
+
+var _ credential.Store = (*DB)(nil)
+
+// connectionQuery reads what lets programs act for a user ($1) at a time ($2): minted keys and grants. Both halves have
+// their own index on the user, and nobody has many.
+const connectionQuery = `
+	SELECT id, kind, name, client_name, scopes, agents, created_at, expires_at, last_used_at, last_address, last_program
+	FROM (
+		SELECT k.id, k.kind, k.name, k.client_name, k.scopes, k.agents, k.created_at, k.expires_at, k.last_used_at,
+			k.last_address, k.last_program
+		FROM credential_key k
+		WHERE k.user_id = $1 AND k.kind = 'minted' AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2)
+		UNION ALL
+		SELECT g.id, 'oauth', CASE g.name WHEN '' THEN c.name ELSE g.name END, c.name, g.scopes, '[]', g.created_at,
+			g.expires_at, g.last_used_at, g.last_address, g.last_program
+		FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id
+		WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.expires_at > $2
+	) AS connection `
+
+// connectionRow is a connection as it is read.
+type connectionRow struct {
+	connection     credential.Connection
+	scopes, agents string
+	created        int64
+	expires, used  sql.NullInt64
+}
+
+func (r *connectionRow) dest() []any {
+	c := &r.connection
+	return []any{
+		&c.ID, (*string)(&c.Kind), &c.Name, &c.ClientName, &r.scopes, &r.agents, &r.created, &r.expires, &r.used,
+		&c.LastAddress, &c.LastProgram,
+	}
+}
+
+func (r *connectionRow) value() (c credential.Connection, err error) {
+	c = r.connection
+	if c.Agents, err = wordsOf[string](r.agents); err != nil {
+		return c, err
+	}
+	granted, err := wordsOf[string](r.scopes)
+	if err != nil {
+		return c, err
+	}
+	// A grant also has scopes that say nothing of the API, such as to know the user's name.
+	c.Scopes = oauth.APIScopes(granted)
+	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = at(r.created), optAt(r.expires), optAt(r.used)
+	return c, nil
+}
+
+// Connections returns the connections of a user that work, newest first.
+func (db *DB) Connections(ctx context.Context, userID string, now time.Time, after *credential.ConnectionKey, limit int) ([]credential.Connection, error) {
+	created, id := int64(lastTime), ""
+	if after != nil {
+		created, id = millis(after.CreatedAt), after.ID
+	}
+	var r connectionRow
+	list := make([]credential.Connection, 0, room(limit))
+	err := db.read.each(ctx, connectionQuery+`WHERE (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5 + 0`,
+		args{userID, millis(now), created, id, limit}, r.dest(), func() error {
+			c, err := r.value()
+			list = append(list, c)
+			return err
+		})
+	if err != nil {
+		return nil, fail("list connections", "user", err)
+	}
+	return list, nil
+}
+
+// Connection returns a connection of a user that works.
+func (db *DB) Connection(ctx context.Context, userID, connectionID string, now time.Time) (credential.Connection, error) {
+	var r connectionRow
+	err := get(ctx, db.read, connectionQuery+`WHERE id = $3`, args{userID, millis(now), connectionID}, r.dest()...)
+	if err != nil {
+		return credential.Connection{}, fail("read connection", "connection", err)
+	}
+	return r.value()
+}
+
+// RenameConnection gives a connection that is not revoked another name.
+func (db *DB) RenameConnection(ctx context.Context, userID, connectionID, name string) error {
+	rename := `UPDATE credential_key SET name = $1 WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
+	if core.IsID(core.PrefixGrant, connectionID) {
+		rename = `UPDATE oauth_grant SET name = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`
+	}
+	n, err := db.one(ctx, rename, name, connectionID, userID)
+	return changed("rename connection", "connection", n, err)
+}
