@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 )
 
@@ -49,18 +48,11 @@ func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (
 	} else {
 		s.uses.note(k.ID, s.use(ctx, now))
 	}
-	return core.Actor{
-		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: k.ID, Credential: k.Kind,
-		Scopes: k.Scopes, Agents: k.Agents, Spend: spendOf(u, found.Used, now),
-	}, nil
-}
-
-// spendOf is what a user has used of their cap; without one it is nothing.
-func spendOf(u account.User, used int64, now time.Time) core.Spend {
-	if u.SpendCap == nil {
-		return core.Spend{}
+	who := core.Actor{
+		UserID: u.ID, Role: u.Role, CredentialID: k.ID, Credential: k.Kind, Scopes: k.Scopes, Agents: k.Agents,
 	}
-	return core.Spend{Capped: true, Cap: *u.SpendCap, Used: used, ResetsAt: core.MonthEnd(now)}
+	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, now)
+	return who, nil
 }
 
 // find looks a key up.

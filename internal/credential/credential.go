@@ -37,6 +37,8 @@ type Found struct {
 	User account.User
 	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
 	Used int64
+	// Entitlement is what the account has.
+	Entitlement account.Entitlement
 	// Audience are the resources that an OAuth token is for.
 	Audience []string
 }

@@ -51,6 +51,8 @@ type FoundSession struct {
 	User    account.User
 	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
 	Used int64
+	// Entitlement is what the account has.
+	Entitlement account.Entitlement
 }
 
 // SessionCookie is the name of the cookie that holds the secret of a session. With the prefix __Host- a browser takes it
@@ -158,10 +160,12 @@ func (s *Sessions) Authenticate(ctx context.Context, token string) (core.Actor, 
 		return core.Actor{}, err
 	}
 	u := found.User
-	return core.Actor{
-		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: found.Session.ID, Credential: core.CredentialSession,
-		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt, Spend: spendOf(u, found.Used, s.clock.Now()),
-	}, nil
+	who := core.Actor{
+		UserID: u.ID, Role: u.Role, CredentialID: found.Session.ID, Credential: core.CredentialSession,
+		Scopes: u.Role.Scopes(), AuthenticatedAt: found.Session.AuthenticatedAt,
+	}
+	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, s.clock.Now())
+	return who, nil
 }
 
 // StepUp notes that the user of a session has just proved who they are once more.

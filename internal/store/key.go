@@ -65,17 +65,21 @@ func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) erro
 func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var k keyRow
 	var u userRow
+	var e entitlementRow
 	var f credential.Found
 	err := get(ctx, db.read, `
 		SELECT `+keyColumns+`,
 			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0)
+			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
-		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1
-		WHERE k.hash = $2`, args{period, hash}, append(append(k.dest(), u.dest()...), &f.Used)...)
+		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+entitlementJoin+`
+		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used}, e.dest())...)
 	if err == nil {
 		f.Key, err = k.value()
+	}
+	if err == nil {
+		f.Entitlement, err = e.value()
 	}
 	if err != nil {
 		return credential.Found{}, fail("read key", "key", err)

@@ -30,7 +30,7 @@ var keyTests = []test{
 		w.must(w.db.InsertKey(w.ctx, k, h))
 		got, err := w.db.KeyByHash(w.ctx, h, period)
 		w.must(err)
-		w.same("found", got, credential.Found{Key: k, User: w.ada.user})
+		w.same("found", got, credential.Found{Key: k, User: w.ada.user, Entitlement: w.has(w.ada)})
 	}},
 	{"AKeyThatEndedIn1970HasEnded", func(w *world) {
 		epoch := time.UnixMilli(0).UTC()

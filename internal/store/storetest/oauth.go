@@ -404,7 +404,7 @@ var oauthTokenTests = []test{
 				ID: g.ID, UserID: w.ada.id, Kind: core.CredentialOAuth, Name: "App", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
 				CreatedAt: w.now, ExpiresAt: &end,
 			},
-			User: w.ada.user, Audience: []string{"https://r.example"},
+			Entitlement: w.has(w.ada), User: w.ada.user, Audience: []string{"https://r.example"},
 		})
 		w.ends(true)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(2)))
 		w.ends(false)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(3)))

@@ -23,7 +23,6 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Keys", keyTests},
 		{"Codes", codeTests},
 		{"Connections", connectionTests},
-		{"Connections", connectionTests},
 		{"Sessions", sessionTests},
 		{"Pending", pendingTests},
 		{"Resets", resetTests},
