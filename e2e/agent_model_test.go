@@ -357,3 +357,25 @@ func TestAStreamThatBreaksIsAskedForAgainOrToldOf(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAgentChoosesAmongTheModelsOfTheOperator(t *testing.T) {
+	t.Parallel()
+	m := newMind(t, modelfake.OpenAI)
+	m.Models = append(m.Models, "fake-2")
+	w := newThinker(t, m, "CARREL_MODEL_ALLOWED=fake-2")
+	change := call{method: "PATCH", path: "/api/agents/" + w.agent, key: w.key, body: `{"model": "fake-3"}`}
+	refused := w.send(t, change, http.StatusBadRequest)
+	if refused.text("errors", 0, "pointer") != "/model" || refused.text("errors", 0, "detail") != "Must be empty or one of: fake-1, fake-2." {
+		t.Errorf("refused with %v", refused.body)
+	}
+	w.do(t, "PATCH", "/api/agents/"+w.agent, `{"model": "fake-2"}`)
+	w.do(t, "POST", w.inThread("/messages"), fmt.Sprintf(`{"text": %q}`, aboutLoom))
+	for _, r := range m.Requests() {
+		if r.Model != "fake-2" {
+			t.Errorf("%s was asked", r.Model)
+		}
+	}
+	if got := w.do(t, "GET", w.inThread("/messages"), "").text("messages", 1, "usage", "model"); got != "fake-2" {
+		t.Errorf("the usage is of %q", got)
+	}
+}

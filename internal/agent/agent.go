@@ -3,6 +3,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,8 @@ type Store interface {
 type Service struct {
 	store Store
 	clock core.Clock
+	// models are those that an agent may name; nil means any.
+	models []string
 }
 
 // NewService returns a service on this store.
@@ -88,6 +91,24 @@ type Change struct {
 	Instructions *string
 	Model        *string
 }
+
+// allowed returns nil if the change names a model that the operator allows, or none.
+func (s *Service) allowed(c Change) error {
+	if c.Model == nil || s.models == nil {
+		return nil
+	}
+	name := strings.TrimSpace(*c.Model)
+	if name == "" || slices.Contains(s.models, name) {
+		return nil
+	}
+	if len(s.models) == 0 {
+		return core.InvalidField("/model", "There is no model to choose: this installation answers without one. Leave it empty.")
+	}
+	return core.InvalidField("/model", "Must be empty or one of: "+strings.Join(s.models, ", ")+".")
+}
+
+// AllowModels says which models an agent may name. Without it any name is taken, as tests and commands do.
+func (s *Service) AllowModels(names []string) { s.models = append([]string{}, names...) }
 
 // apply sets the fields that are given and returns what is wrong with them.
 func (c Change) apply(a *Agent) error {
@@ -128,6 +149,9 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent
 		Sources: []Source{{
 			ID: core.NewIDIn(ctx, core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
 		}},
+	}
+	if err := s.allowed(c); err != nil {
+		return Agent{}, err
 	}
 	if err := c.apply(&a); err != nil {
 		return Agent{}, err
@@ -176,6 +200,9 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 		return Agent{}, err
 	}
 	if err := reachable(actor, agentID); err != nil {
+		return Agent{}, err
+	}
+	if err := s.allowed(c); err != nil {
 		return Agent{}, err
 	}
 	if err := c.apply(&Agent{}); err != nil {

@@ -51,6 +51,37 @@ func (w world) make(t *testing.T, who core.Actor, name string) agent.Agent {
 	return a
 }
 
+func TestOnlyModelsThatAreAllowedCanBeChosen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	name := func(s string) *string { return &s }
+	w.AllowModels([]string{"small", "large"})
+	a, err := w.Create(t.Context(), w.ada, agent.Change{Name: name("Papers"), Model: name(" large ")})
+	if err != nil || a.Model != "large" {
+		t.Fatalf("made %+v, %v", a, err)
+	}
+	for _, try := range []func() (agent.Agent, error){
+		func() (agent.Agent, error) {
+			return w.Create(t.Context(), w.ada, agent.Change{Name: name("Other"), Model: name("huge")})
+		},
+		func() (agent.Agent, error) {
+			return w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("huge")})
+		},
+	} {
+		_, err := try()
+		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/model" || e.Fields[0].Detail != "Must be empty or one of: small, large." {
+			t.Errorf("refused with %+v", err)
+		}
+	}
+	if a, err = w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("")}); err != nil || a.Model != "" {
+		t.Errorf("changed to %+v, %v", a, err)
+	}
+	w.AllowModels(nil)
+	if _, err := w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("small")}); core.AsError(err).Kind != core.KindInvalid {
+		t.Errorf("without a model, %v", err)
+	}
+}
+
 func TestANewAgentHasALibrary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

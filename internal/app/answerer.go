@@ -1,10 +1,8 @@
 package app
 
 import (
-	"fmt"
 	"log/slog"
 
-	"carrel/internal/account"
 	"carrel/internal/config"
 	"carrel/internal/model"
 	"carrel/internal/research"
@@ -24,19 +22,11 @@ func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer
 		return nil, err
 	}
 	in.closers = append(in.closers, provider.Close)
+	in.agents.AllowModels(provider.Models())
 	return research.New(research.Deps{
 		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
-		Spend: in.newSpending(), Model: provider, Clock: in.clock, Log: log,
+		Spend: in.spending, Model: provider, Clock: in.clock, Log: log,
 	}, research.Options{Prices: prices(m)}), nil
-}
-
-// newSpending is what turns are paid from; its rows tell the price of a million tokens, in and out.
-func (in *installation) newSpending() *account.Spending {
-	known := prices(in.config.Model)
-	return account.NewSpending(in.store, in.clock, func(name string) string {
-		price, _ := known.Of(name)
-		return fmt.Sprintf("%d/%d", price.In, price.Out)
-	})
 }
 
 // prices are what the settings say that models cost.

@@ -7,6 +7,10 @@ import (
 	"carrel/internal/core"
 )
 
+// MaxProposed is how many proposals of an agent wait at most; a newer one takes the place of the oldest. Whoever never
+// looks at them is not asked about a conversation of last year.
+const MaxProposed = 50
+
 // Propose keeps what an agent would like to remember of a conversation until the user says yes. What is remembered
 // already, waits already, or was dismissed or deleted before is not proposed again. It asks nobody's leave: the turn
 // that it is for was allowed.

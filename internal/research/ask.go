@@ -46,8 +46,8 @@ type said struct {
 	Cut     bool     `json:"cut,omitempty"`
 	Failure *failure `json:"failure,omitempty"`
 	Usage   *spent   `json:"usage,omitempty"`
-	// Streamed says that readers have seen some of it.
-	Streamed bool `json:"streamed,omitempty"`
+	// Shown is where the stream stood before readers saw some of it; empty means that they did not.
+	Shown string `json:"shown,omitempty"`
 	// Late says that the time that is left is needed for the answer. It is journaled, as all that decides the way is.
 	Late bool `json:"late,omitempty"`
 }
@@ -130,6 +130,10 @@ func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, 
 	limited, cancel := context.WithTimeoutCause(ctx, left, outOfTime.err())
 	defer cancel()
 	var out said
+	mark := ""
+	if hear != nil {
+		mark = t.run.Mark().String()
+	}
 	var text strings.Builder
 	var used model.Usage
 	counted := false
@@ -163,7 +167,9 @@ func (t *turn) stream(ctx context.Context, left time.Duration, r model.Request, 
 	out.Text = text.String()
 	if hear != nil {
 		hear.end(out.Failure == nil)
-		out.Streamed = hear.shown != ""
+		if hear.shown != "" {
+			out.Shown = mark
+		}
 	}
 	if !counted && (out.Failure == nil || ctx.Err() != nil || text.Len() > 0) {
 		// Left in the midst: what was said until then has its price.

@@ -30,28 +30,31 @@ func (t *turn) compose(ctx context.Context, g *gathered) (thread.Answer, error) 
 		draft.Failure = &failure{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model answered with nothing. Try again."}
 		fallthrough
 	case text == "":
-		return t.quote(ctx, g.passages, quotes, why{Failure: draft.Failure, Silent: draft.Streamed})
+		return t.quote(ctx, g.passages, quotes, why{Failure: draft.Failure, Shown: draft.Shown})
 	case declines(text):
 		t.told = true
-		return t.quote(ctx, g.passages, nil, why{Unanswered: true})
+		return t.quote(ctx, g.passages, nil, why{Unanswered: true, Shown: draft.Shown})
 	}
 	t.told = true
 	checked, err := t.check(ctx, g, text, quotes)
 	if err != nil {
 		return thread.Answer{}, err
 	}
-	if checked.Unsupported > 0 || checked.Supported == 0 {
-		if draft.Failure == nil {
-			if checked, err = t.repair(ctx, g, checked, quotes); err != nil {
-				return thread.Answer{}, err
-			}
+	if (checked.Unsupported > 0 || checked.Supported == 0) && draft.Failure == nil {
+		before := checked.Text
+		if checked, err = t.repair(ctx, g, checked, quotes); err != nil {
+			return thread.Answer{}, err
+		}
+		if checked.Text != before && checked.Supported > 0 {
+			t.discard(draft.Shown)
+			t.run.Delta(checked.Text)
 		}
 	}
 	if checked.Supported == 0 {
 		f := cmpFailure(draft.Failure, &failure{
 			Kind: core.KindUpstream, Code: "model_failed", Detail: "What the model wrote could not be held to your sources.",
 		})
-		return t.quote(ctx, g.passages, quotes, why{Failure: f, Silent: draft.Streamed})
+		return t.quote(ctx, g.passages, quotes, why{Failure: f, Shown: draft.Shown})
 	}
 	return t.reply(g, draft, checked), nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"carrel/internal/task"
 	"carrel/internal/testkit/modelfake"
@@ -116,6 +117,40 @@ func TestEveryFaultOfAModelEndsInAnHonestReply(t *testing.T) {
 	}
 	for i, f := range all {
 		f.judge(f.await(e, ids[i]))
+	}
+}
+
+func TestWhatTakesThePlaceOfAStreamedAnswerIsStreamedToo(t *testing.T) {
+	t.Parallel()
+	invented := "It was built in 1999 by nobody [1]. Really. "
+	for name, b := range map[string]brain{
+		"quotes": {answer: says(invented), repair: says(invented)},
+		"repair": {answer: says(invented), repair: says("It was built in 1850 [1].")},
+	} {
+		for _, after := range []int{0, 6, 7, 8} {
+			w := bridges(t)
+			w.fake(b)
+			var got reply
+			if after == 0 {
+				got = w.ask(aboutBridge)
+			} else {
+				got = w.killed(after, thread.Question{Text: aboutBridge})
+			}
+			if w.holds(got); got.shown != got.Text || strings.Contains(got.shown, "1999") {
+				t.Errorf("%s, killed after %d: readers saw %q, and the reply is %q", name, after, got.shown, got.Text)
+			}
+		}
+	}
+}
+
+func TestACharacterThatComesInHalvesIsShownWhole(t *testing.T) {
+	t.Parallel()
+	w := bridges(t)
+	w.fake(brain{answer: func(modelfake.Request) modelfake.Reply {
+		return modelfake.Reply{Text: []string{"It cost 5 \xe2", "\x82", "\xac, they say, and na\xc3", "\xafve it was [1]", ". ", "It is of stone [1]. "}}
+	}, repair: says("")})
+	if got := w.ask(aboutBridge); !utf8.ValidString(got.shown) || strings.Contains(got.shown+got.Text, "\uFFFD") || !strings.Contains(got.Text+got.shown, "stone") {
+		t.Errorf("readers saw %q, and the reply is %q", got.shown, got.Text)
 	}
 }
 

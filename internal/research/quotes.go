@@ -66,8 +66,9 @@ type why struct {
 	Failure *failure
 	// Unanswered says that the model found no answer in what was read: then the quotes are at best close to one.
 	Unanswered bool
-	// Silent says that readers have been shown another text: the reply takes its place, and is not streamed after it.
-	Silent bool
+	// Shown is where the stream stood before readers were shown another text, which the reply takes the place of; empty
+	// means that they have seen none.
+	Shown string
 }
 
 // quote answers with quotes: those that were chosen before, or the best of the passages. Where there are none, it says
@@ -100,9 +101,7 @@ func (t *turn) quote(ctx context.Context, passages []extract.Passage, chosen []e
 			return written{Empty: true}, nil
 		}
 		p := page{say: t.run.Delta}
-		if w.Silent {
-			p.say = nil
-		}
+		t.discard(w.Shown)
 		t.write(&p, answer, citations, w)
 		reply := thread.Answer{
 			Text: p.String(), Citations: citations, Checks: p.checks, FollowUps: answer.FollowUps,
@@ -118,6 +117,13 @@ func (t *turn) quote(ctx context.Context, passages []extract.Passage, chosen []e
 	}
 	out.Answer.Query = t.rewritten()
 	return out.Answer, nil
+}
+
+// discard has readers of the stream drop what they were shown after a mark, if there is one.
+func (t *turn) discard(mark string) {
+	if at, err := task.ParsePosition(mark); mark != "" && err == nil {
+		t.run.Discard(at)
+	}
 }
 
 // rewritten is what was searched for, where that is not the question as it stands.

@@ -296,17 +296,27 @@ func (w *world) shown(id string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	text := ""
+	var pieces []string
+	var places []int64
 	for _, e := range events {
-		if e.Kind == task.EventDelta {
-			var delta struct{ Text string }
-			if err := json.Unmarshal(e.Payload, &delta); err != nil {
+		var payload struct{ Text, DiscardAfter string }
+		if err := json.Unmarshal(e.Payload, &payload); err != nil {
+			w.t.Fatal(err)
+		}
+		switch e.Kind {
+		case task.EventDelta:
+			pieces, places = append(pieces, payload.Text), append(places, e.Seq)
+		case task.EventRestarted:
+			after, err := task.ParsePosition(payload.DiscardAfter)
+			if err != nil {
 				w.t.Fatal(err)
 			}
-			text += delta.Text
+			for len(places) > 0 && places[len(places)-1] > after.Seq {
+				pieces, places = pieces[:len(pieces)-1], places[:len(places)-1]
+			}
 		}
 	}
-	return text
+	return strings.Join(pieces, "")
 }
 
 // holds fails the test unless every citation stands in its document at its place.

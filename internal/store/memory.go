@@ -113,9 +113,20 @@ func (db *DB) reviveMemory(ctx context.Context, userID, memoryID string, m memor
 	return r.value(), err
 }
 
-// ProposeMemory stores a proposed memory. That each text stands here once, dismissed ones too, is all there is to it.
+// ProposeMemory stores a proposed memory, unless its text stands here already, dismissed ones too. Of more than may
+// wait, the oldest goes, without the trace that a dismissed one leaves: nobody has said no to it.
 func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory, folded string) error {
-	_, err := db.one(ctx, insertMemory, memoryArgs(userID, m, foldedHash(folded))...)
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, insertMemory, memoryArgs(userID, m, foldedHash(folded))...)
+		if err != nil || n == 0 {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id <= (
+				SELECT id FROM memory WHERE user_id = $4 AND agent_id = $5 AND status = $6 ORDER BY id DESC LIMIT 1 OFFSET $7 + 0)`,
+			userID, m.AgentID, string(memory.StatusProposed), userID, m.AgentID, string(memory.StatusProposed), memory.MaxProposed)
+		return err
+	})
 	return fail("propose memory", "agent", err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"carrel/internal/task"
+	"carrel/internal/thread"
 )
 
 // deltaLife is how long the text of a stream is kept after its end.
@@ -61,7 +62,15 @@ func fenced(f task.Fence) string {
 
 // FinishTask ends a task or queues it again; see finishTask.
 func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return finishTask(ctx, tx, f, o) })
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if err := finishTask(ctx, tx, f, o); err != nil || !o.State.Ended() {
+			return err
+		}
+		// A turn whose own end was refused ends so, without a reply: its thread must not work for ever.
+		_, err := tx.exec(ctx, `UPDATE thread SET status = $1 WHERE id = $2 AND status = $3`,
+			string(thread.StatusIdle), f.Key, string(thread.StatusWorking))
+		return err
+	})
 	return failTask("finish task", err)
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -204,6 +205,22 @@ var memoryTests = []test{
 		}
 		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 3)
 		w.same("proposed", w.proposals(), []memory.Memory{})
+	}},
+	{"OfTooManyProposalsTheOldestGo", func(w *world) {
+		for i := range memory.MaxProposed + 2 {
+			text := fmt.Sprintf("fact %03d", i)
+			w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal(text), text))
+		}
+		list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 2*memory.MaxProposed)
+		w.must(err)
+		if len(list) != memory.MaxProposed || list[0].Text != "fact 051" || list[len(list)-1].Text != "fact 002" {
+			w.t.Errorf("%d wait, from %q to %q", len(list), list[len(list)-1].Text, list[0].Text)
+		}
+		// What nobody said no to may come again.
+		w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("fact 000"), "fact 000"))
+		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil || list[0].Text != "fact 000" {
+			w.t.Errorf("the newest is %+v, %v", list, err)
+		}
 	}},
 	{"AProposalIsItsUsersAndAgentsAlone", func(w *world) {
 		m := w.propose("mine")

@@ -90,6 +90,15 @@ var turnTests = []test{
 			w.same("thread", now.Status, thread.StatusIdle)
 		}
 	}},
+	{"ATurnThatEndsWithoutAReplyLeavesItsThreadIdle", func(w *world) {
+		th := w.thread(w.ada, "", w.now)
+		_, t, err := w.submit(w.ada, th.ID, "Why?")
+		w.must(err)
+		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, Code: task.CodeInternal, At: w.now}))
+		now, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
+		w.must(err)
+		w.same("thread", now.Status, thread.StatusIdle)
+	}},
 	{"WithoutTheFenceNothingIsStored", func(w *world) {
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "hello")
