@@ -1,6 +1,13 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
@@ -9,6 +16,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
+	"carrel/internal/intake"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
@@ -24,12 +32,6 @@ import (
 	"carrel/internal/upstream"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"os"
-	"time"
 )
 
 // installation is an opened database with all services on it. The server and the commands work with the same.
@@ -39,6 +41,9 @@ type installation struct {
 	clock       core.Clock
 	accounts    *account.Service
 	profiles    *account.Profiles
+	plans       *account.Plans
+	spending    *account.Spending
+	usages      *account.Usages
 	credentials *credential.Service
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
@@ -53,6 +58,7 @@ type installation struct {
 	audit      *audit.Log
 	agents     *agent.Service
 	sources    *source.Service
+	intake     *intake.Service
 	memories   *memory.Service
 	favourites *favourite.Service
 	threads    *thread.Service
@@ -104,6 +110,10 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	if err != nil {
 		return nil, err
 	}
+	sealed, err := seal.New(secret, "source secrets")
+	if err != nil {
+		return nil, err
+	}
 	clock := core.SystemClock{}
 	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
 	in.accounts = account.NewService(db, clock)
@@ -124,6 +134,9 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.sessions.RecordTo(in.audit)
 	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
+	in.plans = account.NewPlans(db, clock, in.audit)
+	in.spending = in.newSpending()
+	in.usages = account.NewUsages(db, in.spending, clock)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}
@@ -131,7 +144,9 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.agents = agent.NewService(db, clock)
 	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
-	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{Guess: analysis.Guess, Languages: analysis.Languages()})
+	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{
+		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealed,
+	})
 	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	answerer, err := in.newAnswerer(env, log)
@@ -140,6 +155,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}
 	in.threads = thread.NewService(db, in.agents, clock, in.tasks, answerer)
 	in.tasks.Register(in.threads.Kind())
+	in.wireIntake(cfg, log)
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)

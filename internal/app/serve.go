@@ -94,7 +94,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
-		Agents: in.agents, Sources: in.sources, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
+		Agents: in.agents, Sources: in.sources, Intake: in.intake, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
 		Credentials: in.credentials, Sessions: in.sessions, Profiles: in.profiles, Audit: in.audit, Attempts: in.oauth,
 		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
@@ -147,6 +147,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	}
 	g.Go(func() error { return srv.Serve(ctx) })
 	g.Go(func() error { return in.tend(ctx, log) })
+	g.Go(func() error { return in.intake.Run(ctx) })
 	if in.embedding != nil {
 		g.Go(func() error { return in.embedding.Run(ctx) })
 	}
@@ -203,7 +204,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
-				in.sessions.Prune(ctx), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx))
+				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

@@ -67,7 +67,7 @@ func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 	for i, s := range a.Sources {
 		indexed, status := h.Sources.Progress(s.ID, s.Documents)
 		out.Sources[i] = oas.AgentSource{
-			ID: s.ID, Name: s.Name, Kind: oas.AgentSourceKind(s.Kind), Default: s.Default,
+			ID: s.ID, Name: s.Name, Kind: s.Kind, Default: s.Default,
 			Documents: s.Documents, Indexed: indexed, Status: oas.AgentSourceStatus(status), Language: s.Language,
 		}
 	}

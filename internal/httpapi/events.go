@@ -38,6 +38,27 @@ func (a *API) noSuchMethod(allowed string) http.HandlerFunc {
 
 // streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
+	agentID, threadID := r.PathValue("agentId"), r.PathValue("threadId")
+	a.stream(w, r, followed{
+		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
+			return a.Threads.Events(ctx, who, agentID, threadID, after)
+		},
+		there: func(who core.Actor) error {
+			_, err := a.Threads.Get(r.Context(), who, agentID, threadID)
+			return err
+		},
+	})
+}
+
+// followed is something whose events can be followed.
+type followed struct {
+	events func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error)
+	// there returns nil while it is there and the actor's.
+	there func(who core.Actor) error
+}
+
+// stream writes the events of something as they come.
+func (a *API) stream(w http.ResponseWriter, r *http.Request, f followed) {
 	who, err := a.authenticate(r)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -55,7 +76,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	events, err := a.Threads.Events(ctx, who, r.PathValue("agentId"), r.PathValue("threadId"), after)
+	events, err := f.events(ctx, who, after)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -75,7 +96,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 		defer close(pulling)
 		pull(ctx, events, next)
 	}()
-	s.follow(r.Context(), next, until == "done", a.draining, func() bool { return a.mayFollow(r) })
+	s.follow(r.Context(), next, until == "done", a.draining, func() bool { return a.mayFollow(r, f) })
 	cancel(errStreamEnds)
 	<-pulling
 }
@@ -90,12 +111,12 @@ func lastEventID(r *http.Request) (*task.Position, error) {
 	return &p, err
 }
 
-// mayFollow reports whether a stream may go on: the credential is still good and the thread still there. While that
+// mayFollow reports whether a stream may go on: the credential is still good and what it follows still there. While that
 // can't be found out, it may.
-func (a *API) mayFollow(r *http.Request) bool {
+func (a *API) mayFollow(r *http.Request, f followed) bool {
 	who, err := a.authenticate(r)
 	if err == nil {
-		_, err = a.Threads.Get(r.Context(), who, r.PathValue("agentId"), r.PathValue("threadId"))
+		err = f.there(who)
 	}
 	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden) && !core.IsKind(err, core.KindNotFound)
 }

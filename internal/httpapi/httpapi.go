@@ -16,6 +16,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
+	"carrel/internal/intake"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/source"
@@ -41,6 +42,7 @@ type Attempts interface {
 type Services struct {
 	Agents      *agent.Service
 	Sources     *source.Service
+	Intake      *intake.Service
 	Memories    *memory.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
@@ -111,6 +113,9 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 			if strings.HasSuffix(r.URL.Path, "/favourites/export") {
 				allowed += ",GET" // the router knows it only as a card of that name
 			}
+			if strings.HasSuffix(r.URL.Path, "/files") {
+				allowed += ",POST" // a plain handler
+			}
 			w.Header().Set("Allow", allowed)
 			outcomeOf(r.Context()).err = methodNotAllowed()
 		}),
@@ -132,9 +137,10 @@ func (a *API) Routes(mux *http.ServeMux) {
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
+	a.sourceRoutes(plain)
 	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") {
+		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") || strings.Contains(r.URL.Path, "/sources/") {
 			plain.ServeHTTP(w, r)
 			return
 		}

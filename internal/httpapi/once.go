@@ -20,6 +20,7 @@ var creating = map[string]bool{
 	oas.SaveFavouriteOperation: true,
 	oas.CreateThreadOperation:  true,
 	oas.CreateWebhookOperation: true,
+	oas.CreateSourceOperation:  true,
 
 	oas.CreateKeyOperation:         true,
 	oas.CreateConnectCodeOperation: true,

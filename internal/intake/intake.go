@@ -5,6 +5,7 @@ package intake
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"net/http"
 	"time"
@@ -72,6 +73,10 @@ type Store interface {
 	DueSources(ctx context.Context, now time.Time, n int) ([]source.Source, error)
 	// SetSynced notes that a source was brought up to date, and when it is due again.
 	SetSynced(ctx context.Context, sourceID string, at time.Time, next *time.Time) error
+	// KeyMarks, NextTask and LastTaskEvent say where the stream of a key is.
+	KeyMarks(ctx context.Context, keys []string) (map[string]int64, error)
+	NextTask(ctx context.Context, key string, after int64) (task.Task, error)
+	LastTaskEvent(ctx context.Context, id string) (int64, error)
 	// ActiveTask returns the task of a key that runs or, if none does, waits first.
 	ActiveTask(ctx context.Context, key string) (task.Task, error)
 }
@@ -113,7 +118,7 @@ type Files interface {
 // Tasks runs durable work.
 type Tasks interface {
 	Submit(ctx context.Context, s task.Spec) (task.Task, error)
-	Cancel(ctx context.Context, id string) (bool, error)
+	Stream(ctx context.Context, key string, after task.Position) iter.Seq2[task.Event, error]
 }
 
 // Options say how files are taken in.
@@ -192,4 +197,17 @@ func (s *Service) Imports(ctx context.Context, actor core.Actor, agentID, source
 		return nil, err
 	}
 	return s.store.Imports(ctx, sourceID, shownImports)
+}
+
+// Telling returns the import that says most of how a source is doing: the one that runs, or the latest that did something.
+func Telling(imports []Import) (Import, bool) {
+	for _, i := range imports {
+		if i.State != task.StateComplete || i.Files.Done > 0 {
+			return i, true
+		}
+	}
+	if len(imports) == 0 {
+		return Import{}, false
+	}
+	return imports[0], true
 }

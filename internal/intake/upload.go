@@ -129,7 +129,8 @@ func (s *Service) Append(ctx context.Context, actor core.Actor, agentID, sourceI
 	}
 }
 
-// Put takes in a whole file of unknown size. One that does not arrive whole leaves nothing.
+// Put takes in a whole file of unknown size. One that does not arrive whole leaves nothing. It is read when Read is called,
+// so that many files are one import.
 func (s *Service) Put(ctx context.Context, actor core.Actor, agentID, sourceID, name string, body io.Reader) (Upload, error) {
 	u, err := s.Begin(ctx, actor, agentID, sourceID, name, -1)
 	if err != nil {
@@ -140,8 +141,17 @@ func (s *Service) Put(ctx context.Context, actor core.Actor, agentID, sourceID, 
 		_ = s.store.DeleteUpload(context.WithoutCancel(ctx), sourceID, u.ID) // it is pruned in the end
 		return Upload{}, err
 	}
-	u.Size = u.Received
-	return s.finish(ctx, actor, u)
+	u.Size, u.Ready = u.Received, true
+	return u, s.store.FinishUpload(context.WithoutCancel(ctx), u.ID, s.clock.Now())
+}
+
+// Read has the files read that have arrived.
+func (s *Service) Read(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
+	if _, err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+		return err
+	}
+	_, err := s.start(context.WithoutCancel(ctx), actor.UserID, sourceID)
+	return err
 }
 
 // finish says that all of an upload is here, and has it read.

@@ -514,9 +514,10 @@ func (s *AgentReply) SetAgent(val Agent) {
 
 // Ref: #/components/schemas/AgentSource
 type AgentSource struct {
-	ID   string          `json:"id"`
-	Name string          `json:"name"`
-	Kind AgentSourceKind `json:"kind"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// `upload`, `folder`, `web`, `feed`, or the name of an outside source.
+	Kind string `json:"kind"`
 	// Searched when a search names no source.
 	Default   bool `json:"default"`
 	Documents int  `json:"documents"`
@@ -540,7 +541,7 @@ func (s *AgentSource) GetName() string {
 }
 
 // GetKind returns the value of Kind.
-func (s *AgentSource) GetKind() AgentSourceKind {
+func (s *AgentSource) GetKind() string {
 	return s.Kind
 }
 
@@ -580,7 +581,7 @@ func (s *AgentSource) SetName(val string) {
 }
 
 // SetKind sets the value of Kind.
-func (s *AgentSource) SetKind(val AgentSourceKind) {
+func (s *AgentSource) SetKind(val string) {
 	s.Kind = val
 }
 
@@ -607,40 +608,6 @@ func (s *AgentSource) SetStatus(val AgentSourceStatus) {
 // SetLanguage sets the value of Language.
 func (s *AgentSource) SetLanguage(val string) {
 	s.Language = val
-}
-
-type AgentSourceKind string
-
-const (
-	AgentSourceKindUpload AgentSourceKind = "upload"
-)
-
-// AllValues returns all AgentSourceKind values.
-func (AgentSourceKind) AllValues() []AgentSourceKind {
-	return []AgentSourceKind{
-		AgentSourceKindUpload,
-	}
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s AgentSourceKind) MarshalText() ([]byte, error) {
-	switch s {
-	case AgentSourceKindUpload:
-		return []byte(s), nil
-	default:
-		return nil, errors.Errorf("invalid value: %q", s)
-	}
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *AgentSourceKind) UnmarshalText(data []byte) error {
-	switch AgentSourceKind(data) {
-	case AgentSourceKindUpload:
-		*s = AgentSourceKindUpload
-		return nil
-	default:
-		return errors.Errorf("invalid value: %q", data)
-	}
 }
 
 // Whether all documents can be found (ready), or the index is still reading some (indexing).
@@ -848,6 +815,8 @@ func (s *AttemptList) SetAttempts(val []Attempt) {
 	s.Attempts = val
 }
 
+type AuditDetail jx.Raw
+
 // Ref: #/components/schemas/AuditEvent
 type AuditEvent struct {
 	At string `json:"at"`
@@ -857,9 +826,8 @@ type AuditEvent struct {
 	// the machine.
 	Actor string `json:"actor"`
 	// Where the request came from; absent for commands.
-	Address OptString `json:"address"`
-	// What else is worth knowing, such as `id` and `name` of a key.
-	Detail AuditEventDetail `json:"detail"`
+	Address OptString   `json:"address"`
+	Detail  AuditDetail `json:"detail"`
 }
 
 // GetAt returns the value of At.
@@ -883,7 +851,7 @@ func (s *AuditEvent) GetAddress() OptString {
 }
 
 // GetDetail returns the value of Detail.
-func (s *AuditEvent) GetDetail() AuditEventDetail {
+func (s *AuditEvent) GetDetail() AuditDetail {
 	return s.Detail
 }
 
@@ -908,20 +876,8 @@ func (s *AuditEvent) SetAddress(val OptString) {
 }
 
 // SetDetail sets the value of Detail.
-func (s *AuditEvent) SetDetail(val AuditEventDetail) {
+func (s *AuditEvent) SetDetail(val AuditDetail) {
 	s.Detail = val
-}
-
-// What else is worth knowing, such as `id` and `name` of a key.
-type AuditEventDetail map[string]jx.Raw
-
-func (s *AuditEventDetail) init() AuditEventDetail {
-	m := *s
-	if m == nil {
-		m = map[string]jx.Raw{}
-		*s = m
-	}
-	return m
 }
 
 // Ref: #/components/schemas/AuditList
@@ -2635,6 +2591,457 @@ func (s *FieldProblem) SetDetail(val string) {
 	s.Detail = val
 }
 
+// A file, page or feed that a source is made of.
+// Ref: #/components/schemas/File
+type File struct {
+	ID string `json:"id"`
+	// Its path in the source, or its address.
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	// How many documents came of it.
+	Documents int `json:"documents"`
+	// How many of its records could not be read.
+	Skipped int `json:"skipped"`
+	// Why nothing could be read.
+	Error     OptString `json:"error"`
+	CreatedAt string    `json:"createdAt"`
+	UpdatedAt string    `json:"updatedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *File) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *File) GetName() string {
+	return s.Name
+}
+
+// GetSize returns the value of Size.
+func (s *File) GetSize() int64 {
+	return s.Size
+}
+
+// GetDocuments returns the value of Documents.
+func (s *File) GetDocuments() int {
+	return s.Documents
+}
+
+// GetSkipped returns the value of Skipped.
+func (s *File) GetSkipped() int {
+	return s.Skipped
+}
+
+// GetError returns the value of Error.
+func (s *File) GetError() OptString {
+	return s.Error
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *File) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *File) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetID sets the value of ID.
+func (s *File) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *File) SetName(val string) {
+	s.Name = val
+}
+
+// SetSize sets the value of Size.
+func (s *File) SetSize(val int64) {
+	s.Size = val
+}
+
+// SetDocuments sets the value of Documents.
+func (s *File) SetDocuments(val int) {
+	s.Documents = val
+}
+
+// SetSkipped sets the value of Skipped.
+func (s *File) SetSkipped(val int) {
+	s.Skipped = val
+}
+
+// SetError sets the value of Error.
+func (s *File) SetError(val OptString) {
+	s.Error = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *File) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *File) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/FileList
+type FileList struct {
+	Files []File `json:"files"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetFiles returns the value of Files.
+func (s *FileList) GetFiles() []File {
+	return s.Files
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *FileList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetFiles sets the value of Files.
+func (s *FileList) SetFiles(val []File) {
+	s.Files = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *FileList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+// One filling of a source.
+// Ref: #/components/schemas/Import
+type Import struct {
+	ID       string `json:"id"`
+	SourceId string `json:"sourceId"`
+	// `queued`, `running`, `complete`, `failed` or `cancelled`.
+	State     string          `json:"state"`
+	Files     ImportFiles     `json:"files"`
+	Bytes     ImportBytes     `json:"bytes"`
+	Documents ImportDocuments `json:"documents"`
+	// How much could not be read. `errors` tells of the first 50.
+	Failed int           `json:"failed"`
+	Errors []ImportError `json:"errors"`
+	// The file that is being read.
+	Current OptString `json:"current"`
+	// How long the rest will take, as far as is known.
+	EtaSeconds OptInt `json:"etaSeconds"`
+	CreatedAt  string `json:"createdAt"`
+	UpdatedAt  string `json:"updatedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Import) GetID() string {
+	return s.ID
+}
+
+// GetSourceId returns the value of SourceId.
+func (s *Import) GetSourceId() string {
+	return s.SourceId
+}
+
+// GetState returns the value of State.
+func (s *Import) GetState() string {
+	return s.State
+}
+
+// GetFiles returns the value of Files.
+func (s *Import) GetFiles() ImportFiles {
+	return s.Files
+}
+
+// GetBytes returns the value of Bytes.
+func (s *Import) GetBytes() ImportBytes {
+	return s.Bytes
+}
+
+// GetDocuments returns the value of Documents.
+func (s *Import) GetDocuments() ImportDocuments {
+	return s.Documents
+}
+
+// GetFailed returns the value of Failed.
+func (s *Import) GetFailed() int {
+	return s.Failed
+}
+
+// GetErrors returns the value of Errors.
+func (s *Import) GetErrors() []ImportError {
+	return s.Errors
+}
+
+// GetCurrent returns the value of Current.
+func (s *Import) GetCurrent() OptString {
+	return s.Current
+}
+
+// GetEtaSeconds returns the value of EtaSeconds.
+func (s *Import) GetEtaSeconds() OptInt {
+	return s.EtaSeconds
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Import) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Import) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetID sets the value of ID.
+func (s *Import) SetID(val string) {
+	s.ID = val
+}
+
+// SetSourceId sets the value of SourceId.
+func (s *Import) SetSourceId(val string) {
+	s.SourceId = val
+}
+
+// SetState sets the value of State.
+func (s *Import) SetState(val string) {
+	s.State = val
+}
+
+// SetFiles sets the value of Files.
+func (s *Import) SetFiles(val ImportFiles) {
+	s.Files = val
+}
+
+// SetBytes sets the value of Bytes.
+func (s *Import) SetBytes(val ImportBytes) {
+	s.Bytes = val
+}
+
+// SetDocuments sets the value of Documents.
+func (s *Import) SetDocuments(val ImportDocuments) {
+	s.Documents = val
+}
+
+// SetFailed sets the value of Failed.
+func (s *Import) SetFailed(val int) {
+	s.Failed = val
+}
+
+// SetErrors sets the value of Errors.
+func (s *Import) SetErrors(val []ImportError) {
+	s.Errors = val
+}
+
+// SetCurrent sets the value of Current.
+func (s *Import) SetCurrent(val OptString) {
+	s.Current = val
+}
+
+// SetEtaSeconds sets the value of EtaSeconds.
+func (s *Import) SetEtaSeconds(val OptInt) {
+	s.EtaSeconds = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Import) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *Import) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+type ImportBytes struct {
+	Total int64 `json:"total"`
+	Done  int64 `json:"done"`
+}
+
+// GetTotal returns the value of Total.
+func (s *ImportBytes) GetTotal() int64 {
+	return s.Total
+}
+
+// GetDone returns the value of Done.
+func (s *ImportBytes) GetDone() int64 {
+	return s.Done
+}
+
+// SetTotal sets the value of Total.
+func (s *ImportBytes) SetTotal(val int64) {
+	s.Total = val
+}
+
+// SetDone sets the value of Done.
+func (s *ImportBytes) SetDone(val int64) {
+	s.Done = val
+}
+
+type ImportDocuments struct {
+	Added     int `json:"added"`
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
+	Deleted   int `json:"deleted"`
+}
+
+// GetAdded returns the value of Added.
+func (s *ImportDocuments) GetAdded() int {
+	return s.Added
+}
+
+// GetUpdated returns the value of Updated.
+func (s *ImportDocuments) GetUpdated() int {
+	return s.Updated
+}
+
+// GetUnchanged returns the value of Unchanged.
+func (s *ImportDocuments) GetUnchanged() int {
+	return s.Unchanged
+}
+
+// GetDeleted returns the value of Deleted.
+func (s *ImportDocuments) GetDeleted() int {
+	return s.Deleted
+}
+
+// SetAdded sets the value of Added.
+func (s *ImportDocuments) SetAdded(val int) {
+	s.Added = val
+}
+
+// SetUpdated sets the value of Updated.
+func (s *ImportDocuments) SetUpdated(val int) {
+	s.Updated = val
+}
+
+// SetUnchanged sets the value of Unchanged.
+func (s *ImportDocuments) SetUnchanged(val int) {
+	s.Unchanged = val
+}
+
+// SetDeleted sets the value of Deleted.
+func (s *ImportDocuments) SetDeleted(val int) {
+	s.Deleted = val
+}
+
+// Ref: #/components/schemas/ImportError
+type ImportError struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+// GetFile returns the value of File.
+func (s *ImportError) GetFile() string {
+	return s.File
+}
+
+// GetReason returns the value of Reason.
+func (s *ImportError) GetReason() string {
+	return s.Reason
+}
+
+// SetFile sets the value of File.
+func (s *ImportError) SetFile(val string) {
+	s.File = val
+}
+
+// SetReason sets the value of Reason.
+func (s *ImportError) SetReason(val string) {
+	s.Reason = val
+}
+
+type ImportFiles struct {
+	Total     int `json:"total"`
+	Done      int `json:"done"`
+	Unchanged int `json:"unchanged"`
+	Failed    int `json:"failed"`
+	Removed   int `json:"removed"`
+}
+
+// GetTotal returns the value of Total.
+func (s *ImportFiles) GetTotal() int {
+	return s.Total
+}
+
+// GetDone returns the value of Done.
+func (s *ImportFiles) GetDone() int {
+	return s.Done
+}
+
+// GetUnchanged returns the value of Unchanged.
+func (s *ImportFiles) GetUnchanged() int {
+	return s.Unchanged
+}
+
+// GetFailed returns the value of Failed.
+func (s *ImportFiles) GetFailed() int {
+	return s.Failed
+}
+
+// GetRemoved returns the value of Removed.
+func (s *ImportFiles) GetRemoved() int {
+	return s.Removed
+}
+
+// SetTotal sets the value of Total.
+func (s *ImportFiles) SetTotal(val int) {
+	s.Total = val
+}
+
+// SetDone sets the value of Done.
+func (s *ImportFiles) SetDone(val int) {
+	s.Done = val
+}
+
+// SetUnchanged sets the value of Unchanged.
+func (s *ImportFiles) SetUnchanged(val int) {
+	s.Unchanged = val
+}
+
+// SetFailed sets the value of Failed.
+func (s *ImportFiles) SetFailed(val int) {
+	s.Failed = val
+}
+
+// SetRemoved sets the value of Removed.
+func (s *ImportFiles) SetRemoved(val int) {
+	s.Removed = val
+}
+
+// Ref: #/components/schemas/ImportList
+type ImportList struct {
+	Imports []Import `json:"imports"`
+}
+
+// GetImports returns the value of Imports.
+func (s *ImportList) GetImports() []Import {
+	return s.Imports
+}
+
+// SetImports sets the value of Imports.
+func (s *ImportList) SetImports(val []Import) {
+	s.Imports = val
+}
+
+// Ref: #/components/schemas/ImportReply
+type ImportReply struct {
+	Import Import `json:"import"`
+}
+
+// GetImport returns the value of Import.
+func (s *ImportReply) GetImport() Import {
+	return s.Import
+}
+
+// SetImport sets the value of Import.
+func (s *ImportReply) SetImport(val Import) {
+	s.Import = val
+}
+
 // Ref: #/components/schemas/Key
 type Key struct {
 	ID   string `json:"id"`
@@ -4110,6 +4517,52 @@ func (o OptFeedback) Or(d Feedback) Feedback {
 	return d
 }
 
+// NewOptImport returns new OptImport with value set to v.
+func NewOptImport(v Import) OptImport {
+	return OptImport{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptImport is optional Import.
+type OptImport struct {
+	Value Import
+	Set   bool
+}
+
+// IsSet returns true if OptImport was set.
+func (o OptImport) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptImport) Reset() {
+	var v Import
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptImport) SetTo(v Import) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptImport) Get() (v Import, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptImport) Or(d Import) Import {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptInt returns new OptInt with value set to v.
 func NewOptInt(v int) OptInt {
 	return OptInt{
@@ -4242,6 +4695,52 @@ func (o OptPassage) Get() (v Passage, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptPassage) Or(d Passage) Passage {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptSourceSettings returns new OptSourceSettings with value set to v.
+func NewOptSourceSettings(v SourceSettings) OptSourceSettings {
+	return OptSourceSettings{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSourceSettings is optional SourceSettings.
+type OptSourceSettings struct {
+	Value SourceSettings
+	Set   bool
+}
+
+// IsSet returns true if OptSourceSettings was set.
+func (o OptSourceSettings) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSourceSettings) Reset() {
+	var v SourceSettings
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSourceSettings) SetTo(v SourceSettings) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSourceSettings) Get() (v SourceSettings, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSourceSettings) Or(d SourceSettings) SourceSettings {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -5277,6 +5776,451 @@ func (s *SessionList) GetSessions() []Session {
 // SetSessions sets the value of Sessions.
 func (s *SessionList) SetSessions(val []Session) {
 	s.Sessions = val
+}
+
+// What an agent searches.
+// Ref: #/components/schemas/Source
+type Source struct {
+	ID      string `json:"id"`
+	AgentId string `json:"agentId"`
+	Name    string `json:"name"`
+	// `upload`, `folder`, `web`, `feed`, or the name of an outside source.
+	Kind string `json:"kind"`
+	// Whether it is searched when no source is named.
+	Default   bool `json:"default"`
+	Documents int  `json:"documents"`
+	// How many of them can be found by now.
+	Indexed int          `json:"indexed"`
+	Status  SourceStatus `json:"status"`
+	// ISO 639-1; empty while it is not known.
+	Language string         `json:"language"`
+	Settings SourceSettings `json:"settings"`
+	// Whether a secret is kept for it. It is never shown.
+	HasSecret  bool      `json:"hasSecret"`
+	LastSyncAt OptString `json:"lastSyncAt"`
+	NextSyncAt OptString `json:"nextSyncAt"`
+	Import     OptImport `json:"import"`
+	CreatedAt  string    `json:"createdAt"`
+	UpdatedAt  string    `json:"updatedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Source) GetID() string {
+	return s.ID
+}
+
+// GetAgentId returns the value of AgentId.
+func (s *Source) GetAgentId() string {
+	return s.AgentId
+}
+
+// GetName returns the value of Name.
+func (s *Source) GetName() string {
+	return s.Name
+}
+
+// GetKind returns the value of Kind.
+func (s *Source) GetKind() string {
+	return s.Kind
+}
+
+// GetDefault returns the value of Default.
+func (s *Source) GetDefault() bool {
+	return s.Default
+}
+
+// GetDocuments returns the value of Documents.
+func (s *Source) GetDocuments() int {
+	return s.Documents
+}
+
+// GetIndexed returns the value of Indexed.
+func (s *Source) GetIndexed() int {
+	return s.Indexed
+}
+
+// GetStatus returns the value of Status.
+func (s *Source) GetStatus() SourceStatus {
+	return s.Status
+}
+
+// GetLanguage returns the value of Language.
+func (s *Source) GetLanguage() string {
+	return s.Language
+}
+
+// GetSettings returns the value of Settings.
+func (s *Source) GetSettings() SourceSettings {
+	return s.Settings
+}
+
+// GetHasSecret returns the value of HasSecret.
+func (s *Source) GetHasSecret() bool {
+	return s.HasSecret
+}
+
+// GetLastSyncAt returns the value of LastSyncAt.
+func (s *Source) GetLastSyncAt() OptString {
+	return s.LastSyncAt
+}
+
+// GetNextSyncAt returns the value of NextSyncAt.
+func (s *Source) GetNextSyncAt() OptString {
+	return s.NextSyncAt
+}
+
+// GetImport returns the value of Import.
+func (s *Source) GetImport() OptImport {
+	return s.Import
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Source) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetUpdatedAt returns the value of UpdatedAt.
+func (s *Source) GetUpdatedAt() string {
+	return s.UpdatedAt
+}
+
+// SetID sets the value of ID.
+func (s *Source) SetID(val string) {
+	s.ID = val
+}
+
+// SetAgentId sets the value of AgentId.
+func (s *Source) SetAgentId(val string) {
+	s.AgentId = val
+}
+
+// SetName sets the value of Name.
+func (s *Source) SetName(val string) {
+	s.Name = val
+}
+
+// SetKind sets the value of Kind.
+func (s *Source) SetKind(val string) {
+	s.Kind = val
+}
+
+// SetDefault sets the value of Default.
+func (s *Source) SetDefault(val bool) {
+	s.Default = val
+}
+
+// SetDocuments sets the value of Documents.
+func (s *Source) SetDocuments(val int) {
+	s.Documents = val
+}
+
+// SetIndexed sets the value of Indexed.
+func (s *Source) SetIndexed(val int) {
+	s.Indexed = val
+}
+
+// SetStatus sets the value of Status.
+func (s *Source) SetStatus(val SourceStatus) {
+	s.Status = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *Source) SetLanguage(val string) {
+	s.Language = val
+}
+
+// SetSettings sets the value of Settings.
+func (s *Source) SetSettings(val SourceSettings) {
+	s.Settings = val
+}
+
+// SetHasSecret sets the value of HasSecret.
+func (s *Source) SetHasSecret(val bool) {
+	s.HasSecret = val
+}
+
+// SetLastSyncAt sets the value of LastSyncAt.
+func (s *Source) SetLastSyncAt(val OptString) {
+	s.LastSyncAt = val
+}
+
+// SetNextSyncAt sets the value of NextSyncAt.
+func (s *Source) SetNextSyncAt(val OptString) {
+	s.NextSyncAt = val
+}
+
+// SetImport sets the value of Import.
+func (s *Source) SetImport(val OptImport) {
+	s.Import = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Source) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetUpdatedAt sets the value of UpdatedAt.
+func (s *Source) SetUpdatedAt(val string) {
+	s.UpdatedAt = val
+}
+
+// Ref: #/components/schemas/SourceChange
+type SourceChange struct {
+	Name     OptString `json:"name"`
+	Language OptString `json:"language"`
+	// True makes it the default. Another is made the default instead of saying false.
+	Default  OptBool           `json:"default"`
+	Settings OptSourceSettings `json:"settings"`
+	// An empty one removes the secret.
+	Secret OptString `json:"secret"`
+}
+
+// GetName returns the value of Name.
+func (s *SourceChange) GetName() OptString {
+	return s.Name
+}
+
+// GetLanguage returns the value of Language.
+func (s *SourceChange) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetDefault returns the value of Default.
+func (s *SourceChange) GetDefault() OptBool {
+	return s.Default
+}
+
+// GetSettings returns the value of Settings.
+func (s *SourceChange) GetSettings() OptSourceSettings {
+	return s.Settings
+}
+
+// GetSecret returns the value of Secret.
+func (s *SourceChange) GetSecret() OptString {
+	return s.Secret
+}
+
+// SetName sets the value of Name.
+func (s *SourceChange) SetName(val OptString) {
+	s.Name = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *SourceChange) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetDefault sets the value of Default.
+func (s *SourceChange) SetDefault(val OptBool) {
+	s.Default = val
+}
+
+// SetSettings sets the value of Settings.
+func (s *SourceChange) SetSettings(val OptSourceSettings) {
+	s.Settings = val
+}
+
+// SetSecret sets the value of Secret.
+func (s *SourceChange) SetSecret(val OptString) {
+	s.Secret = val
+}
+
+// Ref: #/components/schemas/SourceCreate
+type SourceCreate struct {
+	Name string `json:"name"`
+	// `upload` when omitted.
+	Kind OptString `json:"kind"`
+	// ISO 639-1; guessed at the first import when omitted.
+	Language OptString `json:"language"`
+	// Make it the default.
+	Default  OptBool           `json:"default"`
+	Settings OptSourceSettings `json:"settings"`
+	// What the source asks for (a key, a token). It is encrypted and never shown again.
+	Secret OptString `json:"secret"`
+}
+
+// GetName returns the value of Name.
+func (s *SourceCreate) GetName() string {
+	return s.Name
+}
+
+// GetKind returns the value of Kind.
+func (s *SourceCreate) GetKind() OptString {
+	return s.Kind
+}
+
+// GetLanguage returns the value of Language.
+func (s *SourceCreate) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetDefault returns the value of Default.
+func (s *SourceCreate) GetDefault() OptBool {
+	return s.Default
+}
+
+// GetSettings returns the value of Settings.
+func (s *SourceCreate) GetSettings() OptSourceSettings {
+	return s.Settings
+}
+
+// GetSecret returns the value of Secret.
+func (s *SourceCreate) GetSecret() OptString {
+	return s.Secret
+}
+
+// SetName sets the value of Name.
+func (s *SourceCreate) SetName(val string) {
+	s.Name = val
+}
+
+// SetKind sets the value of Kind.
+func (s *SourceCreate) SetKind(val OptString) {
+	s.Kind = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *SourceCreate) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetDefault sets the value of Default.
+func (s *SourceCreate) SetDefault(val OptBool) {
+	s.Default = val
+}
+
+// SetSettings sets the value of Settings.
+func (s *SourceCreate) SetSettings(val OptSourceSettings) {
+	s.Settings = val
+}
+
+// SetSecret sets the value of Secret.
+func (s *SourceCreate) SetSecret(val OptString) {
+	s.Secret = val
+}
+
+// Ref: #/components/schemas/SourceList
+type SourceList struct {
+	Sources []Source `json:"sources"`
+}
+
+// GetSources returns the value of Sources.
+func (s *SourceList) GetSources() []Source {
+	return s.Sources
+}
+
+// SetSources sets the value of Sources.
+func (s *SourceList) SetSources(val []Source) {
+	s.Sources = val
+}
+
+// Ref: #/components/schemas/SourceReply
+type SourceReply struct {
+	Source Source `json:"source"`
+}
+
+// GetSource returns the value of Source.
+func (s *SourceReply) GetSource() Source {
+	return s.Source
+}
+
+// SetSource sets the value of Source.
+func (s *SourceReply) SetSource(val Source) {
+	s.Source = val
+}
+
+// What a source is made of; which of these count depends on its kind.
+// Ref: #/components/schemas/SourceSettings
+type SourceSettings struct {
+	// The folder on the server (kind `folder`).
+	Path OptString `json:"path"`
+	// The pages (kind `web`).
+	Urls []string `json:"urls"`
+	// The feed (kind `feed`).
+	URL OptString `json:"url"`
+	// How often it is brought up to date; 0, or 5 and more.
+	SyncMinutes OptInt `json:"syncMinutes"`
+}
+
+// GetPath returns the value of Path.
+func (s *SourceSettings) GetPath() OptString {
+	return s.Path
+}
+
+// GetUrls returns the value of Urls.
+func (s *SourceSettings) GetUrls() []string {
+	return s.Urls
+}
+
+// GetURL returns the value of URL.
+func (s *SourceSettings) GetURL() OptString {
+	return s.URL
+}
+
+// GetSyncMinutes returns the value of SyncMinutes.
+func (s *SourceSettings) GetSyncMinutes() OptInt {
+	return s.SyncMinutes
+}
+
+// SetPath sets the value of Path.
+func (s *SourceSettings) SetPath(val OptString) {
+	s.Path = val
+}
+
+// SetUrls sets the value of Urls.
+func (s *SourceSettings) SetUrls(val []string) {
+	s.Urls = val
+}
+
+// SetURL sets the value of URL.
+func (s *SourceSettings) SetURL(val OptString) {
+	s.URL = val
+}
+
+// SetSyncMinutes sets the value of SyncMinutes.
+func (s *SourceSettings) SetSyncMinutes(val OptInt) {
+	s.SyncMinutes = val
+}
+
+type SourceStatus string
+
+const (
+	SourceStatusReady    SourceStatus = "ready"
+	SourceStatusIndexing SourceStatus = "indexing"
+)
+
+// AllValues returns all SourceStatus values.
+func (SourceStatus) AllValues() []SourceStatus {
+	return []SourceStatus{
+		SourceStatusReady,
+		SourceStatusIndexing,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SourceStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case SourceStatusReady:
+		return []byte(s), nil
+	case SourceStatusIndexing:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SourceStatus) UnmarshalText(data []byte) error {
+	switch SourceStatus(data) {
+	case SourceStatusReady:
+		*s = SourceStatusReady
+		return nil
+	case SourceStatusIndexing:
+		*s = SourceStatusIndexing
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // A part of a text, in Unicode code points; the end is not part of it.

@@ -50,6 +50,12 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}/memories/{memoryId}
 	ChangeMemory(ctx context.Context, req *MemoryChange, params ChangeMemoryParams) (*MemoryReply, error)
+	// ChangeSource implements changeSource operation.
+	//
+	// Sets the fields that are given and leaves the others alone. `settings` are replaced as a whole.
+	//
+	// PATCH /api/agents/{agentId}/sources/{sourceId}
+	ChangeSource(ctx context.Context, req *SourceChange, params ChangeSourceParams) (*SourceReply, error)
 	// ConfirmMemory implements confirmMemory operation.
 	//
 	// The agent remembers it from then on. One that is remembered already stays as it is.
@@ -79,6 +85,14 @@ type Handler interface {
 	//
 	// POST /api/account/keys
 	CreateKey(ctx context.Context, req *KeyCreate) (*KeyCreated, error)
+	// CreateSource implements createSource operation.
+	//
+	// A source of kind `upload` waits for files; the other kinds are filled at once by an import and,
+	// where `syncMinutes` says so, brought up to date again and again. Folders on the server are for those
+	// who administer the installation.
+	//
+	// POST /api/agents/{agentId}/sources
+	CreateSource(ctx context.Context, req *SourceCreate, params CreateSourceParams) (*SourceReply, error)
 	// CreateThread implements createThread operation.
 	//
 	// No body, an empty body and `{}` are all accepted. Without a title the first message makes one.
@@ -109,6 +123,12 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/favourites/{cardId}
 	DeleteFavourite(ctx context.Context, params DeleteFavouriteParams) (*Deleted, error)
+	// DeleteFile implements deleteFile operation.
+	//
+	// Its documents go with it. In a source that is synced it comes back if it is still there.
+	//
+	// DELETE /api/agents/{agentId}/sources/{sourceId}/files/{fileId}
+	DeleteFile(ctx context.Context, params DeleteFileParams) (*Deleted, error)
 	// DeleteKey implements deleteKey operation.
 	//
 	// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
@@ -122,6 +142,13 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/memories/{memoryId}
 	DeleteMemory(ctx context.Context, params DeleteMemoryParams) (*Deleted, error)
+	// DeleteSource implements deleteSource operation.
+	//
+	// Its documents go with it. The default can be deleted only when `successor` names the source that
+	// takes its place.
+	//
+	// DELETE /api/agents/{agentId}/sources/{sourceId}
+	DeleteSource(ctx context.Context, params DeleteSourceParams) (*Deleted, error)
 	// DeleteThread implements deleteThread operation.
 	//
 	// Its messages go with it. Favourites that came from it stay.
@@ -187,6 +214,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/documents/{documentId}
 	GetDocument(ctx context.Context, params GetDocumentParams) (*DocumentReply, error)
+	// GetSource implements getSource operation.
+	//
+	// With its latest import, which says how far it is.
+	//
+	// GET /api/agents/{agentId}/sources/{sourceId}
+	GetSource(ctx context.Context, params GetSourceParams) (*SourceReply, error)
 	// GetThread implements getThread operation.
 	//
 	// Read a thread.
@@ -239,6 +272,18 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/favourites
 	ListFavourites(ctx context.Context, params ListFavouritesParams) (*FavouriteList, error)
+	// ListFiles implements listFiles operation.
+	//
+	// What it is made of (files, pages, a feed), newest first, with what came of each.
+	//
+	// GET /api/agents/{agentId}/sources/{sourceId}/files
+	ListFiles(ctx context.Context, params ListFilesParams) (*FileList, error)
+	// ListImports implements listImports operation.
+	//
+	// The latest 20, newest first, with what could not be read and why.
+	//
+	// GET /api/agents/{agentId}/sources/{sourceId}/imports
+	ListImports(ctx context.Context, params ListImportsParams) (*ImportList, error)
 	// ListKeys implements listKeys operation.
 	//
 	// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
@@ -269,6 +314,12 @@ type Handler interface {
 	//
 	// GET /api/account/sessions
 	ListSessions(ctx context.Context) (*SessionList, error)
+	// ListSources implements listSources operation.
+	//
+	// All of them, oldest first. Exactly one is the default.
+	//
+	// GET /api/agents/{agentId}/sources
+	ListSources(ctx context.Context, params ListSourcesParams) (*SourceList, error)
 	// ListThreads implements listThreads operation.
 	//
 	// List chat threads.
@@ -354,6 +405,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
 	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
+	// SyncSource implements syncSource operation.
+	//
+	// Starts an import of a folder, of pages or of a feed: what has not changed is passed over, what has
+	// changed is read again, and what is gone is removed. Imports of one source run after each other.
+	//
+	// POST /api/agents/{agentId}/sources/{sourceId}/sync
+	SyncSource(ctx context.Context, params SyncSourceParams) (*ImportReply, error)
 	// TestWebhook implements testWebhook operation.
 	//
 	// Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
