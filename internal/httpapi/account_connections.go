@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 
-	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/httpapi/oas"
@@ -102,14 +100,9 @@ func (h handlers) ListAudit(ctx context.Context, p oas.ListAuditParams) (*oas.Au
 	}
 	out := &oas.AuditList{Events: make([]oas.AuditEvent, len(entries)), NextCursor: optional(next)}
 	for i, e := range entries {
-		if out.Events[i], err = eventOf(e); err != nil {
-			return nil, err
+		out.Events[i] = oas.AuditEvent{
+			At: timestamp(e.At), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address), Detail: oas.AuditDetail(e.Detail),
 		}
 	}
 	return out, nil
-}
-
-func eventOf(e audit.Entry) (oas.AuditEvent, error) {
-	out := oas.AuditEvent{At: timestamp(e.At), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address)}
-	return out, json.Unmarshal([]byte(e.Detail), &out.Detail)
 }

@@ -111,8 +111,10 @@ func reduce(doc *yaml.Node) {
 	for i := 1; i < len(responses.Content); i += 2 {
 		dropOwnHeaders(responses.Content[i])
 	}
-	// A card is kept and sent as it came: as raw JSON, not as a map.
-	dropKeys(get(get(components, "schemas"), "AnyCard"), "type", "additionalProperties", "example")
+	// These are kept and sent as they came: as raw JSON, not as a map, which has no order.
+	for _, raw := range []string{"AnyCard", "AuditDetail"} {
+		dropKeys(get(get(components, "schemas"), raw), "type", "additionalProperties", "example")
+	}
 	loosen(components)
 	loosen(paths)
 }
