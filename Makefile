@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check test chaos check fmt fmt-check vet lint gen verify bench eval fuzz setup clean
+.PHONY: help run build web web-check test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ eval: ## Judge the answers of search by the collections in DATA (more flags: ARG
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+mutants: ## Plant faults in the authorization server, one at a time, and see the tests notice (some: ARGS='mutants/pkce-*.patch')
+	@scripts/mutants $(ARGS)
 
 setup: ## Install what the tests need: PostgreSQL, Chromium, a C compiler, npm packages
 	@scripts/setup

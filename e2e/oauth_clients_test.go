@@ -57,6 +57,7 @@ func (f *flow) allow(address string) *url.URL {
 	if page.status != http.StatusOK || !strings.Contains(page.body, "ada@example.org") {
 		f.Fatalf("the consent page: %d %s", page.status, page.body)
 	}
+	f.asked = page.body
 	form := hiddenFields(page.body)
 	form.Set("decision", "allow")
 	r := f.do(http.MethodPost, f.server.URL+"/api/auth/mcp/authorize", form.Encode(),
@@ -156,7 +157,11 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	}
 	f := newOwner(t, testkit.ServerOptions{Env: []string{"CARREL_OUTBOUND_PRIVATE=on", "SSL_CERT_FILE=" + roots}})
 	for _, sdk := range []string{"sdk", "client"} {
-		newFlow(t, f.server).run(node, "mcp-oauth.mjs", f.server.URL, sdk, id)
+		mine := newFlow(t, f.server)
+		mine.run(node, "mcp-oauth.mjs", f.server.URL, sdk, id)
+		if host := strings.TrimPrefix(documents.URL, "https://"); !strings.Contains(mine.asked, "Its description comes from <b class=\"host\">"+host) {
+			t.Errorf("%s: the page does not say where the client comes from: %s", sdk, mine.asked)
+		}
 	}
 	guarded := newOwner(t, testkit.ServerOptions{Env: []string{"SSL_CERT_FILE=" + roots}})
 	page := guarded.signIn(guarded.do(http.MethodGet, guarded.server.URL+"/api/auth/mcp/authorize?client_id="+url.QueryEscape(id), ""))

@@ -109,6 +109,8 @@ type flow struct {
 	metadata map[string]any
 	signedIn bool
 	secrets  []string
+	// asked is the last page that asked for consent.
+	asked string
 }
 
 func newFlow(t *testing.T, server *testkit.Server) *flow {

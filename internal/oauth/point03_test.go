@@ -48,7 +48,7 @@ func (w *world) serveDocuments() *http.Client {
 	d.host, d.roots = documentHost+":"+port, x509.NewCertPool()
 	d.roots.AddCert(server.Certificate())
 	return outbound.NewClient(outbound.Options{
-		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.Names(w.T, [4]byte{127, 0, 0, 1}),
+		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.Names(w.TB, [4]byte{127, 0, 0, 1}),
 	})
 }
 

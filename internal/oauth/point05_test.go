@@ -32,7 +32,7 @@ func TestPoint05ACodeIsBoundToAllThatItWasMadeFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := *w
-			w.T = t
+			w.TB = t
 			w.wantError(w.post("token", c.redemption(code, try.pairs...)), http.StatusBadRequest, try.code)
 		})
 	}

@@ -84,7 +84,7 @@ func (s *syncBuffer) String() string {
 
 // world is an authorization server on a real database and a real socket, with a user who is signed in.
 type world struct {
-	*testing.T
+	testing.TB
 	issuer      string
 	clock       *testkit.Clock
 	db          *store.DB
@@ -116,7 +116,7 @@ func newPostgresWorld(t *testing.T) *world {
 	})})
 }
 
-func newWorldOn(t *testing.T, o store.Options) *world {
+func newWorldOn(t testing.TB, o store.Options) *world {
 	t.Helper()
 	db, err := store.Open(t.Context(), o)
 	if err != nil {
@@ -127,7 +127,7 @@ func newWorldOn(t *testing.T, o store.Options) *world {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	w := &world{
-		T: t, issuer: server.URL, clock: testkit.NewClock(), db: db, log: &syncBuffer{}, cookie: "s1",
+		TB: t, issuer: server.URL, clock: testkit.NewClock(), db: db, log: &syncBuffer{}, cookie: "s1",
 		front: &front{sessions: map[string]oauth.Session{}},
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -166,7 +166,7 @@ type reply struct {
 	body   string
 }
 
-func (r reply) json(t *testing.T) map[string]any {
+func (r reply) json(t testing.TB) map[string]any {
 	t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
@@ -230,7 +230,7 @@ func (w *world) register(method string, redirects ...string) client {
 	if r.status != http.StatusCreated {
 		w.Fatalf("registration: %d %s", r.status, r.body)
 	}
-	v := r.json(w.T)
+	v := r.json(w.TB)
 	s, _ := v["client_secret"].(string)
 	return client{v["client_id"].(string), s}
 }

@@ -47,7 +47,7 @@ type Server struct {
 }
 
 // StartServer starts carrel serve and returns when it answers. At the test's end it is stopped as an operator would
-// stop it, and the test fails if that goes wrong; a failed test shows the server's log.
+// stop it, and the test fails if that goes wrong or a secret stands in the log; a failed test shows the log.
 func StartServer(t testing.TB, opts ServerOptions) *Server {
 	t.Helper()
 	if opts.Data == "" {
@@ -59,6 +59,10 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	s := &Server{Data: opts.Data, t: t, opts: opts, log: &logBuffer{}}
 	t.Cleanup(func() {
 		s.Stop()
+		// Held here, so that it holds for every test that has a server.
+		if leak := leakIn(s.Log()); leak != "" {
+			t.Errorf("a secret is in the log: %s", leak)
+		}
 		if t.Failed() {
 			t.Logf("carrel's log:\n%s", s.Log())
 		}

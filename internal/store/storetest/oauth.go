@@ -348,6 +348,33 @@ var oauthRefreshTests = []test{
 		_, err = w.db.RefreshToken(w.ctx, r.RefreshHash)
 		w.wantMissing(err, "token")
 	}},
+	{"ARevocationHoldsAgainstAllWhoRefresh", func(w *world) {
+		const rounds, callers = 60, 24
+		c := w.client("App")
+		for range rounds {
+			g, r := w.grant(w.ada.id, c)
+			rot := rotation(c.ID, r.RefreshHash)
+			together(callers, func(i int) {
+				if i != callers/2 {
+					if _, err := w.db.RotateRefresh(w.ctx, still{w.now}, rot); err != nil && !core.IsKind(err, core.KindNotFound) {
+						w.t.Errorf("refresh: %v", err)
+					}
+					return
+				}
+				if ended, err := w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.now); !ended || err != nil {
+					w.t.Errorf("revoke: %v, %v", ended, err)
+				}
+				if _, err := w.db.RotateRefresh(w.ctx, still{w.now}, rot); !core.IsKind(err, core.KindNotFound) {
+					w.t.Errorf("right after the revocation: %v", err)
+				}
+			})
+			_, err := w.db.RotateRefresh(w.ctx, still{w.now}, rotation(c.ID, rot.NewRefresh))
+			w.wantMissing(err, "refresh token")
+			if found, err := w.db.TokenByHash(w.ctx, rot.NewAccess, period); err == nil {
+				w.same("revoked", found.Key.RevokedAt, &w.now)
+			}
+		}
+	}},
 	{"TheClockIsReadUnderTheLock", func(w *world) {
 		// A time from before a wait for the lock, stored after it, would make the next use look like a thief's.
 		c := w.client("App")

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tokenTarget is how many times the peer's rate is asked for.
+const tokenTarget = 1
+
+// tokenSettings are the flags of `bench tokens`.
+type tokenSettings struct {
+	carrel, oidc, node string
+	connections        int
+	rounds             int
+	duration           time.Duration
+	alone              bool
+	markdown, dir      string
+
+	progress io.Writer
+	busy     string // the load average when the run began
+}
+
+func parseTokens(args []string) (tokenSettings, error) {
+	s := tokenSettings{progress: os.Stderr, busy: loadAverage()}
+	f := flag.NewFlagSet("bench tokens", flag.ContinueOnError)
+	f.StringVar(&s.carrel, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f.StringVar(&s.oidc, "oidc", "oidc", "the `folder` with oidc-provider, after npm ci")
+	f.StringVar(&s.node, "node", "node", "the Node `program`; oidc-provider asks for 22 or later")
+	f.IntVar(&s.connections, "connections", 32, "clients that refresh at once, each with a grant of its own")
+	f.IntVar(&s.rounds, "rounds", 10, "rounds per server")
+	f.DurationVar(&s.duration, "duration", time.Second, "length of a round")
+	f.BoolVar(&s.alone, "alone", false, "measure Carrel alone")
+	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")
+	f.StringVar(&s.dir, "dir", "", "`folder` for the temporary data (default: the system's); a refresh measures its disk")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case s.connections < 1 || s.connections > 200 || s.rounds < 1 || s.rounds > 100 || s.duration <= 0 || s.duration > time.Minute:
+		return s, errors.New("--connections must be 1 to 200, --rounds 1 to 100, --duration at most a minute")
+	}
+	return s, nil
+}
+
+// runTokens compares the refresh of tokens with oidc-provider.
+func runTokens(args []string) error {
+	s, err := parseTokens(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.carrel, err = carrelBinary(s.carrel); err != nil {
+		return err
+	}
+	return printed(s.dir, s.markdown, func(ctx context.Context, dir string) (page, error) {
+		servers, err := tokenServers(ctx, s, dir)
+		for _, t := range servers {
+			defer t.stop()
+		}
+		if err != nil {
+			return page{}, err
+		}
+		for round := range s.rounds {
+			order := slices.Clone(servers)
+			if round%2 == 1 {
+				slices.Reverse(order)
+			}
+			for _, t := range order {
+				if err := t.round(ctx, s.duration); err != nil {
+					return page{}, fmt.Errorf("%s: %w", t.name, err)
+				}
+			}
+		}
+		return tokenPage(s, servers), nil
+	})
+}
+
+// tokenServer is a server whose tokens are refreshed.
+type tokenServer struct {
+	*process
+	name    string
+	clients []*refresher
+	rates   []float64
+	waits   []time.Duration
+	cpu     time.Duration
+}
+
+// tokenServers starts what is compared, Carrel first.
+func tokenServers(ctx context.Context, s tokenSettings, dir string) ([]*tokenServer, error) {
+	c := &carrel{binary: s.carrel, dir: dir}
+	if err := c.signUp(ctx); err != nil {
+		return nil, err
+	}
+	in, err := c.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours := &tokenServer{process: in.process, name: "Carrel, SQLite, durable"}
+	servers := []*tokenServer{ours}
+	fmt.Fprintf(s.progress, "connecting %d clients\n", s.connections)
+	if ours.clients, err = connectAll(ctx, "http://"+in.addr, s.connections); err != nil {
+		return servers, err
+	}
+	if s.alone {
+		return servers, nil
+	}
+	peer, err := startOIDC(ctx, s, dir)
+	if err != nil {
+		return servers, err
+	}
+	return append(servers, peer), nil
+}
+
+// startOIDC starts oidc-provider, which makes its refresh tokens by itself.
+func startOIDC(ctx context.Context, s tokenSettings, dir string) (*tokenServer, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ := strings.Cut(addr, ":")
+	file := filepath.Join(dir, "refresh-tokens")
+	cmd := exec.Command(s.node, filepath.Join(s.oidc, "server.mjs"), port, fmt.Sprint(s.connections), file)
+	cmd.Env = cleanEnv("NODE_ENV=production")
+	base := "http://" + addr
+	proc, err := startProcess(ctx, "oidc-provider", filepath.Join(dir, "oidc.log"), base+"/.well-known/openid-configuration", cmd)
+	if err != nil {
+		return nil, err
+	}
+	t := &tokenServer{process: proc, name: "oidc-provider, in memory"}
+	made, err := os.ReadFile(file)
+	if err != nil {
+		t.stop()
+		return nil, err
+	}
+	for token := range strings.FieldsSeq(string(made)) {
+		t.clients = append(t.clients, newRefresher(base+"/token", "bench", token))
+	}
+	return t, nil
+}
+
+func tokenPage(s tokenSettings, servers []*tokenServer) page {
+	t := table{title: "Refresh of a token, public client", head: []string{"server", "requests/s", "p50", "p99", "server CPU a request"}}
+	for _, server := range servers {
+		t.rows = append(t.rows, server.row())
+	}
+	p := page{title: "Carrel's token endpoint beside oidc-provider", tables: []table{t}, conditions: append([]string{machine(time.Now())}, busyLine(s.busy)...)}
+	if len(servers) == 2 {
+		var each []float64
+		for i := range servers[0].rates {
+			each = append(each, servers[0].rates[i]/servers[1].rates[i])
+		}
+		ratio := median(slices.Clone(each))
+		p.tables = append(p.tables, table{title: "Ratio", head: []string{"median", "lowest", "highest", "target", "", "by server CPU"}, rows: [][]string{{
+			fmt.Sprintf("%.2f×", ratio), fmt.Sprintf("%.2f×", slices.Min(each)), fmt.Sprintf("%.2f×", slices.Max(each)),
+			fmt.Sprintf("≥ %d×", tokenTarget), verdict(ratio >= tokenTarget), fmt.Sprintf("%.2f×", float64(servers[1].each())/float64(servers[0].each())),
+		}}})
+	}
+	return p
+}
+
+// row is a server's line in the report.
+func (t *tokenServer) row() []string {
+	slices.Sort(t.waits)
+	rate := median(slices.Clone(t.rates))
+	return []string{
+		t.name, fmt.Sprintf("%.0f", rate), milliseconds(percentile(t.waits, 50)), milliseconds(percentile(t.waits, 99)),
+		t.each().Round(time.Microsecond).String(),
+	}
+}
+
+// each is the processor time that the server spent on a request. It moves less than the rate when the machine is busy.
+func (t *tokenServer) each() time.Duration { return t.cpu / time.Duration(max(1, len(t.waits))) }
