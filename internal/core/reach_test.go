@@ -1,0 +1,104 @@
+package core
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// columns are the kinds of credential as the documentation shows them.
+var columns = []struct {
+	kind  CredentialKind
+	title string
+}{
+	{CredentialKey, "API key"},
+	{CredentialMinted, "key minted from a connect code"},
+	{CredentialOAuth, "OAuth access token"},
+	{CredentialSession, "session"},
+}
+
+// reachTable renders the table of what each kind of credential may do.
+func reachTable() string {
+	var b strings.Builder
+	b.WriteString("| |")
+	for _, c := range columns {
+		b.WriteString(" " + c.title + " |")
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
+	for _, area := range Areas() {
+		b.WriteString("| " + string(area) + " |")
+		for _, c := range columns {
+			b.WriteString(" " + cell(c.kind, area) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func cell(kind CredentialKind, area Area) string {
+	scope, ever := Reach(kind, area)
+	switch {
+	case !ever:
+		return "no"
+	case kind == CredentialSession && area == AreaAdmin:
+		return "of an admin"
+	case kind == CredentialSession, kind == CredentialMinted:
+		return "yes"
+	case area == AreaAdmin:
+		return "with scope `" + string(scope) + "`, of an admin"
+	}
+	return "with scope `" + string(scope) + "`"
+}
+
+func TestTheDocumentationShowsTheTableOfTheCode(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/identity.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := reachTable(); !strings.Contains(string(page), want) {
+		t.Errorf("docs/identity.md does not have this table:\n%s", want)
+	}
+}
+
+// TestEveryCellOfTheTable holds the access of every kind of credential with every scope to what is written out here,
+// not to the table that it is decided by.
+func TestEveryCellOfTheTable(t *testing.T) {
+	t.Parallel()
+	operations := map[Area]Operation{}
+	for op, r := range rules {
+		operations[r.area] = op
+	}
+	// Of the scopes agents, manage, account and admin those that let each kind in; "-" is none.
+	want := map[CredentialKind]map[Area]string{}
+	for kind, cells := range map[CredentialKind]string{
+		CredentialKey:         "agents agents agents agents agents manage account account account admin",
+		CredentialMinted:      "agents agents agents agents agents manage - - - -",
+		CredentialOAuth:       "agents agents agents agents agents manage - - - -",
+		CredentialSession:     "agents agents agents agents agents manage account account account admin",
+		CredentialOperator:    "agents agents agents agents agents manage account account account admin",
+		CredentialKind(""):    "- - - - - - - - - -",
+		CredentialKind("new"): "- - - - - - - - - -",
+	} {
+		want[kind] = map[Area]string{}
+		for i, c := range strings.Fields(cells) {
+			want[kind][Areas()[i]] = c
+		}
+	}
+	for kind, row := range want {
+		for _, area := range Areas() {
+			op, there := operations[area]
+			if !there {
+				t.Fatalf("no operation is in the area %s", area)
+			}
+			for _, scope := range RoleOwner.Scopes() {
+				who := Actor{UserID: "u", Role: RoleOwner, Credential: kind, Scopes: []Scope{scope}}
+				err := who.Allow(op)
+				allowed := err == nil || IsKind(err, KindPaymentRequired) // without a plan, but not for the credential
+				if allowed != (row[area] == string(scope)) {
+					t.Errorf("%q with %s, %s: %v", kind, scope, area, err)
+				}
+			}
+		}
+	}
+}
