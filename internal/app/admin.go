@@ -26,18 +26,20 @@ type adminCommand struct {
 	Data     *string `placeholder:"DIR" help:"${help_data}"`
 	Database *string `placeholder:"URL" help:"${help_database}"`
 
-	User        userCommands        `cmd:"" help:"Create, list and disable accounts, and set passwords."`
-	Key         keyCommands         `cmd:"" help:"Create, list and revoke API keys."`
-	ConnectCode connectCodeCommands `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
-	Connection  connectionCommands  `cmd:"" help:"List and revoke the programs that act for an account."`
-	Keys        signingKeyCommands  `cmd:"" help:"Rotate the keys that id tokens are signed with."`
-	Agent       agentCommands       `cmd:"" help:"Create and list agents."`
-	Source      sourceCommands      `cmd:"" help:"Give agents documents to search."`
-	Index       indexCommands       `cmd:"" help:"Check the search index of this node, or build it anew."`
-	Plan        planCommands        `cmd:"" help:"Set an account's plan."`
-	Spend       spendCommands       `cmd:"" help:"Set an account's spend cap."`
-	Audit       auditCommands       `cmd:"" help:"Read and check the log of what happened to accounts and credentials."`
-	Tasks       taskCommands        `cmd:"" help:"Look at durable work, such as turns, and cancel it."`
+	User         userCommands         `cmd:"" help:"Create, list and disable accounts, and set passwords."`
+	Key          keyCommands          `cmd:"" help:"Create, list and revoke API keys."`
+	ConnectCode  connectCodeCommands  `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
+	Connection   connectionCommands   `cmd:"" help:"List and revoke the programs that act for an account."`
+	Keys         signingKeyCommands   `cmd:"" help:"Rotate the keys that id tokens are signed with."`
+	Agent        agentCommands        `cmd:"" help:"Create and list agents."`
+	Source       sourceCommands       `cmd:"" help:"Give agents documents to search."`
+	Index        indexCommands        `cmd:"" help:"Check the search index of this node, or build it anew."`
+	Plan         planCommands         `cmd:"" help:"Make plans, and give accounts one."`
+	Spend        spendCommands        `cmd:"" help:"Set spend caps, and check the ledger."`
+	Usage        usageCommands        `cmd:"" help:"Show what accounts have used."`
+	Subscription subscriptionCommands `cmd:"" help:"Give accounts a plan for a time."`
+	Audit        auditCommands        `cmd:"" help:"Read and check the log of what happened to accounts and credentials."`
+	Tasks        taskCommands         `cmd:"" help:"Look at durable work, such as turns, and cancel it."`
 }
 
 // admin is what an admin command works with.

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"math/big"
-	"strings"
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
@@ -43,6 +41,11 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			}
 			if len(users) == 0 {
 				role = core.RoleOwner
+			}
+		}
+		if c.Plan != core.PlanNone {
+			if _, err := a.plans.Get(ctx, core.Operator(""), c.Plan); err != nil {
+				return err
 			}
 		}
 		u, err := a.accounts.Create(ctx, core.Operator(""), account.NewUser{
@@ -178,84 +181,4 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 // note writes down what the operator did to an account.
 func (a admin) note(ctx context.Context, event audit.Event, u account.User) error {
 	return a.audit.Append(ctx, audit.Record{Event: event, UserID: u.ID, Actor: string(core.CredentialOperator)})
-}
-
-type planCommands struct {
-	Set planSet `cmd:"" help:"Give an account a plan, or none."`
-}
-
-type planSet struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Plan string `required:"" placeholder:"NAME" help:"Plan, or none for no subscription."`
-	JSON bool   `help:"Print one JSON object."`
-}
-
-// Run sets a plan.
-func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
-		if err := a.accounts.SetPlan(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
-			return err
-		}
-		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
-	})
-}
-
-type spendCommands struct {
-	Set spendSet `cmd:"" help:"Set what an account may spend in a month."`
-}
-
-type spendSet struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Cap  string `required:"" placeholder:"USD" help:"US dollars a month, such as 12.50; none takes the cap away."`
-	JSON bool   `help:"Print one JSON object."`
-}
-
-// Run sets a spend cap.
-func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	var micros *int64
-	if c.Cap != "none" {
-		n, err := parseUSD(c.Cap)
-		if err != nil {
-			return err
-		}
-		micros = &n
-	}
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
-		if err := a.accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
-			return err
-		}
-		u.SpendCap = micros
-		if micros == nil {
-			return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s has no spend cap now.", u.Email)
-		}
-		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s may spend %s a month.", u.Email, core.USD(*micros))
-	})
-}
-
-// maxCap keeps sums of micro-dollars far from overflow.
-const maxCap = 1e9
-
-// parseUSD reads an amount of dollars as micro-dollars, exactly.
-func parseUSD(s string) (int64, error) {
-	bad := core.InvalidField("/cap", "Must be an amount of US dollars from 0 to 1000000000 with at most 6 decimals, or none.")
-	if strings.Trim(s, "0123456789.") != "" {
-		return 0, bad // no signs, exponents or fractions, which big.Rat would read
-	}
-	r, ok := new(big.Rat).SetString(s)
-	if !ok || r.Cmp(big.NewRat(maxCap, 1)) > 0 {
-		return 0, bad
-	}
-	r.Mul(r, big.NewRat(1e6, 1))
-	if !r.IsInt() {
-		return 0, bad
-	}
-	return r.Num().Int64(), nil
 }

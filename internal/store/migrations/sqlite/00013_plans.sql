@@ -81,6 +81,7 @@ CREATE TABLE spend_row (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX spend_row_user ON spend_row (user_id, day);
+CREATE INDEX spend_row_day ON spend_row (day);
 CREATE INDEX spend_row_turn ON spend_row (turn_id) WHERE turn_id <> '';
 CREATE UNIQUE INDEX spend_row_open ON spend_row (turn_id) WHERE state = 'reserved' AND turn_id <> '';
 CREATE INDEX spend_row_hold ON spend_row (created_at) WHERE state = 'reserved' AND turn_id = '';

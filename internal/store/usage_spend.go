@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+
+	"carrel/internal/account"
+)
+
+var _ account.UsageStore = (*DB)(nil)
+
+// usageColumn is the column of the ledger that usage is told apart by.
+var usageColumn = map[account.UsageBy]string{
+	account.UsageByDay: "day", account.UsageByAgent: "agent_id", account.UsageByCredential: "credential_id",
+	account.UsageByModel: "model", account.UsageByUser: "user_id",
+}
+
+const usageSums = `count(*), sum(micros), sum(CASE WHEN estimated = 1 THEN micros ELSE 0 END),
+	sum(CASE WHEN state = 'reserved' THEN reserved ELSE 0 END)`
+
+func usageDest(u *account.Usage) []any { return []any{&u.Calls, &u.Spent, &u.Estimated, &u.Reserved} }
+
+// usageOf is the condition for rows of a user, or of all, and the days of a span, with its parameters.
+func usageOf(userID, from, to string) (string, args) {
+	if userID == "" {
+		return `day BETWEEN $1 AND $2`, args{from, to}
+	}
+	return `user_id = $1 AND day BETWEEN $2 AND $3`, args{userID, from, to}
+}
+
+// UsageBy adds the ledger up by one of its columns.
+func (db *DB) UsageBy(ctx context.Context, userID string, by account.UsageBy, from, to string) ([]account.Usage, error) {
+	column := usageColumn[by]
+	condition, a := usageOf(userID, from, to)
+	var u account.Usage
+	rows := []account.Usage{}
+	err := db.read.each(ctx, `SELECT `+column+`, `+usageSums+` FROM spend_row WHERE `+condition+` GROUP BY `+column+` ORDER BY `+column,
+		a, append([]any{&u.Name}, usageDest(&u)...), func() error {
+			rows = append(rows, u)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("add usage up", "user", err)
+	}
+	return rows, nil
+}
+
+// UsageLines adds the ledger up by all of its columns.
+func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]account.UsageLine, error) {
+	condition, a := usageOf(userID, from, to)
+	var l account.UsageLine
+	lines := []account.UsageLine{}
+	err := db.read.each(ctx, `
+		SELECT day, agent_id, credential_id, kind, model, `+usageSums+` FROM spend_row WHERE `+condition+`
+		GROUP BY day, agent_id, credential_id, kind, model ORDER BY day, agent_id, credential_id, kind, model`,
+		a, append([]any{&l.Day, &l.AgentID, &l.CredentialID, (*string)(&l.Kind), &l.Model}, usageDest(&l.Usage)...), func() error {
+			lines = append(lines, l)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list usage", "user", err)
+	}
+	return lines, nil
+}
+
+// SearchesBetween returns how often a user searched, or all users did.
+func (db *DB) SearchesBetween(ctx context.Context, userID, from, to string) (n int64, err error) {
+	condition, a := usageOf(userID, from, to)
+	err = get(ctx, db.read, `SELECT coalesce(sum(count), 0) FROM usage_day WHERE `+condition+` AND kind = '`+kindSearch+`'`, a, &n)
+	return n, fail("count searches", "user", err)
+}
