@@ -2,13 +2,12 @@
 package account
 
 import (
+	"carrel/internal/core"
 	"context"
 	"fmt"
 	"runtime"
 	"strings"
 	"time"
-
-	"carrel/internal/core"
 )
 
 // User is a person who can sign in and whom credentials act for.
@@ -30,6 +29,7 @@ type Store interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	Users(ctx context.Context) ([]User, error)
 	DisableUser(ctx context.Context, userID string, at time.Time) error
+	SetPlan(ctx context.Context, userID, plan string) error
 	SetSpendCap(ctx context.Context, userID string, spendCap *int64) error
 	// InsertFirstUser is InsertUser for an installation without users; else it is a conflict. Of many at once one succeeds.
 	InsertFirstUser(ctx context.Context, u User, passwordHash string) error
@@ -41,8 +41,9 @@ type Store interface {
 
 // Service is the door to accounts.
 type Service struct {
-	store Store
-	clock core.Clock
+	store    Store
+	clock    core.Clock
+	recorder Recorder
 	// hashing bounds how many passwords are hashed at once: each takes 19 MiB and a core.
 	hashing chan struct{}
 }
@@ -134,8 +135,8 @@ func (n NewUser) check() error {
 }
 
 func checkPlan(plan string) string {
-	if !planName.MatchString(plan) {
-		return "Must be the name of a plan, or none for no subscription."
+	if plan != core.PlanOpen && plan != core.PlanNone {
+		return "There is no such plan. The plans are open (everything) and none (no subscription)."
 	}
 	return ""
 }
@@ -165,6 +166,17 @@ func (s *Service) Disable(ctx context.Context, actor core.Actor, userID string) 
 		return err
 	}
 	return s.store.DisableUser(ctx, userID, s.clock.Now())
+}
+
+// SetPlan gives a user another plan.
+func (s *Service) SetPlan(ctx context.Context, actor core.Actor, userID, plan string) error {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return err
+	}
+	if detail := checkPlan(plan); detail != "" {
+		return core.InvalidField("/plan", detail)
+	}
+	return s.store.SetPlan(ctx, userID, plan)
 }
 
 // SetSpendCap sets what a user may spend in a month, in micro-dollars; nil takes the cap away.

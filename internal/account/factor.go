@@ -115,7 +115,7 @@ func (f *Factors) Begin(ctx context.Context, actor core.Actor) (Enrolment, error
 		return Enrolment{}, err
 	}
 	if !f.offered {
-		return Enrolment{}, core.Forbidden("capability_disabled", "This installation does not offer authenticator apps.")
+		return Enrolment{}, core.Forbidden("forbidden", "This installation does not offer authenticator apps.")
 	}
 	secret := make([]byte, totpSecret)
 	_, _ = rand.Read(secret) // documented never to fail
@@ -158,11 +158,11 @@ func (f *Factors) Confirm(ctx context.Context, actor core.Actor, code string) ([
 	secret, on, err := f.secret(ctx, actor.UserID)
 	switch {
 	case core.IsKind(err, core.KindNotFound):
-		return nil, core.Conflict("totp_not_begun", "There is no authenticator app that waits for a code. Begin again.")
+		return nil, core.Conflict("conflict", "There is no authenticator app that waits for a code. Begin again.")
 	case err != nil:
 		return nil, err
 	case on:
-		return nil, core.Conflict("totp_on", "There is an authenticator app already. Remove it first.")
+		return nil, core.Conflict("conflict", "There is an authenticator app already. Remove it first.")
 	}
 	step, ok := totpStep(secret, plainDigits(code), f.clock.Now())
 	if !ok {
@@ -183,7 +183,7 @@ func (f *Factors) Renew(ctx context.Context, actor core.Actor) ([]string, error)
 	}
 	if needed, err := f.Needed(ctx, actor.UserID); err != nil || !needed {
 		if err == nil {
-			err = core.Conflict("totp_off", "There is no authenticator app that codes would stand in for.")
+			err = core.Conflict("conflict", "There is no authenticator app that codes would stand in for.")
 		}
 		return nil, err
 	}

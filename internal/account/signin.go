@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 
+	"carrel/internal/audit"
 	"carrel/internal/core"
 )
 
@@ -71,8 +72,17 @@ func (s *Service) ChangePassword(ctx context.Context, actor core.Actor, password
 	if err != nil {
 		return err
 	}
-	return s.store.SetPassword(ctx, actor.UserID, hash, actor.CredentialID, s.clock.Now())
+	if err := s.store.SetPassword(ctx, actor.UserID, hash, actor.CredentialID, s.clock.Now()); err != nil {
+		return err
+	}
+	if s.recorder != nil {
+		s.recorder.Note(ctx, audit.Record{Event: audit.PasswordChanged, UserID: actor.UserID, Actor: actor.CredentialID})
+	}
+	return nil
 }
+
+// RecordTo makes the service write down what people do to their own accounts. It must be called before it is used.
+func (s *Service) RecordTo(r Recorder) { s.recorder = r }
 
 // hash and check wait for their turn, so that many sign-ins at once take neither all cores nor all memory.
 func (s *Service) hash(ctx context.Context, password string) (string, error) {

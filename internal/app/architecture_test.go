@@ -51,7 +51,7 @@ var rules = map[string][]string{
 	"internal/task":                   internal("core"),
 	"internal/store":                  append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "task", "search", "embedding", "intake"), internal(features...)...),
 	"internal/store/storetest":        append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "intake", "testkit"), internal(features...)...),
-	"internal/httpapi":                append(internal("core", "audit", "credential", "intake", "oauth", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
+	"internal/httpapi":                append(internal("core", "passkey", "audit", "credential", "intake", "oauth", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
 	"internal/httpapi/gen":            {"api"},

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"context"
+	"log/slog"
+
 	"carrel/internal/account"
 	"carrel/internal/config"
 	"carrel/internal/credential"
@@ -9,8 +12,6 @@ import (
 	"carrel/internal/server"
 	"carrel/internal/upstream"
 	"carrel/internal/webapp"
-	"context"
-	"log/slog"
 )
 
 // wireSignIn makes the services with which people prove who they are.
@@ -19,6 +20,7 @@ func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.L
 	if err != nil {
 		return err
 	}
+	in.accounts.RecordTo(in.audit)
 	in.limits = account.NewLimits(cfg.RateLimits)
 	in.pendings = credential.NewPendings(in.store, in.clock, secret)
 	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"carrel/internal/intake"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
+	"carrel/internal/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
@@ -49,6 +51,11 @@ type Services struct {
 	Webhooks    *webhook.Service
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
+	Accounts    *account.Service
+	Factors     *account.Factors
+	Proofs      *account.Proofs
+	Limits      *account.Limits
+	Passkeys    *passkey.Service
 	Profiles    *account.Profiles
 	Audit       *audit.Log
 	Attempts    Attempts
@@ -66,6 +73,8 @@ type Options struct {
 	TurnWait time.Duration
 	// Draining is closed when the server stops: waits and streams end then.
 	Draining <-chan struct{}
+	// Address tells where the request of a context came from; nil means nowhere.
+	Address func(context.Context) netip.Addr
 	// OAuthScopes are those that the authorization server at BaseURL gives out; none means that there is no such server.
 	OAuthScopes []string
 }
@@ -85,6 +94,7 @@ type API struct {
 	scopes   []string
 	turnWait time.Duration
 	draining <-chan struct{}
+	address  func(context.Context) netip.Addr
 	log      *slog.Logger
 	problems *Problems
 	browsers browsers
@@ -98,8 +108,11 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
+	if o.Address == nil {
+		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
+	}
 	a := &API{
-		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, log: log, problems: problems,
+		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
 		browsers: browsers,
 	}
 	server, err := oas.NewServer(handlers{a},

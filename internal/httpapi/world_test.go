@@ -124,6 +124,7 @@ type world struct {
 	claims      *claims
 	credentials *credential.Service
 	sessions    *credential.Sessions
+	signIn      signIn
 	audit       *audit.Log
 	oauth       *oauth.Service
 	tokens      oauth.Prefixes
@@ -196,11 +197,13 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		}
 	})
 	w.memories = memory.NewService(db, w.agents, w.clock, nil)
+	w.signIn = newSignIn(t, w, secret)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
-		Credentials: w.credentials, Sessions: w.sessions, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
+		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
+		Limits: w.signIn.limits, Passkeys: w.signIn.passkeys, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)

@@ -48,7 +48,7 @@ func (s *Service) BeginEnrol(ctx context.Context, actor core.Actor) (Ceremony, e
 	return s.ceremony(ctx, credential.PendingEnrolment, actor, options.Response, data)
 }
 
-var errTooMany = core.Conflict("too_many_passkeys", "This account has 20 passkeys. Remove one first.")
+var errTooMany = core.Conflict("conflict", "This account has 20 passkeys. Remove one first.")
 
 // FinishEnrol keeps the passkey that a device made. An answer that is not good is ErrPasskey.
 func (s *Service) FinishEnrol(ctx context.Context, actor core.Actor, token, name string, answer []byte) (Passkey, error) {
@@ -105,15 +105,27 @@ func (s *Service) create(ctx context.Context, userID string, data webauthn.Sessi
 }
 
 // Rename calls a passkey something else.
-func (s *Service) Rename(ctx context.Context, actor core.Actor, id, name string) error {
+func (s *Service) Rename(ctx context.Context, actor core.Actor, id, name string) (Passkey, error) {
 	if err := account.AllowOwn(actor); err != nil {
-		return err
+		return Passkey{}, err
 	}
 	name = strings.TrimSpace(name)
 	if err := checkName(name); err != nil {
-		return err
+		return Passkey{}, err
 	}
-	return s.store.RenamePasskey(ctx, actor.UserID, id, name)
+	if err := s.store.RenamePasskey(ctx, actor.UserID, id, name); err != nil {
+		return Passkey{}, err
+	}
+	passkeys, err := s.store.Passkeys(ctx, actor.UserID)
+	if err != nil {
+		return Passkey{}, err
+	}
+	for _, k := range passkeys {
+		if k.ID == id {
+			return k, nil
+		}
+	}
+	return Passkey{}, core.NotFound("passkey") // removed meanwhile
 }
 
 // Remove makes a passkey useless, at once.

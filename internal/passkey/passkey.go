@@ -97,9 +97,9 @@ func (s *Service) Available() bool { return s.relying != nil }
 
 // The answers to what can't be done. ErrPasskey is the one for all that is wrong with a passkey's answer.
 var (
-	ErrPasskey = core.Forbidden("passkey_failed",
+	ErrPasskey = core.Forbidden("proof_failed",
 		"This passkey was not accepted. Try again, use another one, or sign in with your password.")
-	errUnavailable = core.Forbidden("capability_disabled",
+	errUnavailable = core.Forbidden("forbidden",
 		"There are no passkeys at this address. They need HTTPS and a host that is a name, or localhost.")
 )
 

@@ -70,7 +70,7 @@ func (s *Service) BeginProof(ctx context.Context, actor core.Actor) (Ceremony, e
 		return Ceremony{}, err
 	}
 	if len(p.credentials) == 0 {
-		return Ceremony{}, core.Conflict("no_passkey", "This account has no passkey. Prove it with the password.")
+		return Ceremony{}, core.Conflict("conflict", "This account has no passkey. Prove it with the password.")
 	}
 	options, data, err := s.relying.BeginLogin(p, webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {

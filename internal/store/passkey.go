@@ -14,7 +14,7 @@ func (db *DB) InsertPasskey(ctx context.Context, p passkey.Passkey) error {
 	_, err := db.one(ctx, `INSERT INTO passkey (id, user_id, credential_id, name, record, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		p.ID, p.UserID, p.CredentialID, p.Name, p.Record, millis(p.CreatedAt))
 	if classify(err) == classUnique {
-		return core.Conflict("passkey_known", "This passkey is in use already.")
+		return core.Conflict("conflict", "This passkey is in use already.")
 	}
 	return fail("insert passkey", "user", err)
 }

@@ -111,7 +111,7 @@ func (db *DB) PutTOTP(ctx context.Context, userID string, secret []byte, now tim
 		ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0, created_at = excluded.created_at
 		WHERE totp.confirmed_at IS NULL`, userID, secret, millis(now))
 	if err == nil && n == 0 {
-		return core.Conflict("totp_on", "There is an authenticator app already. Remove it first.")
+		return core.Conflict("conflict", "There is an authenticator app already. Remove it first.")
 	}
 	return fail("put totp", "user", err)
 }

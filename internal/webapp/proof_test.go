@@ -192,7 +192,7 @@ func TestPoint11AKeyNeverChangesHowOneSignsIn(t *testing.T) {
 		"passkey":      func() error { _, err := w.passkeys.BeginEnrol(ctx, key); return err },
 		"new passkey":  func() error { _, err := w.passkeys.FinishEnrol(ctx, key, "", "x", nil); return err },
 		"proof":        func() error { _, err := w.passkeys.BeginProof(ctx, key); return err },
-		"rename":       func() error { return w.passkeys.Rename(ctx, key, "x", "y") },
+		"rename":       func() error { _, err := w.passkeys.Rename(ctx, key, "x", "y"); return err },
 		"remove":       func() error { return w.passkeys.Remove(ctx, key, "x") },
 		"list":         func() error { _, err := w.passkeys.List(ctx, key); return err },
 		"finish proof": func() error { return w.passkeys.FinishProof(ctx, key, "", nil) },

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"carrel/internal/account"
-	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
@@ -74,7 +73,6 @@ func (a *App) changePassword(w http.ResponseWriter, r *http.Request, found crede
 		a.did(w, r, err)
 		return
 	}
-	a.Audit.Note(r.Context(), audit.Record{Event: audit.PasswordChanged, UserID: found.User.ID, Actor: found.Session.ID})
 	a.showSecurityWith(w, r, found, http.StatusOK, securityPage{Saved: "Your password is changed. You are signed out everywhere else."})
 }
 

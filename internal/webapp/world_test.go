@@ -64,6 +64,7 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	w.accounts = account.NewService(db, w.clock)
 	w.sessions = credential.NewSessions(db, w.clock, []byte("secret"))
 	w.audit = audit.New(db, w.clock, func(context.Context) string { return "203.0.113.7" }, log)
+	w.accounts.RecordTo(w.audit)
 	w.srv = httptest.NewUnstartedServer(w.mux)
 	opts := webapp.Options{
 		BaseURL: "http://" + w.srv.Listener.Addr().String(), SetupCode: setupCode,

@@ -4858,6 +4858,72 @@ func decodeRemoveFeedbackParams(args [3]string, argsEscaped bool, r *http.Reques
 	return params, nil
 }
 
+// RemovePasskeyParams is parameters of removePasskey operation.
+type RemovePasskeyParams struct {
+	// A passkey's id.
+	PasskeyId string
+}
+
+func unpackRemovePasskeyParams(packed middleware.Parameters) (params RemovePasskeyParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "passkeyId",
+			In:   "path",
+		}
+		params.PasskeyId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeRemovePasskeyParams(args [1]string, argsEscaped bool, r *http.Request) (params RemovePasskeyParams, _ error) {
+	// Decode path: passkeyId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "passkeyId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.PasskeyId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "passkeyId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // RenameConnectionParams is parameters of renameConnection operation.
 type RenameConnectionParams struct {
 	// A connection's id.
@@ -4917,6 +4983,72 @@ func decodeRenameConnectionParams(args [1]string, argsEscaped bool, r *http.Requ
 	}(); err != nil {
 		return params, &ogenerrors.DecodeParamError{
 			Name: "connectionId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
+// RenamePasskeyParams is parameters of renamePasskey operation.
+type RenamePasskeyParams struct {
+	// A passkey's id.
+	PasskeyId string
+}
+
+func unpackRenamePasskeyParams(packed middleware.Parameters) (params RenamePasskeyParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "passkeyId",
+			In:   "path",
+		}
+		params.PasskeyId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeRenamePasskeyParams(args [1]string, argsEscaped bool, r *http.Request) (params RenamePasskeyParams, _ error) {
+	// Decode path: passkeyId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "passkeyId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.PasskeyId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "passkeyId",
 			In:   "path",
 			Err:  err,
 		}

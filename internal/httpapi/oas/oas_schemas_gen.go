@@ -907,6 +907,19 @@ func (s *AuditList) SetNextCursor(val OptString) {
 	s.NextCursor = val
 }
 
+// What `PublicKeyCredential.toJSON()` gives (WebAuthn).
+// Ref: #/components/schemas/AuthenticatorAnswer
+type AuthenticatorAnswer map[string]jx.Raw
+
+func (s *AuthenticatorAnswer) init() AuthenticatorAnswer {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
+}
+
 // What the request was made with.
 // Ref: #/components/schemas/CallerCredential
 type CallerCredential struct {
@@ -1288,6 +1301,61 @@ func (s *Card) SetDocumentId(val string) {
 // SetExternalId sets the value of ExternalId.
 func (s *Card) SetExternalId(val string) {
 	s.ExternalId = val
+}
+
+// Ref: #/components/schemas/CeremonyReply
+type CeremonyReply struct {
+	// To be sent back with the answer.
+	Ceremony string `json:"ceremony"`
+	// What `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads.
+	Options CeremonyReplyOptions `json:"options"`
+}
+
+// GetCeremony returns the value of Ceremony.
+func (s *CeremonyReply) GetCeremony() string {
+	return s.Ceremony
+}
+
+// GetOptions returns the value of Options.
+func (s *CeremonyReply) GetOptions() CeremonyReplyOptions {
+	return s.Options
+}
+
+// SetCeremony sets the value of Ceremony.
+func (s *CeremonyReply) SetCeremony(val string) {
+	s.Ceremony = val
+}
+
+// SetOptions sets the value of Options.
+func (s *CeremonyReply) SetOptions(val CeremonyReplyOptions) {
+	s.Options = val
+}
+
+// What `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads.
+type CeremonyReplyOptions map[string]jx.Raw
+
+func (s *CeremonyReplyOptions) init() CeremonyReplyOptions {
+	m := *s
+	if m == nil {
+		m = map[string]jx.Raw{}
+		*s = m
+	}
+	return m
+}
+
+// Ref: #/components/schemas/Changed
+type Changed struct {
+	Changed bool `json:"changed"`
+}
+
+// GetChanged returns the value of Changed.
+func (s *Changed) GetChanged() bool {
+	return s.Changed
+}
+
+// SetChanged sets the value of Changed.
+func (s *Changed) SetChanged(val bool) {
+	s.Changed = val
 }
 
 // Whether what a sentence of the reply cites supports it.
@@ -4425,6 +4493,52 @@ func (o NilString) Or(d string) string {
 	return d
 }
 
+// NewOptAuthenticatorAnswer returns new OptAuthenticatorAnswer with value set to v.
+func NewOptAuthenticatorAnswer(v AuthenticatorAnswer) OptAuthenticatorAnswer {
+	return OptAuthenticatorAnswer{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptAuthenticatorAnswer is optional AuthenticatorAnswer.
+type OptAuthenticatorAnswer struct {
+	Value AuthenticatorAnswer
+	Set   bool
+}
+
+// IsSet returns true if OptAuthenticatorAnswer was set.
+func (o OptAuthenticatorAnswer) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptAuthenticatorAnswer) Reset() {
+	var v AuthenticatorAnswer
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptAuthenticatorAnswer) SetTo(v AuthenticatorAnswer) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptAuthenticatorAnswer) Get() (v AuthenticatorAnswer, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptAuthenticatorAnswer) Or(d AuthenticatorAnswer) AuthenticatorAnswer {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptBool returns new OptBool with value set to v.
 func NewOptBool(v bool) OptBool {
 	return OptBool{
@@ -5063,6 +5177,164 @@ func (s *Passage) SetHeading(val OptString) {
 	s.Heading = val
 }
 
+// Ref: #/components/schemas/Passkey
+type Passkey struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	CreatedAt  string    `json:"createdAt"`
+	LastUsedAt OptString `json:"lastUsedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *Passkey) GetID() string {
+	return s.ID
+}
+
+// GetName returns the value of Name.
+func (s *Passkey) GetName() string {
+	return s.Name
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Passkey) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetLastUsedAt returns the value of LastUsedAt.
+func (s *Passkey) GetLastUsedAt() OptString {
+	return s.LastUsedAt
+}
+
+// SetID sets the value of ID.
+func (s *Passkey) SetID(val string) {
+	s.ID = val
+}
+
+// SetName sets the value of Name.
+func (s *Passkey) SetName(val string) {
+	s.Name = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Passkey) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetLastUsedAt sets the value of LastUsedAt.
+func (s *Passkey) SetLastUsedAt(val OptString) {
+	s.LastUsedAt = val
+}
+
+// Ref: #/components/schemas/PasskeyChange
+type PasskeyChange struct {
+	Name string `json:"name"`
+}
+
+// GetName returns the value of Name.
+func (s *PasskeyChange) GetName() string {
+	return s.Name
+}
+
+// SetName sets the value of Name.
+func (s *PasskeyChange) SetName(val string) {
+	s.Name = val
+}
+
+// Ref: #/components/schemas/PasskeyCreate
+type PasskeyCreate struct {
+	// As /api/account/passkeys/options gave it.
+	Ceremony string              `json:"ceremony"`
+	Name     string              `json:"name"`
+	Answer   AuthenticatorAnswer `json:"answer"`
+}
+
+// GetCeremony returns the value of Ceremony.
+func (s *PasskeyCreate) GetCeremony() string {
+	return s.Ceremony
+}
+
+// GetName returns the value of Name.
+func (s *PasskeyCreate) GetName() string {
+	return s.Name
+}
+
+// GetAnswer returns the value of Answer.
+func (s *PasskeyCreate) GetAnswer() AuthenticatorAnswer {
+	return s.Answer
+}
+
+// SetCeremony sets the value of Ceremony.
+func (s *PasskeyCreate) SetCeremony(val string) {
+	s.Ceremony = val
+}
+
+// SetName sets the value of Name.
+func (s *PasskeyCreate) SetName(val string) {
+	s.Name = val
+}
+
+// SetAnswer sets the value of Answer.
+func (s *PasskeyCreate) SetAnswer(val AuthenticatorAnswer) {
+	s.Answer = val
+}
+
+// Ref: #/components/schemas/PasskeyList
+type PasskeyList struct {
+	Passkeys []Passkey `json:"passkeys"`
+	// Whether browsers have passkeys at this installation's address.
+	Available bool `json:"available"`
+}
+
+// GetPasskeys returns the value of Passkeys.
+func (s *PasskeyList) GetPasskeys() []Passkey {
+	return s.Passkeys
+}
+
+// GetAvailable returns the value of Available.
+func (s *PasskeyList) GetAvailable() bool {
+	return s.Available
+}
+
+// SetPasskeys sets the value of Passkeys.
+func (s *PasskeyList) SetPasskeys(val []Passkey) {
+	s.Passkeys = val
+}
+
+// SetAvailable sets the value of Available.
+func (s *PasskeyList) SetAvailable(val bool) {
+	s.Available = val
+}
+
+// Ref: #/components/schemas/PasskeyReply
+type PasskeyReply struct {
+	Passkey Passkey `json:"passkey"`
+}
+
+// GetPasskey returns the value of Passkey.
+func (s *PasskeyReply) GetPasskey() Passkey {
+	return s.Passkey
+}
+
+// SetPasskey sets the value of Passkey.
+func (s *PasskeyReply) SetPasskey(val Passkey) {
+	s.Passkey = val
+}
+
+// Ref: #/components/schemas/PasswordChange
+type PasswordChange struct {
+	NewPassword string `json:"newPassword"`
+}
+
+// GetNewPassword returns the value of NewPassword.
+func (s *PasswordChange) GetNewPassword() string {
+	return s.NewPassword
+}
+
+// SetNewPassword sets the value of NewPassword.
+func (s *PasswordChange) SetNewPassword(val string) {
+	s.NewPassword = val
+}
+
 // A problem detail (RFC 9457). Codes and their cures:
 //
 //	Status | code                      | Cure
@@ -5078,6 +5350,8 @@ func (s *Passage) SetHeading(val OptString) {
 //	403    | `forbidden`               | Ask somebody who may.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
 //	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
+//	403    | `session_required`        | Sign in with a browser; keys can't change how somebody signs in.
+//	403    | `proof_failed`            | Try again with the right password, code or passkey.
 //	403    | `cross_origin`            | Ask from a page of this server, or with a bearer token.
 //	404    | `not_found`               | Take the id from the list.
 //	405    | `method_not_allowed`      | Use a method of the `Allow` header.
@@ -5085,6 +5359,7 @@ func (s *Passage) SetHeading(val OptString) {
 //	409    | `turn_working`            | Wait until the turn ends, or cancel it.
 //	409    | `turn_cancelled`          | Send the message again if it is still wanted.
 //	409    | `conflict`                | Read the present state, then decide.
+//	409    | `expired`                 | Begin again, and finish within ten minutes, once.
 //	409    | `idempotency_in_progress` | Wait for the first request's reply, then send the same again.
 //	413    | `body_too_large`          | Send at most 1 MiB.
 //	415    | `unsupported_media_type`  | Send `Content-Type: application/json`.
@@ -5198,6 +5473,8 @@ const (
 	ProblemCodeForbidden             ProblemCode = "forbidden"
 	ProblemCodeInsufficientScope     ProblemCode = "insufficient_scope"
 	ProblemCodeStepUpRequired        ProblemCode = "step_up_required"
+	ProblemCodeSessionRequired       ProblemCode = "session_required"
+	ProblemCodeProofFailed           ProblemCode = "proof_failed"
 	ProblemCodeCrossOrigin           ProblemCode = "cross_origin"
 	ProblemCodeNotFound              ProblemCode = "not_found"
 	ProblemCodeMethodNotAllowed      ProblemCode = "method_not_allowed"
@@ -5205,6 +5482,7 @@ const (
 	ProblemCodeTurnWorking           ProblemCode = "turn_working"
 	ProblemCodeTurnCancelled         ProblemCode = "turn_cancelled"
 	ProblemCodeConflict              ProblemCode = "conflict"
+	ProblemCodeExpired               ProblemCode = "expired"
 	ProblemCodeIdempotencyInProgress ProblemCode = "idempotency_in_progress"
 	ProblemCodeBodyTooLarge          ProblemCode = "body_too_large"
 	ProblemCodeUnsupportedMediaType  ProblemCode = "unsupported_media_type"
@@ -5230,6 +5508,8 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeForbidden,
 		ProblemCodeInsufficientScope,
 		ProblemCodeStepUpRequired,
+		ProblemCodeSessionRequired,
+		ProblemCodeProofFailed,
 		ProblemCodeCrossOrigin,
 		ProblemCodeNotFound,
 		ProblemCodeMethodNotAllowed,
@@ -5237,6 +5517,7 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeTurnWorking,
 		ProblemCodeTurnCancelled,
 		ProblemCodeConflict,
+		ProblemCodeExpired,
 		ProblemCodeIdempotencyInProgress,
 		ProblemCodeBodyTooLarge,
 		ProblemCodeUnsupportedMediaType,
@@ -5274,6 +5555,10 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 		return []byte(s), nil
 	case ProblemCodeStepUpRequired:
 		return []byte(s), nil
+	case ProblemCodeSessionRequired:
+		return []byte(s), nil
+	case ProblemCodeProofFailed:
+		return []byte(s), nil
 	case ProblemCodeCrossOrigin:
 		return []byte(s), nil
 	case ProblemCodeNotFound:
@@ -5287,6 +5572,8 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 	case ProblemCodeTurnCancelled:
 		return []byte(s), nil
 	case ProblemCodeConflict:
+		return []byte(s), nil
+	case ProblemCodeExpired:
 		return []byte(s), nil
 	case ProblemCodeIdempotencyInProgress:
 		return []byte(s), nil
@@ -5347,6 +5634,12 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 	case ProblemCodeStepUpRequired:
 		*s = ProblemCodeStepUpRequired
 		return nil
+	case ProblemCodeSessionRequired:
+		*s = ProblemCodeSessionRequired
+		return nil
+	case ProblemCodeProofFailed:
+		*s = ProblemCodeProofFailed
+		return nil
 	case ProblemCodeCrossOrigin:
 		*s = ProblemCodeCrossOrigin
 		return nil
@@ -5367,6 +5660,9 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 		return nil
 	case ProblemCodeConflict:
 		*s = ProblemCodeConflict
+		return nil
+	case ProblemCodeExpired:
+		*s = ProblemCodeExpired
 		return nil
 	case ProblemCodeIdempotencyInProgress:
 		*s = ProblemCodeIdempotencyInProgress
@@ -5441,6 +5737,22 @@ func (s *QueryInfo) GetCorrected() OptString {
 // SetCorrected sets the value of Corrected.
 func (s *QueryInfo) SetCorrected(val OptString) {
 	s.Corrected = val
+}
+
+// Ref: #/components/schemas/RecoveryCodes
+type RecoveryCodes struct {
+	// Shown in this reply alone.
+	RecoveryCodes []string `json:"recoveryCodes"`
+}
+
+// GetRecoveryCodes returns the value of RecoveryCodes.
+func (s *RecoveryCodes) GetRecoveryCodes() []string {
+	return s.RecoveryCodes
+}
+
+// SetRecoveryCodes sets the value of RecoveryCodes.
+func (s *RecoveryCodes) SetRecoveryCodes(val []string) {
+	s.RecoveryCodes = val
 }
 
 // Ref: #/components/schemas/SearchReply
@@ -6250,6 +6562,72 @@ func (s *Span) SetEnd(val int) {
 	s.End = val
 }
 
+// Either `password`, with `code` where there is an authenticator app, or `ceremony` and `answer`.
+// Ref: #/components/schemas/StepUp
+type StepUp struct {
+	Password OptString `json:"password"`
+	// Six digits of the app, or a recovery code.
+	Code OptString `json:"code"`
+	// As /api/account/step-up/options gave it.
+	Ceremony OptString              `json:"ceremony"`
+	Answer   OptAuthenticatorAnswer `json:"answer"`
+}
+
+// GetPassword returns the value of Password.
+func (s *StepUp) GetPassword() OptString {
+	return s.Password
+}
+
+// GetCode returns the value of Code.
+func (s *StepUp) GetCode() OptString {
+	return s.Code
+}
+
+// GetCeremony returns the value of Ceremony.
+func (s *StepUp) GetCeremony() OptString {
+	return s.Ceremony
+}
+
+// GetAnswer returns the value of Answer.
+func (s *StepUp) GetAnswer() OptAuthenticatorAnswer {
+	return s.Answer
+}
+
+// SetPassword sets the value of Password.
+func (s *StepUp) SetPassword(val OptString) {
+	s.Password = val
+}
+
+// SetCode sets the value of Code.
+func (s *StepUp) SetCode(val OptString) {
+	s.Code = val
+}
+
+// SetCeremony sets the value of Ceremony.
+func (s *StepUp) SetCeremony(val OptString) {
+	s.Ceremony = val
+}
+
+// SetAnswer sets the value of Answer.
+func (s *StepUp) SetAnswer(val OptAuthenticatorAnswer) {
+	s.Answer = val
+}
+
+// Ref: #/components/schemas/StepUpReply
+type StepUpReply struct {
+	ProvedUntil string `json:"provedUntil"`
+}
+
+// GetProvedUntil returns the value of ProvedUntil.
+func (s *StepUpReply) GetProvedUntil() string {
+	return s.ProvedUntil
+}
+
+// SetProvedUntil sets the value of ProvedUntil.
+func (s *StepUpReply) SetProvedUntil(val string) {
+	s.ProvedUntil = val
+}
+
 // Ref: #/components/schemas/Thread
 type Thread struct {
 	ID      string `json:"id"`
@@ -6444,6 +6822,104 @@ func (s *ThreadStatus) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// Ref: #/components/schemas/TotpConfirm
+type TotpConfirm struct {
+	Code string `json:"code"`
+}
+
+// GetCode returns the value of Code.
+func (s *TotpConfirm) GetCode() string {
+	return s.Code
+}
+
+// SetCode sets the value of Code.
+func (s *TotpConfirm) SetCode(val string) {
+	s.Code = val
+}
+
+// Ref: #/components/schemas/TotpReply
+type TotpReply struct {
+	// The authenticator app.
+	Totp TotpReplyTotp `json:"totp"`
+}
+
+// GetTotp returns the value of Totp.
+func (s *TotpReply) GetTotp() TotpReplyTotp {
+	return s.Totp
+}
+
+// SetTotp sets the value of Totp.
+func (s *TotpReply) SetTotp(val TotpReplyTotp) {
+	s.Totp = val
+}
+
+// The authenticator app.
+type TotpReplyTotp struct {
+	// Whether an app can be set up here.
+	Offered bool `json:"offered"`
+	// When it was confirmed; absent without one.
+	Since             OptString `json:"since"`
+	RecoveryCodesLeft int       `json:"recoveryCodesLeft"`
+}
+
+// GetOffered returns the value of Offered.
+func (s *TotpReplyTotp) GetOffered() bool {
+	return s.Offered
+}
+
+// GetSince returns the value of Since.
+func (s *TotpReplyTotp) GetSince() OptString {
+	return s.Since
+}
+
+// GetRecoveryCodesLeft returns the value of RecoveryCodesLeft.
+func (s *TotpReplyTotp) GetRecoveryCodesLeft() int {
+	return s.RecoveryCodesLeft
+}
+
+// SetOffered sets the value of Offered.
+func (s *TotpReplyTotp) SetOffered(val bool) {
+	s.Offered = val
+}
+
+// SetSince sets the value of Since.
+func (s *TotpReplyTotp) SetSince(val OptString) {
+	s.Since = val
+}
+
+// SetRecoveryCodesLeft sets the value of RecoveryCodesLeft.
+func (s *TotpReplyTotp) SetRecoveryCodesLeft(val int) {
+	s.RecoveryCodesLeft = val
+}
+
+// Ref: #/components/schemas/TotpSecret
+type TotpSecret struct {
+	// For typing, base32.
+	Secret string `json:"secret"`
+	// For a QR code.
+	URI string `json:"uri"`
+}
+
+// GetSecret returns the value of Secret.
+func (s *TotpSecret) GetSecret() string {
+	return s.Secret
+}
+
+// GetURI returns the value of URI.
+func (s *TotpSecret) GetURI() string {
+	return s.URI
+}
+
+// SetSecret sets the value of Secret.
+func (s *TotpSecret) SetSecret(val string) {
+	s.Secret = val
+}
+
+// SetURI sets the value of URI.
+func (s *TotpSecret) SetURI(val string) {
+	s.URI = val
 }
 
 // Ref: #/components/schemas/TurnComplete

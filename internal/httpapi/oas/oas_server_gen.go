@@ -15,6 +15,44 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories
 	AddMemory(ctx context.Context, req *MemoryText, params AddMemoryParams) (*MemoryReply, error)
+	// AddPasskey implements addPasskey operation.
+	//
+	// Takes the `ceremony` of `/api/account/passkeys/options` with the `answer` of
+	// `navigator.credentials.create`. An answer that is not good is 403 `proof_failed`; one that took too
+	// long or was used is 409 `expired`. Needs a session: a key is never enough to change how somebody
+	// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
+	// user it is 403 `step_up_required`.
+	//
+	// POST /api/account/passkeys
+	AddPasskey(ctx context.Context, req *PasskeyCreate) (*PasskeyReply, error)
+	// BeginPasskey implements beginPasskey operation.
+	//
+	// Returns what `navigator.credentials.create` needs. With 20 passkeys it is 409 `conflict`. Where
+	// browsers have no passkeys, at addresses that are no name or without HTTPS, it is 403 `forbidden`.
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
+	// `step_up_required`.
+	//
+	// POST /api/account/passkeys/options
+	BeginPasskey(ctx context.Context) (*CeremonyReply, error)
+	// BeginStepUp implements beginStepUp operation.
+	//
+	// Returns what `navigator.credentials.get` needs. An account without a passkey is 409 `conflict`.
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`.
+	//
+	// POST /api/account/step-up/options
+	BeginStepUp(ctx context.Context) (*CeremonyReply, error)
+	// BeginTotp implements beginTotp operation.
+	//
+	// Makes a secret, in place of one that was not confirmed. It is asked for at sign-in only after it was
+	// confirmed with a code. An account that has an app is 409 `conflict`; where apps are not offered it
+	// is 403 `forbidden`. Needs a session: a key is never enough to change how somebody signs in, and is
+	// 403 `session_required`. Without a proof from the last ten minutes that it is the user it is 403
+	// `step_up_required`.
+	//
+	// POST /api/account/totp
+	BeginTotp(ctx context.Context) (*TotpSecret, error)
 	// CancelConnectCode implements cancelConnectCode operation.
 	//
 	// Needs a session, or a key with the scope `account`. One that a program has exchanged is 409
@@ -50,6 +88,15 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}/memories/{memoryId}
 	ChangeMemory(ctx context.Context, req *MemoryChange, params ChangeMemoryParams) (*MemoryReply, error)
+	// ChangePassword implements changePassword operation.
+	//
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
+	// `step_up_required`. All other sessions of the user end. An account that has no password yet gets
+	// one.
+	//
+	// POST /api/account/password
+	ChangePassword(ctx context.Context, req *PasswordChange) (*Changed, error)
 	// ChangeSource implements changeSource operation.
 	//
 	// Sets the fields that are given and leaves the others alone. `settings` are replaced as a whole.
@@ -62,6 +109,15 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/memories/{memoryId}/confirm
 	ConfirmMemory(ctx context.Context, params ConfirmMemoryParams) (*MemoryReply, error)
+	// ConfirmTotp implements confirmTotp operation.
+	//
+	// Takes a code that the app shows. The recovery codes are in this reply alone. Without a secret that
+	// waits it is 409 `conflict`. Needs a session: a key is never enough to change how somebody signs in,
+	// and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it is
+	// 403 `step_up_required`.
+	//
+	// POST /api/account/totp/confirm
+	ConfirmTotp(ctx context.Context, req *TotpConfirm) (*RecoveryCodes, error)
 	// CreateAgent implements createAgent operation.
 	//
 	// The new agent gets an empty source "Library" as its default, so an agent always has a source.
@@ -226,6 +282,13 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}
 	GetThread(ctx context.Context, params GetThreadParams) (*ThreadReply, error)
+	// GetTotp implements getTotp operation.
+	//
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`.
+	//
+	// GET /api/account/totp
+	GetTotp(ctx context.Context) (*TotpReply, error)
 	// GiveFeedback implements giveFeedback operation.
 	//
 	// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
@@ -308,6 +371,13 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/threads/{threadId}/messages
 	ListMessages(ctx context.Context, params ListMessagesParams) (*MessageList, error)
+	// ListPasskeys implements listPasskeys operation.
+	//
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`. All come at once.
+	//
+	// GET /api/account/passkeys
+	ListPasskeys(ctx context.Context) (*PasskeyList, error)
 	// ListSessions implements listSessions operation.
 	//
 	// Needs a session, or a key with the scope `account`. All come at once.
@@ -338,18 +408,49 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 	RemoveFeedback(ctx context.Context, params RemoveFeedbackParams) (*Deleted, error)
+	// RemovePasskey implements removePasskey operation.
+	//
+	// It can not be used any more, at once. Needs a session: a key is never enough to change how somebody
+	// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
+	// user it is 403 `step_up_required`.
+	//
+	// DELETE /api/account/passkeys/{passkeyId}
+	RemovePasskey(ctx context.Context, params RemovePasskeyParams) (*Deleted, error)
+	// RemoveTotp implements removeTotp operation.
+	//
+	// Its recovery codes go with it. Needs a session: a key is never enough to change how somebody signs
+	// in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it
+	// is 403 `step_up_required`.
+	//
+	// DELETE /api/account/totp
+	RemoveTotp(ctx context.Context) (*Deleted, error)
 	// RenameConnection implements renameConnection operation.
 	//
 	// Needs a session, or a key with the scope `account`.
 	//
 	// PATCH /api/account/connections/{connectionId}
 	RenameConnection(ctx context.Context, req *ConnectionChange, params RenameConnectionParams) (*ConnectionReply, error)
+	// RenamePasskey implements renamePasskey operation.
+	//
+	// Needs a session: a key is never enough to change how somebody signs in, and is 403
+	// `session_required`.
+	//
+	// PATCH /api/account/passkeys/{passkeyId}
+	RenamePasskey(ctx context.Context, req *PasskeyChange, params RenamePasskeyParams) (*PasskeyReply, error)
 	// RenameThread implements renameThread operation.
 	//
 	// Rename a thread.
 	//
 	// PATCH /api/agents/{agentId}/threads/{threadId}
 	RenameThread(ctx context.Context, req *ThreadRename, params RenameThreadParams) (*ThreadReply, error)
+	// RenewRecoveryCodes implements renewRecoveryCodes operation.
+	//
+	// They take the place of those that are left. Without an authenticator app it is 409 `conflict`. Needs
+	// a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+	// Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+	//
+	// POST /api/account/totp/recovery-codes
+	RenewRecoveryCodes(ctx context.Context) (*RecoveryCodes, error)
 	// RevokeConnection implements revokeConnection operation.
 	//
 	// Needs a session, or a key with the scope `account`. The very next request of that program fails, and
@@ -405,6 +506,16 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
 	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
+	// StepUp implements stepUp operation.
+	//
+	// Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of
+	// `/api/account/step-up/options` with the `answer` of a passkey. For ten minutes sensitive acts are
+	// then allowed in this session. A proof that is not good is 403 `proof_failed`; one that took too long
+	// or was used is 409 `expired`. Attempts are limited together with sign-ins. Needs a session: a key is
+	// never enough to change how somebody signs in, and is 403 `session_required`.
+	//
+	// POST /api/account/step-up
+	StepUp(ctx context.Context, req *StepUp) (*StepUpReply, error)
 	// SyncSource implements syncSource operation.
 	//
 	// Starts an import of a folder, of pages or of a feed: what has not changed is passed over, what has

@@ -2341,6 +2341,29 @@ func (s *Passage) Validate() error {
 	return nil
 }
 
+func (s *PasskeyList) Validate() error {
+	if s == nil {
+		return validate.ErrNilPointer
+	}
+
+	var failures []validate.FieldError
+	if err := func() error {
+		if s.Passkeys == nil {
+			return errors.New("nil is invalid value")
+		}
+		return nil
+	}(); err != nil {
+		failures = append(failures, validate.FieldError{
+			Name:  "passkeys",
+			Error: err,
+		})
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+	return nil
+}
+
 func (s *Problem) Validate() error {
 	if s == nil {
 		return validate.ErrNilPointer
@@ -2388,6 +2411,10 @@ func (s ProblemCode) Validate() error {
 		return nil
 	case "step_up_required":
 		return nil
+	case "session_required":
+		return nil
+	case "proof_failed":
+		return nil
 	case "cross_origin":
 		return nil
 	case "not_found":
@@ -2401,6 +2428,8 @@ func (s ProblemCode) Validate() error {
 	case "turn_cancelled":
 		return nil
 	case "conflict":
+		return nil
+	case "expired":
 		return nil
 	case "idempotency_in_progress":
 		return nil
@@ -2439,6 +2468,29 @@ func (s *ProblemStatusCode) Validate() error {
 	}(); err != nil {
 		failures = append(failures, validate.FieldError{
 			Name:  "Response",
+			Error: err,
+		})
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+	return nil
+}
+
+func (s *RecoveryCodes) Validate() error {
+	if s == nil {
+		return validate.ErrNilPointer
+	}
+
+	var failures []validate.FieldError
+	if err := func() error {
+		if s.RecoveryCodes == nil {
+			return errors.New("nil is invalid value")
+		}
+		return nil
+	}(); err != nil {
+		failures = append(failures, validate.FieldError{
+			Name:  "recoveryCodes",
 			Error: err,
 		})
 	}

@@ -1,0 +1,229 @@
+package httpapi_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/audit"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/passkey"
+	"carrel/internal/seal"
+)
+
+func TestSigningIn(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"Point11AKeyNeverChangesHowOneSignsIn", keysStayOut},
+		{"Point11AProofOpensWhatIsSensitive", proofOpens},
+		{"Point12ANewPasswordEndsOtherSessions", newPassword},
+		{"Point12AnAppIsSetUpAskedForAndRemoved", appLife},
+		{"Point12ACeremonyIsForItsSessionAndOnce", ceremonies},
+	})
+}
+
+// signIn is the services with which people prove who they are.
+type signIn struct {
+	accounts *account.Service
+	factors  *account.Factors
+	proofs   *account.Proofs
+	limits   *account.Limits
+	passkeys *passkey.Service
+}
+
+func newSignIn(t testing.TB, w *world, secret []byte) signIn {
+	t.Helper()
+	box, err := seal.New(secret, "authenticator apps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := signIn{accounts: account.NewService(w.db, w.clock), limits: account.NewLimits(true)}
+	s.accounts.RecordTo(w.audit)
+	s.factors = account.NewFactors(w.db, w.clock, box, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
+	s.proofs = account.NewProofs(w.db, s.accounts, s.factors, s.limits, w.sessions, w.clock, w.audit)
+	s.passkeys, err = passkey.New(w.db, credential.NewPendings(w.db, w.clock, secret), w.clock, w.audit, baseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const password = "correct horse battery"
+
+// withPassword is a person who has one.
+func (w *world) withPassword(t *testing.T) *person {
+	t.Helper()
+	p := w.person(t, core.PlanOpen)
+	if err := w.signIn.accounts.SetPassword(t.Context(), core.Operator(""), p.id, password, ""); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// forget makes the proof of a session too old. The clock is everybody's.
+func (b *browser) forget() {
+	b.t.Helper()
+	if err := b.w.db.StepUpSession(b.t.Context(), b.session.ID, b.w.clock.Now().Add(-core.ProofLife)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// signInCalls is every operation on how somebody signs in that needs a session.
+func signInCalls() map[string][2]string {
+	const none = "/api/account/passkeys/crd_none"
+	return map[string][2]string{
+		"changePassword": {"POST /api/account/password", `{"newPassword": "another password"}`},
+		"stepUp":         {"POST /api/account/step-up", `{"password": "x"}`},
+		"beginStepUp":    {"POST /api/account/step-up/options", ""},
+		"listPasskeys":   {"GET /api/account/passkeys", ""},
+		"beginPasskey":   {"POST /api/account/passkeys/options", ""},
+		"addPasskey":     {"POST /api/account/passkeys", `{"ceremony": "x", "name": "x", "answer": {}}`},
+		"renamePasskey":  {"PATCH " + none, `{"name": "x"}`},
+		"removePasskey":  {"DELETE " + none, ""},
+		"getTotp":        {"GET /api/account/totp", ""},
+		"beginTotp":      {"POST /api/account/totp", ""},
+		"removeTotp":     {"DELETE /api/account/totp", ""},
+		"confirmTotp":    {"POST /api/account/totp/confirm", `{"code": "123456"}`},
+		"renewCodes":     {"POST /api/account/totp/recovery-codes", ""},
+	}
+}
+
+func keysStayOut(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	all, b := p.accountKey(), p.signedIn()
+	b.forget()
+	needProof := []string{"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp", "renewCodes"}
+	for name, c := range signInCalls() {
+		method, path, _ := strings.Cut(c[0], " ")
+		p.send(method, path, c[1]).refused(t, 403, "insufficient_scope")
+		all.send(method, path, c[1]).refused(t, 403, "session_required")
+		if slices.Contains(needProof, name) {
+			b.send(method, path, c[1]).refused(t, 403, "step_up_required")
+		}
+	}
+}
+
+func proofOpens(t *testing.T, w *world) {
+	p := w.withPassword(t)
+	b, other := p.signedIn(), p.signedIn()
+	b.forget()
+	b.post("/api/account/step-up", object{"password": "wrong"}).refused(t, 403, "proof_failed")
+	b.post("/api/account/step-up", object{}).refused(t, 403, "proof_failed")
+	b.post("/api/account/password", object{"newPassword": "another password"}).refused(t, 403, "step_up_required")
+	until := b.post("/api/account/step-up", object{"password": password}).ok(t).str("provedUntil")
+	if want := w.clock.Now().Add(core.ProofLife).UTC().Format("2006-01-02T15:04:05.000Z"); until != want {
+		t.Errorf("proved until %s, want %s", until, want)
+	}
+	b.post("/api/account/password", object{"newPassword": "another password"}).ok(t)
+	other.get("/api/account").refused(t, 401, "invalid_credential")
+	entries, err := w.audit.List(t.Context(), p.id, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []audit.Event
+	for _, e := range entries {
+		events = append(events, e.Event)
+	}
+	if want := []audit.Event{audit.PasswordChanged, audit.SteppedUp, audit.StepUpFailed, audit.StepUpFailed}; !slices.Equal(events[:4], want) {
+		t.Errorf("the audit log holds %v", events)
+	}
+}
+
+func newPassword(t *testing.T, w *world) {
+	p := w.withPassword(t)
+	b, other := p.signedIn(), p.signedIn()
+	a := b.post("/api/account/password", object{"newPassword": "short"})
+	a.refused(t, 400, "invalid_request")
+	if !strings.Contains(string(a.body), `"/newPassword"`) {
+		t.Errorf("the error points elsewhere: %s", a.body)
+	}
+	other.get("/api/account").ok(t)
+	b.post("/api/account/password", object{"newPassword": "another password"}).ok(t)
+	b.get("/api/account").ok(t)
+	other.get("/api/account").refused(t, 401, "invalid_credential")
+	if _, _, err := w.signIn.accounts.SignIn(t.Context(), p.id+"@example.org", "another password"); err != nil {
+		t.Error(err)
+	}
+}
+
+// totp is what an authenticator app shows.
+func totp(t *testing.T, key string, now time.Time) string {
+	t.Helper()
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, secret)
+	_ = binary.Write(mac, binary.BigEndian, now.Unix()/30)
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
+}
+
+func appLife(t *testing.T, w *world) {
+	p := w.withPassword(t)
+	b := p.signedIn()
+	const path = "/api/account/totp"
+	b.post(path+"/confirm", object{"code": "123456"}).refused(t, 409, "conflict")
+	b.post(path+"/recovery-codes", "").refused(t, 409, "conflict")
+	b.send(http.MethodDelete, path, "").refused(t, 404, "not_found")
+	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"offered":true`) || strings.Contains(string(a.body), "since") {
+		t.Errorf("before: %s", a.body)
+	}
+	begun := b.post(path, "").ok(t)
+	key := begun.str("secret")
+	if uri := begun.str("uri"); !strings.HasPrefix(uri, "otpauth://totp/Carrel:") || !strings.Contains(uri, "secret="+key) {
+		t.Errorf("the address for apps is %s", uri)
+	}
+	b.post(path+"/confirm", object{"code": "abc"}).refused(t, 400, "invalid_request")
+	codes := b.post(path+"/confirm", object{"code": totp(t, key, w.clock.Now())}).ok(t)
+	if got := codes.value("recoveryCodes").([]any); len(got) != 10 || codes.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("recovery codes: %v", got)
+	}
+	b.post(path, "").refused(t, 409, "conflict")
+	b.post(path+"/confirm", object{"code": "123456"}).refused(t, 409, "conflict")
+	b.forget()
+	b.post("/api/account/step-up", object{"password": password}).refused(t, 400, "invalid_request")
+	b.post("/api/account/step-up", object{"password": password, "code": "000000"}).refused(t, 400, "invalid_request")
+	b.post("/api/account/step-up", object{"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second))}).ok(t)
+	b.post(path+"/recovery-codes", "").ok(t)
+	if a := b.get(path).ok(t); !strings.Contains(string(a.body), `"recoveryCodesLeft":10`) || !strings.Contains(string(a.body), "since") {
+		t.Errorf("with an app: %s", a.body)
+	}
+	b.send(http.MethodDelete, path, "").ok(t)
+	if needed, err := w.signIn.factors.Needed(t.Context(), p.id); err != nil || needed {
+		t.Errorf("it is still asked for: %v", err)
+	}
+}
+
+func ceremonies(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	b, other := p.signedIn(), p.signedIn()
+	const path = "/api/account/passkeys"
+	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // there is no passkey
+	begun := b.post(path+"/options", "").ok(t)
+	if id := begun.str("options", "rp", "id"); id != "carrel.test" || begun.str("options", "authenticatorSelection", "userVerification") != "required" {
+		t.Errorf("the options are %s", begun.body)
+	}
+	body := object{"ceremony": begun.str("ceremony"), "name": "Laptop", "answer": object{"id": "x"}}
+	other.post(path, body).refused(t, 409, "expired")
+	b.post(path, body).refused(t, 409, "expired") // whoever tries uses it up
+	body["ceremony"] = b.post(path+"/options", "").ok(t).str("ceremony")
+	b.post("/api/account/step-up", object{"ceremony": body["ceremony"], "answer": object{"id": "x"}}).refused(t, 409, "expired") // of another kind
+	b.post(path, body).refused(t, 403, "proof_failed")
+	body["name"] = "  "
+	b.post(path, body).refused(t, 400, "invalid_request")
+	if a := b.get(path).ok(t); string(a.body) != `{"passkeys":[],"available":true}` {
+		t.Errorf("listed: %s", a.body)
+	}
+	b.send(http.MethodPatch, path+"/crd_none", `{"name": "x"}`).refused(t, 404, "not_found")
+	b.send(http.MethodDelete, path+"/crd_none", "").refused(t, 404, "not_found")
+}
