@@ -37,7 +37,7 @@ type Config struct {
 	KeyPrefix, CodePrefix string
 	// RateLimits is whether requests are limited.
 	RateLimits bool
-	// OutboundPrivate is whether webhooks may reach private and loopback addresses, and plain HTTP.
+	// OutboundPrivate is whether webhooks and the documents of OAuth clients may reach private and loopback addresses, and webhooks plain HTTP.
 	OutboundPrivate bool
 	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
