@@ -2,12 +2,13 @@
 package account
 
 import (
-	"carrel/internal/core"
 	"context"
 	"fmt"
 	"runtime"
 	"strings"
 	"time"
+
+	"carrel/internal/core"
 )
 
 // User is a person who can sign in and whom credentials act for.
@@ -29,7 +30,6 @@ type Store interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	Users(ctx context.Context) ([]User, error)
 	DisableUser(ctx context.Context, userID string, at time.Time) error
-	SetPlan(ctx context.Context, userID, plan string) error
 	SetSpendCap(ctx context.Context, userID string, spendCap *int64) error
 	// InsertFirstUser is InsertUser for an installation without users; else it is a conflict. Of many at once one succeeds.
 	InsertFirstUser(ctx context.Context, u User, passwordHash string) error
@@ -135,8 +135,8 @@ func (n NewUser) check() error {
 }
 
 func checkPlan(plan string) string {
-	if plan != core.PlanOpen && plan != core.PlanNone {
-		return "There is no such plan. The plans are open (everything) and none (no subscription)."
+	if !planName.MatchString(plan) {
+		return "Must be the name of a plan, or none for no subscription."
 	}
 	return ""
 }
@@ -166,17 +166,6 @@ func (s *Service) Disable(ctx context.Context, actor core.Actor, userID string) 
 		return err
 	}
 	return s.store.DisableUser(ctx, userID, s.clock.Now())
-}
-
-// SetPlan gives a user another plan.
-func (s *Service) SetPlan(ctx context.Context, actor core.Actor, userID, plan string) error {
-	if err := actor.Allow(core.OpAdmin); err != nil {
-		return err
-	}
-	if detail := checkPlan(plan); detail != "" {
-		return core.InvalidField("/plan", detail)
-	}
-	return s.store.SetPlan(ctx, userID, plan)
 }
 
 // SetSpendCap sets what a user may spend in a month, in micro-dollars; nil takes the cap away.
