@@ -59,7 +59,9 @@ func (c talk) tryFollow(t teller, headers ...string) (*following, error) {
 		leave()
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	for pair := range slices.Chunk(headers, 2) {
 		if pair[0] == "?" {
 			req.URL.RawQuery = pair[1]
