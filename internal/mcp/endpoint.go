@@ -10,9 +10,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,13 +32,8 @@ const firstStateless = "2026-07-28"
 // methodListen opens a stream of news in the stateless era.
 const methodListen = "subscriptions/listen"
 
-const (
-	// maxBody is the largest message, the same as the largest body of the REST API.
-	maxBody = 1 << 20
-	// sessionIdle is how long a session that is not used stays in memory. Its client does not notice when it goes: the
-	// next request brings it back.
-	sessionIdle = 30 * time.Minute
-)
+// maxBody is the largest message, the same as the largest body of the REST API.
+const maxBody = 1 << 20
 
 // Edge is what the endpoint needs to know of the server that it is a part of.
 type Edge struct {
@@ -67,17 +61,20 @@ type Sealer interface {
 
 // protocol is what the endpoint serves: a server for each era, and what is said of requests before they get there.
 type protocol struct {
+	// stateful and stateless are the servers of the eras. They never ask their clients anything, so that a session needs no
+	// memory; see sessions.
 	stateful, stateless *sdk.Server
-	// sessions makes the ids of the stateful server's sessions; that server must have been made with its next method.
-	sessions *sessions
-	// events resumes streams of the stateful era; nil means that it has none to resume.
-	events sdk.EventStore
+	sessions            *sessions
+	// asking takes the place of stateful for tests: the suite's tools ask their clients, and need sessions of the SDK.
+	asking http.Handler
 	// check may refuse a request before it is carried out.
 	check func(who core.Actor, m message) error
 	// quick reports whether a request is answered with one message and nothing before it. Such an answer needs no
 	// stream, which costs both sides.
 	quick func(m message) bool
-	// listen answers subscriptions/listen, and GET of a session; nil leaves both to the server.
+	// cached names the answer to a request that is the same whenever it is asked; empty means that it may not be.
+	cached func(who core.Actor, m message) string
+	// listen answers subscriptions/listen, and GET of a session; nil leaves the first to the server.
 	listen func(s *stream, r *http.Request, who core.Actor, m message)
 }
 
@@ -85,29 +82,37 @@ type protocol struct {
 type endpoint struct {
 	edge     Edge
 	protocol protocol
-	// The handlers are the SDK's. One of the stateless era answers with streams and one with plain JSON.
-	stateful, streaming, plain http.Handler
-	host, origin               string
+	// The handlers are the SDK's: for each era one that answers with streams and one that answers with plain JSON.
+	old, new     handlers
+	stateful     http.Handler
+	host, origin string
+	// answers are those that may be given again, as the SDK has once given them.
+	answers sync.Map
 }
+
+type handlers struct{ streaming, plain http.Handler }
 
 func newEndpoint(e Edge, p protocol) (*endpoint, error) {
 	base, err := url.Parse(e.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	handler := func(s *sdk.Server, o sdk.StreamableHTTPOptions) http.Handler {
-		// Host and Origin are checked here: the SDK takes a proxy on this machine for an attack, and lets foreign pages in.
-		o.DisableLocalhostProtection = true
-		o.PropagateRequestCancellation = true
-		h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &o)
-		return auth.RequireBearerToken(knownToken, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
+	both := func(s *sdk.Server) handlers {
+		return handlers{streaming: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true}), plain: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})}
 	}
 	return &endpoint{
 		edge: e, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
-		stateful:  handler(p.stateful, sdk.StreamableHTTPOptions{SessionTimeout: sessionIdle, EventStore: p.events}),
-		streaming: handler(p.stateless, sdk.StreamableHTTPOptions{Stateless: true}),
-		plain:     handler(p.stateless, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
+		old: both(p.stateful), new: both(p.stateless), stateful: p.asking,
 	}, nil
+}
+
+// newHandler returns a handler of the SDK that knows who is asking.
+func newHandler(s *sdk.Server, o sdk.StreamableHTTPOptions) http.Handler {
+	// Host and Origin are checked here: the SDK takes a proxy on this machine for an attack, and lets foreign pages in.
+	o.DisableLocalhostProtection = true
+	o.PropagateRequestCancellation = true
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &o)
+	return auth.RequireBearerToken(knownToken, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 }
 
 // actorInfo is the name under which the SDK's token information carries the actor.
@@ -160,27 +165,49 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.route(s, s.request, who, m)
 }
 
-// route sends a request to the handler of its era.
+// route sends a request to its era.
 func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) {
 	switch {
 	case isStateful(r, m):
 		e.serveSession(s, r, who, m)
-	case e.protocol.listen != nil && listens(r, m):
+	case e.protocol.listen != nil && m.Method == methodListen && fits(r, m) && m.Params.Notifications != nil:
 		e.protocol.listen(s, r, who, m)
-	case e.protocol.quick(m):
-		e.plain.ServeHTTP(s, r)
 	default:
-		e.streaming.ServeHTTP(s, r)
+		e.serve(s, r, who, m)
 	}
 }
 
-// listens reports whether a request is a good one for subscriptions/listen. One with headers that do not fit is left to
-// the SDK, which knows all the ways to refuse it.
-func listens(r *http.Request, m message) bool {
+// serve has the SDK answer a message, unless it has answered the same before.
+func (e *endpoint) serve(s *stream, r *http.Request, who core.Actor, m message) {
+	h, version := e.new, firstStateless
+	if isStateful(r, m) {
+		h, version = e.old, r.Header.Get(headerVersion)
+	}
+	name := e.protocol.cached(who, m)
+	switch {
+	case name != "" && (version < firstStateless || fits(r, m)):
+		e.serveAgain(s, r, m, version+" "+name, h.plain)
+	case e.protocol.quick(m):
+		h.plain.ServeHTTP(s, r)
+	default:
+		h.streaming.ServeHTTP(s, r)
+	}
+}
+
+// fits reports whether a request of the stateless era is beyond doubt. One with headers that do not fit its message is
+// left to the SDK, which knows all the ways to refuse it.
+func fits(r *http.Request, m message) bool {
 	var version string
 	_ = json.Unmarshal(m.Params.Meta[sdk.MetaKeyProtocolVersion], &version)
-	return m.Method == methodListen && r.Header.Get("Mcp-Method") == methodListen && m.Params.Notifications != nil && len(m.ID) > 0 &&
-		version == firstStateless && r.Header.Get(headerVersion) == version && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	_, capable := m.Params.Meta[sdk.MetaKeyClientCapabilities]
+	return r.Header.Get("Mcp-Method") == m.Method && version == firstStateless && r.Header.Get(headerVersion) == version && capable && plainID(m.ID) &&
+		strings.HasPrefix(r.Header.Get("Content-Type"), typeJSON) && strings.Contains(r.Header.Get("Accept"), typeJSON) &&
+		strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// plainID reports whether an id is a text or a number.
+func plainID(id json.RawMessage) bool {
+	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
 // isStateful reports whether a request is of the era of sessions: one that is not POST, carries a session or an old
@@ -276,24 +303,3 @@ func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, m message, err
 
 // methods are what the address has at all.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}
-
-// serveSession serves a request of the stateful era.
-func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m message) {
-	if !slices.Contains(methods, r.Method) {
-		s.Header().Set("Allow", strings.Join(methods, ", "))
-		e.edge.Problem(s, r, &core.Error{
-			Kind: core.KindMethod, Code: "method_not_allowed", Detail: "This path does not have that method. See the Allow header.",
-		})
-		return
-	}
-	if m.batch && r.Header.Get(headerVersion) >= "2025-06-18" {
-		invalidRequest("This version has no batches: send one message at a time.").write(s, http.StatusBadRequest, nil)
-		return
-	}
-	id := r.Header.Get(headerSession)
-	if id == "" {
-		e.protocol.sessions.begin(who, m, func() { e.stateful.ServeHTTP(s, r) })
-		return
-	}
-	e.resume(s, r, who, m, id)
-}

@@ -47,7 +47,6 @@ func fixture(t testing.TB) (address string) {
 		},
 		Authenticated: func(context.Context) {}, Problem: httpapi.NewProblems(base, log).Write,
 	}
-	ids := newSessions(box)
 	server := func(o sdk.ServerOptions) *sdk.Server {
 		o.CompletionHandler = func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}, nil
@@ -65,11 +64,12 @@ func fixture(t testing.TB) (address string) {
 	extensions := &sdk.ServerCapabilities{}
 	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
-		stateful: server(sdk.ServerOptions{GetSessionID: ids.next}), stateless: server(sdk.ServerOptions{Capabilities: extensions}),
-		sessions: ids, events: sdk.NewMemoryEventStore(nil),
-		check: func(core.Actor, message) error { return nil },
-		quick: func(message) bool { return false },
+		stateful: server(sdk.ServerOptions{}), stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
+		check:  func(core.Actor, message) error { return nil },
+		quick:  func(message) bool { return false },
+		cached: func(core.Actor, message) string { return "" },
 	}
+	p.asking = newHandler(p.stateful, sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
 	if err := addTasks(p.stateless, fixtureTasks(p.stateless)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ var shapes = map[string]string{
 	"search":     `<circle cx="10" cy="10" r="6"/><path d="m15 15 6 6"/>`,
 	"memories":   `<path d="M6 3h12v18l-6-4-6 4z"/>`,
 	"favourites": `<path d="m12 3 2.7 5.8 6.3.8-4.6 4.4 1.2 6.3L12 17.2l-5.6 3.1 1.2-6.3L3 9.6l6.3-.8z"/>`,
+	"sources":    `<path d="M5 4h4v16H5zM10 4h4v16h-4zM15.5 5l3.5-1 3 15-3.5 1z"/>`,
 	"threads":    `<path d="M4 5h16v11H10l-5 4v-4H4z"/>`,
 }
 

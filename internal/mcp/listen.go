@@ -42,7 +42,6 @@ type listener struct {
 // lists alone: to forget what it subscribed to at a restart would be worse than not to offer it.
 func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message) {
 	l := &listener{server: s, stream: out, resources: map[string]uint64{}}
-	out.endWith(s.edge.Draining)
 	if r.Method == http.MethodGet {
 		l.wants = sdk.NotificationSubscriptions{ToolsListChanged: true, ResourcesListChanged: true}
 	} else {
@@ -91,7 +90,7 @@ func (l *listener) acknowledge() error {
 	return l.notify("notifications/subscriptions/acknowledged", map[string]any{"notifications": l.wants})
 }
 
-// follow tells of changes until the stream ends, which is no error when it is the server that ends it.
+// follow tells of changes until the stream or the server ends, which is no error.
 func (l *listener) follow(ctx context.Context) error {
 	every := lookEvery
 	if _, known := l.server.changed(); !known {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,11 +67,10 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 		s.byName[t.sdk.Name] = t
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	sessions := newSessions(e.Sealer)
 	p := protocol{
-		stateful:  s.newServer(&sdk.ServerOptions{GetSessionID: sessions.next, Capabilities: capabilities(false)}),
+		stateful:  s.newServer(&sdk.ServerOptions{Capabilities: capabilities(false)}),
 		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
-		sessions:  sessions, check: s.check, quick: quick, listen: s.listen,
+		sessions:  newSessions(e.Sealer), check: s.check, quick: quick, cached: s.cached, listen: s.listen,
 	}
 	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
 		s.stop()
@@ -93,12 +91,7 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 }
 
 // Close ends what the server still does.
-func (s *Server) Close() {
-	s.stop()
-	for session := range s.endpoint.protocol.stateful.Sessions() {
-		_ = session.Close() // the client is told by the end of its stream
-	}
-}
+func (s *Server) Close() { s.stop() }
 
 // Routes adds the endpoint to a mux.
 func (s *Server) Routes(mux *http.ServeMux) {
@@ -166,5 +159,20 @@ func (s *Server) personal(next sdk.MethodHandler) sdk.MethodHandler {
 
 // quick reports whether a message is answered at once. Progress is reported by ask_agent alone.
 func quick(m message) bool {
-	return m.Method != methodListen && !(m.Method == "tools/call" && m.Params.Name == askTool) && !strings.HasPrefix(m.Method, "notifications/")
+	return m.Method != methodListen && (m.Method != "tools/call" || m.Params.Name != askTool)
+}
+
+// cached names the list of tools by those that are shown.
+func (s *Server) cached(who core.Actor, m message) string {
+	if m.Method != "tools/list" || m.Params.Cursor != "" {
+		return ""
+	}
+	names := make([]byte, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = '0'
+		if s.shows(who, t) {
+			names[i] = '1'
+		}
+	}
+	return string(names)
 }

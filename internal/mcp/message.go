@@ -23,6 +23,7 @@ type message struct {
 
 type params struct {
 	Name            string `json:"name"`
+	Cursor          string `json:"cursor"`
 	ProtocolVersion string `json:"protocolVersion"`
 	TaskID          string `json:"taskId"`
 	// Notifications is what subscriptions/listen asks for.

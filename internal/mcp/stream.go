@@ -37,8 +37,6 @@ type stream struct {
 	ticks int
 	// begun says that the header is sent, events that what follows are events, plain that it is a refusal in plain text.
 	begun, events, plain, ended bool
-	// watchGone has a refusal for an unknown session kept back; gone says that there was one.
-	watchGone, gone bool
 }
 
 func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, recheck func(context.Context) (core.Actor, bool)) *stream {
@@ -55,18 +53,6 @@ func (s *stream) actor() core.Actor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.who
-}
-
-// endWith ends the stream when the server stops. It is for streams that have no end of their own: the others are given
-// the time to finish.
-func (s *stream) endWith(draining <-chan struct{}) {
-	go func() {
-		select {
-		case <-draining:
-			s.cancel()
-		case <-s.request.Context().Done():
-		}
-	}()
 }
 
 // end says that the reply is over; nothing is written after it.
@@ -107,7 +93,7 @@ func (s *stream) beat() error {
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// WriteHeader sends the header, unless it is that of a refusal that is kept back.
+// WriteHeader sends the header.
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,10 +103,6 @@ func (s *stream) WriteHeader(status int) {
 func (s *stream) writeHeader(status int) {
 	h := s.Header()
 	contentType := h.Get("Content-Type")
-	if s.watchGone && status == http.StatusNotFound && !s.begun {
-		s.gone = true
-		return
-	}
 	s.begun = true
 	s.events = strings.HasPrefix(contentType, "text/event-stream")
 	if s.plain = status >= http.StatusBadRequest && strings.HasPrefix(contentType, "text/plain"); s.plain {
@@ -141,8 +123,6 @@ func (s *stream) Write(b []byte) (int, error) {
 	switch {
 	case s.ended:
 		return 0, context.Canceled
-	case s.gone:
-		return len(b), nil
 	case !s.begun:
 		s.writeHeader(http.StatusOK)
 	}
@@ -174,7 +154,7 @@ func (s *stream) Flush() { _ = s.FlushError() }
 func (s *stream) FlushError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.gone {
+	if s.ended {
 		return nil
 	}
 	return http.NewResponseController(s.ResponseWriter).Flush()

@@ -60,13 +60,23 @@ var table = []entry{
 	{operation: "saveFavourite", allow: core.OpWriteFavourites, again: true},
 	{operation: "exportFavourites", allow: core.OpReadFavourites},
 	{operation: "deleteFavourite", allow: core.OpWriteFavourites},
+	{operation: "listSources", allow: core.OpReadAgents},
+	{operation: "getSource", allow: core.OpReadAgents},
+	{operation: "listFiles", allow: core.OpReadAgents},
+	{operation: "listImports", allow: core.OpReadAgents},
+	{operation: "syncSource", allow: core.OpManageAgents, again: true, open: true},
+	{operation: "createSource", allow: core.OpManageAgents},
+	{operation: "changeSource", allow: core.OpManageAgents},
+	{operation: "deleteFile", allow: core.OpManageAgents},
+	{operation: "deleteSource", allow: core.OpManageAgents},
 	{operation: "getAgent", allow: core.OpReadAgents},
 	{operation: "createAgent", allow: core.OpManageAgents},
 	{operation: "changeAgent", allow: core.OpManageAgents},
 	{operation: "deleteAgent", allow: core.OpManageAgents},
 }
 
-// notTools are the operations that have no tool, with the reason. A name that ends in a slash stands for all paths below.
+// notTools are the operations that have no tool, with the reason: by path, or by method and path. One that ends in a slash
+// stands for all below.
 var notTools = map[string]string{
 	"/api/account":          "the account is its owner's: a connected program works with agents and nothing else",
 	"/api/account/":         "as the account",
@@ -74,7 +84,11 @@ var notTools = map[string]string{
 	"/api/connect/exchange": "it makes a credential; whoever calls a tool has one",
 	"/api/auth/":            "the authorization server, which speaks for itself",
 	"/.well-known/":         "metadata, which is public",
-	"/api/agents/{agentId}/threads/{threadId}/events": "a stream: ask_agent reports progress, and subscriptions report changes",
+	"POST /api/agents/{agentId}/sources/{sourceId}/files":         "the bytes of files, for which the arguments of a tool are no place",
+	"/api/agents/{agentId}/sources/{sourceId}/uploads":            "as files",
+	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}": "as files",
+	"/api/agents/{agentId}/sources/{sourceId}/events":             "a stream: list_imports says how far an import is",
+	"/api/agents/{agentId}/threads/{threadId}/events":             "a stream: ask_agent reports progress, and subscriptions report changes",
 }
 
 // toolName is the tool's name for an operation: listAgents is list_agents.

@@ -181,12 +181,18 @@ func pick(given map[string]json.RawMessage, names []string) []byte {
 	return append(body, '}')
 }
 
-// shown returns the tools that somebody may use. What costs money stays shown to those who have none left: the answer
+// shows reports whether somebody is shown a tool. What costs money stays shown to those who have none left: the answer
 // says how to get on, which a tool that is not there could not.
+func (*Server) shows(who core.Actor, t *tool) bool {
+	err := who.Allow(t.allow)
+	return err == nil || core.IsKind(err, core.KindPaymentRequired)
+}
+
+// shown returns the tools that somebody may use.
 func (s *Server) shown(who core.Actor) []*sdk.Tool {
 	out := make([]*sdk.Tool, 0, len(s.tools))
 	for _, t := range s.tools {
-		if who.Allow(t.allow) == nil || core.IsKind(who.Allow(t.allow), core.KindPaymentRequired) {
+		if s.shows(who, t) {
 			out = append(out, t.sdk)
 		}
 	}

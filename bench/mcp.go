@@ -1,0 +1,365 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What the MCP endpoint is held to.
+const (
+	mcpTarget  = 0.8
+	idleStream = 100 << 20
+)
+
+// The versions that the two eras are asked in.
+const (
+	mcpStateful  = "2025-11-25"
+	mcpStateless = "2026-07-28"
+)
+
+// mcpQuestion is one kind of call, in one era.
+type mcpQuestion struct {
+	title, version, method, name, params string
+	// marks is what a right reply holds.
+	marks string
+}
+
+// mcpQuestions are asked of both servers. The agent's id is the same for both: the bare one does not look at it.
+func mcpQuestions(agent string) []mcpQuestion {
+	read := `"name":"list_memories","arguments":{"agentId":"` + agent + `","limit":1}`
+	var out []mcpQuestion
+	for _, version := range []string{mcpStateless, mcpStateful} {
+		out = append(out,
+			mcpQuestion{"tools/list, " + version, version, "tools/list", "", "", `"list_memories"`},
+			mcpQuestion{"memory read, " + version, version, "tools/call", "list_memories", read, `"text":"note `})
+	}
+	return out
+}
+
+// mcpServer is a server in the run.
+type mcpServer struct {
+	name  string
+	in    *instance
+	token string
+	// sessions are of the stateful era, one for each connection.
+	sessions []string
+}
+
+// runMCP compares the endpoint with a bare server of the same SDK that has one tool.
+func runMCP(args []string) error {
+	o := options{progress: os.Stderr, busy: loadAverage()}
+	var binary, markdown, dir string
+	var streams int
+	f := flag.NewFlagSet("bench mcp", flag.ContinueOnError)
+	f.StringVar(&binary, "carrel", "../bin/carrel", "the built Carrel `binary`")
+	f.IntVar(&o.connections, "connections", 16, "keep-alive connections")
+	f.IntVar(&o.rounds, "rounds", 20, "rounds per question and server")
+	f.DurationVar(&o.duration, "duration", 500*time.Millisecond, "length of a round")
+	f.IntVar(&streams, "streams", 1000, "idle streams for the memory")
+	f.StringVar(&markdown, "markdown", "", "also write the report to this Markdown `file`")
+	f.StringVar(&dir, "dir", "", "`folder` for the temporary data (default: the system's)")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	path, err := carrelBinary(binary)
+	if err != nil {
+		return err
+	}
+	return printed(dir, markdown, func(ctx context.Context, dir string) (page, error) {
+		return measureMCP(ctx, o, streams, &carrel{binary: path, dir: dir, rows: pageSize})
+	})
+}
+
+func measureMCP(ctx context.Context, o options, streams int, c *carrel) (page, error) {
+	fmt.Fprintln(o.progress, "preparing…")
+	if err := c.prepare(ctx); err != nil {
+		return page{}, err
+	}
+	ours, err := c.start(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	defer ours.stop()
+	theirs, err := startBareMCP(ctx, c.dir)
+	if err != nil {
+		return page{}, err
+	}
+	defer theirs.stop()
+	servers := []*mcpServer{{name: "Carrel", in: ours, token: c.key}, {name: "bare SDK", in: theirs, token: "none"}}
+	rates := table{title: "MCP: Carrel / a bare server of the SDK with one tool, calls per second", head: []string{"call", "ratio", "target", "", "lowest–highest round", "Carrel/s", "bare/s", "bytes, Carrel : bare"}}
+	for _, q := range mcpQuestions(c.agent) {
+		fmt.Fprintf(o.progress, "measuring: %s…\n", q.title)
+		row, err := compareMCP(ctx, o, q, servers)
+		if err != nil {
+			return page{}, fmt.Errorf("%s: %w", q.title, err)
+		}
+		rates.rows = append(rates.rows, row)
+	}
+	fmt.Fprintf(o.progress, "measuring: %d idle streams…\n", streams)
+	idle, err := idleStreams(ctx, c, streams)
+	if err != nil {
+		return page{}, err
+	}
+	return page{tables: []table{rates, idle}, conditions: append([]string{
+		machine(time.Now()), fmt.Sprintf("%d connections, %d rounds of %s for each call and server, in turns.", o.connections, o.rounds, o.duration),
+		"The bare server has no credentials, no database and one tool with a fixed reply; Carrel checks a key and reads SQLite. Its list has all tools with their schemas.",
+	}, busyLine(o.busy)...)}, nil
+}
+
+// compareMCP asks both servers in turns and returns the row of the report.
+func compareMCP(ctx context.Context, o options, q mcpQuestion, servers []*mcpServer) ([]string, error) {
+	rounds := make([][]sample, len(servers))
+	counters := make([]atomic.Uint64, len(servers))
+	sizes := make([]int, len(servers))
+	requests := make([]request, len(servers))
+	for i, s := range servers {
+		r, err := s.request(ctx, q, o.connections)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		body, err := verify(ctx, s.in.addr, r, 1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		requests[i], sizes[i] = r, len(body)
+	}
+	for round := -1; round < o.rounds; round++ { // the first is to warm up
+		order := []int{0, 1}
+		if round%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, i := range order {
+			l := load{addr: servers[i].in.addr, connections: o.connections, duration: o.duration, maxRequests: maxRoundRequests, request: requests[i], counter: &counters[i]}
+			s, err := l.run(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", servers[i].name, err)
+			}
+			if round >= 0 {
+				rounds[i] = append(rounds[i], s)
+			}
+		}
+	}
+	rs := ratios(rounds[0], rounds[1])
+	ratio := median(rs)
+	rate := func(i int) string {
+		var all []float64
+		for _, s := range rounds[i] {
+			all = append(all, s.perSecond())
+		}
+		return fmt.Sprintf("%.0f", median(all))
+	}
+	return []string{
+		q.title, fmt.Sprintf("%.2f×", ratio), fmt.Sprintf("≥ %.1f×", mcpTarget), verdict(ratio >= mcpTarget),
+		fmt.Sprintf("%.2f–%.2f", slices.Min(rs), slices.Max(rs)), rate(0), rate(1), fmt.Sprintf("%d : %d", sizes[0], sizes[1]),
+	}, nil
+}
+
+// request makes the bytes of a question. In the stateful era the connections go round the sessions.
+func (s *mcpServer) request(ctx context.Context, q mcpQuestion, connections int) (request, error) {
+	if q.version == mcpStateful && len(s.sessions) == 0 {
+		for range 4 * connections {
+			id, err := beginMCP(ctx, s.in.addr, s.token)
+			if err != nil {
+				return request{}, err
+			}
+			s.sessions = append(s.sessions, id)
+		}
+	}
+	check := func(body []byte) error {
+		if !bytes.Contains(body, []byte(q.marks)) || bytes.Contains(body, []byte(`"isError":true`)) {
+			return errors.New("not the reply that was asked for")
+		}
+		return nil
+	}
+	return request{check: check, append: func(dst []byte, n uint64) []byte {
+		// Ids differ, because a session takes no two calls of one id at once.
+		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%012d,"method":"%s","params":{%s}}`, 100_000_000_000+n, q.method, q.inner())
+		fields := []string{"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: " + q.version}
+		if q.version == mcpStateful {
+			fields = append(fields, "Mcp-Session-Id: "+s.sessions[n%uint64(len(s.sessions))])
+		} else {
+			fields = append(fields, "Mcp-Method: "+q.method)
+			if q.name != "" {
+				fields = append(fields, "Mcp-Name: "+q.name)
+			}
+		}
+		head := strings.Replace(string(buildPostHead(s.in.addr, "/mcp", s.token, len(body), fields...)), "Accept: application/json\r\n", "", 1)
+		return append(append(dst, head...), body...)
+	}}, nil
+}
+
+// inner is what stands in the parameters: in the stateless era every request says who the client is.
+func (q mcpQuestion) inner() string {
+	if q.version == mcpStateful {
+		return q.params
+	}
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + q.version + `","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	if q.params == "" {
+		return meta
+	}
+	return q.params + "," + meta
+}
+
+// postMCP sends one message by the ordinary client.
+func postMCP(ctx context.Context, addr, token, session, body string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/mcp", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+		r.Header.Set("Mcp-Protocol-Version", mcpStateful)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return res, errors.Join(err, res.Body.Close())
+}
+
+// beginMCP begins a session and returns its id.
+func beginMCP(ctx context.Context, addr, token string) (string, error) {
+	res, err := postMCP(ctx, addr, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+mcpStateful+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	if err != nil {
+		return "", err
+	}
+	id := res.Header.Get("Mcp-Session-Id")
+	if id == "" {
+		return "", fmt.Errorf("no session: status %d", res.StatusCode)
+	}
+	_, err = postMCP(ctx, addr, token, id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return id, err
+}
+
+// idleStreams opens streams of as many sessions on a new server, and reads what it holds then.
+func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
+	in, err := (&carrel{binary: c.binary, dir: filepath.Join(c.dir, "idle"), rows: 0}).startEmpty(ctx)
+	if err != nil {
+		return table{}, err
+	}
+	defer in.stop()
+	before, err := in.residentBytes()
+	if err != nil {
+		return table{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wait sync.WaitGroup
+	errs := make(chan error, count)
+	slots := make(chan struct{}, 50)
+	for range count {
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs <- openStream(ctx, in.addr, in.token)
+		})
+	}
+	wait.Wait()
+	for range count {
+		if err := <-errs; err != nil {
+			return table{}, err
+		}
+	}
+	time.Sleep(2 * settle) // twice: what opening them left behind is gone then
+	after, err := in.residentBytes()
+	if err != nil {
+		return table{}, err
+	}
+	return table{
+		title: fmt.Sprintf("Memory with %d idle streams of as many sessions", count), head: []string{"before", "with them", "target", ""},
+		rows: [][]string{{megabytes(before), megabytes(after), "≤ " + megabytes(idleStream), verdict(after <= idleStream)}},
+	}, nil
+}
+
+// openStream begins a session and opens its stream, which stays open until the context ends.
+func openStream(ctx context.Context, addr, token string) error {
+	id, err := beginMCP(ctx, addr, token)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/mcp", nil)
+	if err != nil {
+		return err
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Accept": {"text/event-stream"}, "Mcp-Session-Id": {id}, "Mcp-Protocol-Version": {mcpStateful}}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	first := make([]byte, 2)
+	if _, err := io.ReadFull(res.Body, first); err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("no stream: status %d, %w", res.StatusCode, err)
+	}
+	return nil // and left open
+}
+
+// emptyCarrel is a server with an account and nothing else.
+type emptyCarrel struct {
+	*instance
+	token string
+}
+
+func (c *carrel) startEmpty(ctx context.Context) (*emptyCarrel, error) {
+	if err := os.MkdirAll(c.dataDir(), 0o700); err != nil {
+		return nil, err
+	}
+	if err := c.signUp(ctx); err != nil {
+		return nil, err
+	}
+	in, err := c.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(settle)
+	return &emptyCarrel{instance: in, token: c.key}, nil
+}
+
+// bareMCP is the word by which this program runs as the bare server.
+const bareMCP = "serve-bare-mcp"
+
+func startBareMCP(ctx context.Context, dir string) (*instance, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, bareMCP, addr)
+	cmd.Env = cleanEnv()
+	proc, err := startProcess(ctx, "bare SDK", filepath.Join(dir, "bare.log"), "http://"+addr+"/healthz", cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &instance{process: proc, addr: addr}, nil
+}
+
+// bareMemory is a memory as the bare server has it: of the size of ours.
+type bareMemory struct {
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Status    string `json:"status"`
+	Pinned    bool   `json:"pinned"`
+	Origin    string `json:"origin"`
+	CreatedAt string `json:"createdAt"`
+	UpdatedAt string `json:"updatedAt"`
+}
