@@ -69,28 +69,28 @@ func cmpFailure(f, or *failure) *failure {
 // reply is the answer, and why it is not all that it could be.
 func (t *turn) reply(g *gathered, draft said, c checked) thread.Answer {
 	answer := thread.Answer{Text: c.Text, Citations: c.Citations, Checks: c.Checks, FollowUps: c.FollowUps}
-	reason := ""
+	own, reason := t.phrases(), ""
 	switch {
 	case draft.Failure != nil && draft.Failure.Code == codeTime:
-		reason = "the time for it ran out"
+		reason = own.ranOut
 	case draft.Failure != nil:
-		reason = "the model's answer broke off"
+		reason = own.brokeOff
 	case draft.Cut:
-		reason = "it grew longer than an answer may be"
+		reason = own.tooLong
 	case g.failure != nil && g.failure.Code == codeCap:
-		reason = "the spending cap was reached"
+		reason = own.capReached
 	case g.late || g.failure != nil && g.failure.Code == codeTime:
-		reason = "the time for it ran out"
+		reason = own.ranOut
 	case g.failure != nil:
-		reason = "the model failed before all was read"
+		reason = own.failedEarly
 	case g.exhausted:
-		reason = "it used up what one turn may take"
+		reason = own.usedUp
 	}
 	if reason != "" {
 		answer.Partial = true
-		answer.Text += "\n\nThis answer is partial: " + reason + "."
+		answer.Text += "\n\n" + fill(own.partial, reason)
 	}
-	p := page{}
+	p := page{phrases: own}
 	if p.problems(t.found.Problems); p.length > 0 {
 		answer.Text += "\n\n" + p.String()
 	}

@@ -73,10 +73,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		}
 		out := prepared{Instructions: a.Instructions, Limits: t.limits, Nonce: rand.Text()[:16]}
 		if models := t.Model.Models(); len(models) > 0 {
-			out.Model = models[0]
-			if slices.Contains(models, a.Model) {
-				out.Model = a.Model // which may have been taken off the list since it was chosen
-			}
+			out.Model = cmp.Or(a.Model, models[0])
 		}
 		for _, s := range a.Sources {
 			known := knownSource{ID: s.ID, Name: s.Name, Language: s.Language, Documents: s.Documents}

@@ -16,6 +16,7 @@ type page struct {
 	length int // in code points
 	checks []thread.Check
 	say    func(string)
+	phrases
 }
 
 func (p *page) String() string { return strings.TrimSpace(p.b.String()) }
@@ -39,16 +40,16 @@ func (p *page) paragraph(text string) {
 
 // write writes an answer of quotes. It never claims to be more than that.
 func (t *turn) write(p *page, answer extract.Answer, citations []thread.Citation, w why) {
-	if said := w.lead(); said != "" {
+	if said := w.lead(p.phrases); said != "" {
 		p.paragraph(said)
 	}
 	switch answer.Outcome {
 	case extract.Answered:
 		if w.Failure == nil {
-			p.paragraph("Quotes from your sources:")
+			p.paragraph(p.answered)
 		}
 	case extract.Closest:
-		p.paragraph("Closest passages; they may not answer this:")
+		p.paragraph(p.closest)
 	default:
 		t.abstain(p, answer)
 		return
@@ -57,24 +58,27 @@ func (t *turn) write(p *page, answer extract.Answer, citations []thread.Citation
 		p.quote(c)
 	}
 	if missing := answer.Missing; answer.Outcome == extract.Closest && len(missing)+len(answer.Unmatched) > 0 {
-		p.paragraph("Not in the best passage: " + list(quoted(append(missing, answer.Unmatched...)), "and") + ".")
+		p.paragraph(fill(p.lacking, list(quoted(append(missing, answer.Unmatched...)), p.and)))
 	}
 	p.problems(t.found.Problems)
 }
 
+// fill puts a text in its place in a phrase.
+func fill(phrase, text string) string { return strings.Replace(phrase, "%s", text, 1) }
+
 // lead says why these are quotes, where a model should have answered.
-func (w why) lead() string {
+func (w why) lead(p phrases) string {
 	switch {
 	case w.Failure == nil && w.Unanswered:
-		return "The model found no answer to this in what was read."
+		return p.unanswered
 	case w.Failure == nil:
 		return ""
 	case w.Failure.Code == codeCap:
-		return "This answer is partial, because the spending cap was reached. These are quotes from your sources:"
+		return p.partialCap
 	case w.Failure.Code == codeTime:
-		return "This answer is partial, because the time for it ran out. These are quotes from your sources:"
+		return p.partialTime
 	}
-	return "The model did not answer; these are quotes from your sources. (" + w.Failure.Detail + ")"
+	return fill(p.failed, w.Failure.Detail)
 }
 
 // quote writes a quote with its mark, and under it where it stands.
@@ -83,20 +87,20 @@ func (p *page) quote(c thread.Citation) {
 	from := p.length
 	p.add("> " + shown(c.Quote) + " [" + strconv.Itoa(c.N) + "]")
 	p.checks = append(p.checks, thread.Check{Start: from + 2, End: p.length, State: thread.Supported})
-	p.add("\n>\n> — " + origin(c))
+	p.add("\n>\n> — " + p.origin(c))
 }
 
 // origin names a document and the place in it.
-func origin(c thread.Citation) string {
+func (p *page) origin(c thread.Citation) string {
 	out := shown(c.Title)
 	if out == "" {
-		out = "Untitled"
+		out = p.untitled
 	}
 	if c.Year != 0 {
 		out += " (" + strconv.Itoa(c.Year) + ")"
 	}
 	if c.Page != 0 {
-		out += ", p. " + strconv.Itoa(c.Page)
+		out += ", " + p.phrases.page + " " + strconv.Itoa(c.Page)
 	}
 	return out
 }
@@ -114,7 +118,7 @@ func shown(text string) string {
 func (t *turn) abstain(p *page, answer extract.Answer) {
 	sources := t.ready.Sources
 	if len(sources) == 0 {
-		p.paragraph("This agent has no sources yet, so there is nothing to answer from.")
+		p.paragraph(p.noSources)
 		return
 	}
 	documents := 0
@@ -122,20 +126,20 @@ func (t *turn) abstain(p *page, answer extract.Answer) {
 		documents += s.Documents
 	}
 	if documents == 0 {
-		p.paragraph("There are no documents in " + count(len(sources), "source") + " yet, so there is nothing to answer from.")
+		p.paragraph(fill(p.noDocuments, p.ofSources(len(sources))))
 		return
 	}
-	p.paragraph("Nothing in " + count(len(sources), "source") + " matched.")
+	p.paragraph(fill(p.nothing, p.ofSources(len(sources))))
 	if len(answer.Unmatched) > 0 {
-		p.paragraph("No source holds " + list(quoted(answer.Unmatched), "or") + ".")
+		p.paragraph(fill(p.noSource, list(quoted(answer.Unmatched), p.or)))
 	} else if len(answer.Missing) > 0 {
-		p.paragraph("No passage holds enough of the question; the best lacks " + list(quoted(answer.Missing), "and") + ".")
+		p.paragraph(fill(p.noPassage, list(quoted(answer.Missing), p.and)))
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
-		names[i] = shown(s.Name) + " (" + count(s.Documents, "document") + ")"
+		names[i] = shown(s.Name) + " (" + p.ofDocuments(s.Documents) + ")"
 	}
-	p.paragraph("Searched: " + strings.Join(names, ", ") + ".")
+	p.paragraph(fill(p.searched, strings.Join(names, ", ")))
 	p.problems(t.found.Problems)
 }
 
@@ -144,7 +148,7 @@ func (p *page) problems(all []problem) {
 	if len(all) == 0 {
 		return
 	}
-	p.paragraph("Not everything could be searched:")
+	p.paragraph(p.incomplete)
 	for _, one := range all {
 		line := "\n- "
 		if one.Source != "" {

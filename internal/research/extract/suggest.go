@@ -12,11 +12,20 @@ import (
 // maxFollowUps is how many questions are proposed.
 const maxFollowUps = 3
 
+// furtherQuestions ask for more about a name, by language.
+var furtherQuestions = map[string]string{
+	"en": "What else do the sources say about %s?",
+	"de": "Was sagen die Quellen sonst über %s?",
+	"fr": "Que disent encore les sources sur %s ?",
+	"es": "¿Qué más dicen las fuentes sobre %s?",
+}
+
 // suggest returns questions that the sources can say something to: about what the quotes name, the question does not,
-// and at least one other passage speaks of. They are asked in English, so there are none in other languages.
+// and at least one other passage speaks of. They are asked in the language of the question, where we know how.
 func (e *Extractor) suggest(m *material, quotes []Quote) []string {
-	if e.analyser.Language() != analysis.DefaultLanguage || analysis.Guess(m.query.Question) != analysis.DefaultLanguage {
-		return nil
+	before, after, known := strings.Cut(furtherQuestions[analysis.Guess(m.query.Question)], "%s")
+	if !known || e.analyser.Language() == "de" {
+		return nil // in German every noun has a capital, and any two could be a name
 	}
 	counts := make(map[string]int) // names to the quotes and passages that hold them
 	var names []string
@@ -37,7 +46,7 @@ func (e *Extractor) suggest(m *material, quotes []Quote) []string {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
 	var out []string
 	for _, found := range names[:min(len(names), maxFollowUps)] {
-		out = append(out, "What else do the sources say about "+found+"?")
+		out = append(out, before+found+after)
 	}
 	return out
 }
