@@ -136,6 +136,12 @@ var beside = []string{
 	"/api/", // the generated router, compared above
 	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
 	"/api/agents/{agentId}/threads/{threadId}/export",
+	"/api/agents/{agentId}/sources/{sourceId}/events",
+	"/api/agents/{agentId}/sources/{sourceId}/uploads",
+	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",
+	// What the protocol of uploads asks for besides; the description of createUpload tells of both.
+	"OPTIONS /api/agents/{agentId}/sources/{sourceId}/uploads",
+	"HEAD /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",
 	"GET /openapi.yaml", "GET /openapi.json", "GET /docs", "GET /docs/style.css",
 }
 

@@ -98,7 +98,7 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 	out := &oas.FileList{Files: make([]oas.File, len(files)), NextCursor: optional(next)}
 	for i, f := range files {
 		out.Files[i] = oas.File{
-			ID: f.ID, Name: f.Name, Size: f.Size, Documents: f.Documents, Skipped: f.Skipped, Error: optional(f.Error),
+			ID: f.ID, Name: f.Name, Size: int(f.Size), Documents: f.Documents, Skipped: f.Skipped, Error: optional(f.Error),
 			CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
 		}
 	}
@@ -152,7 +152,7 @@ func settingsOf(s oas.SourceSettings) source.Settings {
 func importOf(i intake.Import) oas.Import {
 	out := oas.Import{
 		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current), EtaSeconds: positive(i.ETASeconds),
-		Files: oas.ImportFiles(i.Files), Bytes: oas.ImportBytes(i.Bytes), Documents: oas.ImportDocuments(i.Documents),
+		Files: oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)}, Documents: oas.ImportDocuments(i.Documents),
 		Errors: make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
 	}
 	for n, e := range i.Errors {

@@ -24,17 +24,16 @@ const uploadPause = time.Minute
 
 // sourceRoutes adds the paths of sources that are no JSON: files, pieces of files, and events.
 func (a *API) sourceRoutes(mux *http.ServeMux) {
-	const one = "/api/agents/{agentId}/sources/{sourceId}"
-	mux.HandleFunc("POST "+one+"/files", a.uploadFiles)
-	mux.HandleFunc("POST "+one+"/uploads", a.createUpload)
-	mux.HandleFunc("OPTIONS "+one+"/uploads", a.describeUploads)
-	mux.HandleFunc(one+"/uploads", a.noSuchMethod("OPTIONS, POST"))
-	mux.HandleFunc("HEAD "+one+"/uploads/{uploadId}", a.findUpload)
-	mux.HandleFunc("PATCH "+one+"/uploads/{uploadId}", a.appendUpload)
-	mux.HandleFunc("DELETE "+one+"/uploads/{uploadId}", a.cancelUpload)
-	mux.HandleFunc(one+"/uploads/{uploadId}", a.noSuchMethod("DELETE, HEAD, PATCH"))
-	mux.HandleFunc("GET "+one+"/events", a.streamImports)
-	mux.HandleFunc(one+"/events", a.noSuchMethod("GET"))
+	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/files", a.uploadFiles)
+	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/uploads", a.createUpload)
+	mux.HandleFunc("OPTIONS /api/agents/{agentId}/sources/{sourceId}/uploads", a.describeUploads)
+	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads", a.noSuchMethod("OPTIONS, POST"))
+	mux.HandleFunc("HEAD /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.findUpload)
+	mux.HandleFunc("PATCH /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.appendUpload)
+	mux.HandleFunc("DELETE /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.cancelUpload)
+	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.noSuchMethod("DELETE, HEAD, PATCH"))
+	mux.HandleFunc("GET /api/agents/{agentId}/sources/{sourceId}/events", a.streamImports)
+	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/events", a.noSuchMethod("GET"))
 }
 
 // sending is a request that brings the bytes of files.

@@ -6855,7 +6855,7 @@ func (s *File) encodeFields(e *jx.Encoder) {
 	}
 	{
 		e.FieldStart("size")
-		e.Int64(s.Size)
+		e.Int(s.Size)
 	}
 	{
 		e.FieldStart("documents")
@@ -6928,8 +6928,8 @@ func (s *File) Decode(d *jx.Decoder) error {
 		case "size":
 			requiredBitSet[0] |= 1 << 2
 			if err := func() error {
-				v, err := d.Int64()
-				s.Size = int64(v)
+				v, err := d.Int()
+				s.Size = int(v)
 				if err != nil {
 					return err
 				}
@@ -7473,11 +7473,11 @@ func (s *ImportBytes) Encode(e *jx.Encoder) {
 func (s *ImportBytes) encodeFields(e *jx.Encoder) {
 	{
 		e.FieldStart("total")
-		e.Int64(s.Total)
+		e.Int(s.Total)
 	}
 	{
 		e.FieldStart("done")
-		e.Int64(s.Done)
+		e.Int(s.Done)
 	}
 }
 
@@ -7498,8 +7498,8 @@ func (s *ImportBytes) Decode(d *jx.Decoder) error {
 		case "total":
 			requiredBitSet[0] |= 1 << 0
 			if err := func() error {
-				v, err := d.Int64()
-				s.Total = int64(v)
+				v, err := d.Int()
+				s.Total = int(v)
 				if err != nil {
 					return err
 				}
@@ -7510,8 +7510,8 @@ func (s *ImportBytes) Decode(d *jx.Decoder) error {
 		case "done":
 			requiredBitSet[0] |= 1 << 1
 			if err := func() error {
-				v, err := d.Int64()
-				s.Done = int64(v)
+				v, err := d.Int()
+				s.Done = int(v)
 				if err != nil {
 					return err
 				}

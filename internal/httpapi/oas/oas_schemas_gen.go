@@ -2665,7 +2665,7 @@ type File struct {
 	ID string `json:"id"`
 	// Its path in the source, or its address.
 	Name string `json:"name"`
-	Size int64  `json:"size"`
+	Size int    `json:"size"`
 	// How many documents came of it.
 	Documents int `json:"documents"`
 	// How many of its records could not be read.
@@ -2687,7 +2687,7 @@ func (s *File) GetName() string {
 }
 
 // GetSize returns the value of Size.
-func (s *File) GetSize() int64 {
+func (s *File) GetSize() int {
 	return s.Size
 }
 
@@ -2727,7 +2727,7 @@ func (s *File) SetName(val string) {
 }
 
 // SetSize sets the value of Size.
-func (s *File) SetSize(val int64) {
+func (s *File) SetSize(val int) {
 	s.Size = val
 }
 
@@ -2789,9 +2789,12 @@ type Import struct {
 	ID       string `json:"id"`
 	SourceId string `json:"sourceId"`
 	// `queued`, `running`, `complete`, `failed` or `cancelled`.
-	State     string          `json:"state"`
-	Files     ImportFiles     `json:"files"`
-	Bytes     ImportBytes     `json:"bytes"`
+	State string `json:"state"`
+	// How many files there are, and what became of them.
+	Files ImportFiles `json:"files"`
+	// How much of them was read.
+	Bytes ImportBytes `json:"bytes"`
+	// What became of the documents.
 	Documents ImportDocuments `json:"documents"`
 	// How much could not be read. `errors` tells of the first 50.
 	Failed int           `json:"failed"`
@@ -2924,31 +2927,33 @@ func (s *Import) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
+// How much of them was read.
 type ImportBytes struct {
-	Total int64 `json:"total"`
-	Done  int64 `json:"done"`
+	Total int `json:"total"`
+	Done  int `json:"done"`
 }
 
 // GetTotal returns the value of Total.
-func (s *ImportBytes) GetTotal() int64 {
+func (s *ImportBytes) GetTotal() int {
 	return s.Total
 }
 
 // GetDone returns the value of Done.
-func (s *ImportBytes) GetDone() int64 {
+func (s *ImportBytes) GetDone() int {
 	return s.Done
 }
 
 // SetTotal sets the value of Total.
-func (s *ImportBytes) SetTotal(val int64) {
+func (s *ImportBytes) SetTotal(val int) {
 	s.Total = val
 }
 
 // SetDone sets the value of Done.
-func (s *ImportBytes) SetDone(val int64) {
+func (s *ImportBytes) SetDone(val int) {
 	s.Done = val
 }
 
+// What became of the documents.
 type ImportDocuments struct {
 	Added     int `json:"added"`
 	Updated   int `json:"updated"`
@@ -3022,6 +3027,7 @@ func (s *ImportError) SetReason(val string) {
 	s.Reason = val
 }
 
+// How many files there are, and what became of them.
 type ImportFiles struct {
 	Total     int `json:"total"`
 	Done      int `json:"done"`
@@ -6446,7 +6452,7 @@ func (s *SourceReply) SetSource(val Source) {
 type SourceSettings struct {
 	// The folder on the server (kind `folder`).
 	Path OptString `json:"path"`
-	// The pages (kind `web`).
+	// The pages (kind `web`), at most 500.
 	Urls []string `json:"urls"`
 	// The feed (kind `feed`).
 	URL OptString `json:"url"`

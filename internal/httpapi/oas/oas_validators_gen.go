@@ -2989,25 +2989,6 @@ func (s *SourceSettings) Validate() error {
 
 	var failures []validate.FieldError
 	if err := func() error {
-		if s.Urls == nil {
-			return nil // optional
-		}
-		if err := (validate.Array{
-			MinLength:    0,
-			MinLengthSet: false,
-			MaxLength:    500,
-			MaxLengthSet: true,
-		}).ValidateLength(len(s.Urls)); err != nil {
-			return errors.Wrap(err, "array")
-		}
-		return nil
-	}(); err != nil {
-		failures = append(failures, validate.FieldError{
-			Name:  "urls",
-			Error: err,
-		})
-	}
-	if err := func() error {
 		if value, ok := s.SyncMinutes.Get(); ok {
 			if err := func() error {
 				if err := (validate.Int{
