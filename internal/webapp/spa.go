@@ -21,7 +21,8 @@ const AppHome = "/chat"
 
 // appPaths are the pages that the app draws. Everything else stays 404, so that a mistyped address is no success.
 var appPaths = []string{
-	AppHome, AppHome + "/{id}", "/search",
+	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources",
+	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/security", "/settings/audit",
 }
 
 // appPolicy lets the app run its own script and style and talk to its own server. Markup that comes from models and documents

@@ -1,7 +1,27 @@
 import { t } from './i18n/index.svelte';
 
-/** The pages that can be gone to from anywhere, in the order of the menu. */
-export const pages = (): { to: string; label: string }[] => [
+type Place = { to: string; label: string };
+
+/** The pages of the menu, in its order. */
+export const main = (): Place[] => [
   { to: '/chat', label: t('chat') },
   { to: '/search', label: t('search') },
+  { to: '/favourites', label: t('favourites') },
+  { to: '/memories', label: t('memories') },
+  { to: '/agents', label: t('agents') },
+  { to: '/sources', label: t('sources') },
+  { to: '/settings', label: t('settings') },
 ];
+
+/** The pages of the settings. */
+export const settings = (): Place[] => [
+  { to: '/settings/profile', label: t('profile') },
+  { to: '/settings/connect', label: t('connect') },
+  { to: '/settings/connections', label: t('connections') },
+  { to: '/settings/keys', label: t('keys') },
+  { to: '/settings/security', label: t('security') },
+  { to: '/settings/audit', label: t('audit') },
+];
+
+/** All that can be gone to from anywhere. */
+export const pages = (): Place[] => [...main().filter((p) => p.to !== '/settings'), ...settings()];

@@ -131,6 +131,311 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agentId}/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List an agent's sources
+         * @description All of them, oldest first. Exactly one is the default.
+         */
+        get: operations["listSources"];
+        put?: never;
+        /**
+         * Create a source
+         * @description A source of kind `upload` waits for files; the other kinds are filled at once by an import and, where `syncMinutes` says so, brought up to date again and again. Folders on the server are for those who administer the installation.
+         */
+        post: operations["createSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a source
+         * @description With its latest import, which says how far it is.
+         */
+        get: operations["getSource"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a source
+         * @description Its documents go with it. The default can be deleted only when `successor` names the source that takes its place.
+         */
+        delete: operations["deleteSource"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a source
+         * @description Sets the fields that are given and leaves the others alone. `settings` are replaced as a whole.
+         */
+        patch: operations["changeSource"];
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a source up to date
+         * @description Starts an import of a folder, of pages or of a feed: what has not changed is passed over, what has changed is read again, and what is gone is removed. Imports of one source run after each other.
+         */
+        post: operations["syncSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the latest imports
+         * @description The latest 20, newest first, with what could not be read and why.
+         */
+        get: operations["listImports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow the imports of a source
+         * @description Server-sent events, resumable with `Last-Event-ID`. `progress` is a report, as in `Import`; `done` is
+         *     `{status, error?}` and ends an import. The stream waits for the next one, unless `until=done`.
+         */
+        get: operations["streamImports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the files of a source
+         * @description What it is made of (files, pages, a feed), newest first, with what came of each.
+         */
+        get: operations["listFiles"];
+        put?: never;
+        /**
+         * Upload files
+         * @description Any number of files at once as `multipart/form-data`; each part with a file name is one file, whatever the part's own name. A file that is
+         *     there under this name is replaced. They are read by an import, which `listImports` and `streamImports` tell about. Files that are
+         *     large, or come over a weak line, are better sent piece by piece; see `createUpload`.
+         *
+         *     Read are: PDF, DOCX, EPUB, HTML, Markdown, plain text, CSV and TSV, JSON Lines, BibTeX, RIS, CSL-JSON, mbox and eml, and zip archives of these.
+         */
+        post: operations["uploadFiles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/files/{fileId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+                /**
+                 * @description The id of the file.
+                 * @example fil_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                fileId: components["parameters"]["fileId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a file
+         * @description Its documents go with it. In a source that is synced it comes back if it is still there.
+         */
+        delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin an upload in pieces
+         * @description The protocol is tus 1.0 (core, creation, termination; see tus.io), so any client of it works. `Upload-Length` is the size in bytes, and
+         *     `Upload-Metadata` holds `filename` and its value in base64. The bytes are then sent to `Location` with PATCH, in as many pieces as is
+         *     convenient; after a break HEAD on it says how far it got, and OPTIONS here what the server can do. When all are there the file is read.
+         */
+        post: operations["createUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+                /**
+                 * @description The id of the upload.
+                 * @example upl_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                uploadId: components["parameters"]["uploadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Give an upload up */
+        delete: operations["cancelUpload"];
+        options?: never;
+        head?: never;
+        /** Send a piece of an upload */
+        patch: operations["appendUpload"];
+        trace?: never;
+    };
     "/api/agents/{agentId}/memories": {
         parameters: {
             query?: never;
@@ -601,6 +906,473 @@ export interface paths {
         patch: operations["changeAccount"];
         trace?: never;
     };
+    "/api/account/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List where the user is signed in
+         * @description Needs a session, or a key with the scope `account`. All come at once.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * Sign out everywhere else
+         * @description Needs a session, or a key with the scope `account`. Ends all sessions but the one that asks; with a key, all of them.
+         */
+        delete: operations["endOtherSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/sessions/{sessionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A session's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign out somewhere
+         * @description Needs a session, or a key with the scope `account`. The very next request of that browser fails, and its streams end within a second.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of programs are connections.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Make an API key
+         * @description Needs a session, or a key with the scope `account`. With a session it needs a proof from the last ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what it is made with. The token is shown in this reply alone; with an `Idempotency-Key` it is repeated for the same session or key alone.
+         */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/keys/{keyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A key's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                keyId: components["parameters"]["keyId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key
+         * @description Needs a session, or a key with the scope `account`. The very next request with it fails, and its streams end within a second.
+         */
+        delete: operations["deleteKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/connect-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List connect codes
+         * @description Needs a session, or a key with the scope `account`. They are kept for 30 days after they expire.
+         */
+        get: operations["listConnectCodes"];
+        put?: never;
+        /**
+         * Make a connect code
+         * @description Needs a session, or a key with the scope `account`. With a session it needs a proof from the last ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`.
+         */
+        post: operations["createConnectCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/connect-codes/{codeId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A connect code's id; not the code.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                codeId: components["parameters"]["codeId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * See what became of a connect code
+         * @description Needs a session, or a key with the scope `account`.
+         */
+        get: operations["getConnectCode"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a connect code
+         * @description Needs a session, or a key with the scope `account`. One that a program has exchanged is 409 `conflict`: revoke its connection.
+         */
+        delete: operations["cancelConnectCode"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the programs that act for the user
+         * @description Needs a session, or a key with the scope `account`. Keys minted from connect codes and OAuth grants, as long as they work.
+         */
+        get: operations["listConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/connections/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See why programs failed to connect
+         * @description Needs a session, or a key with the scope `account`. The last 100, those alike counted as one. Who administers the installation also sees those of which it is not known whose they are.
+         */
+        get: operations["listConnectionAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/connections/{connectionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A connection's id.
+                 * @example grt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                connectionId: components["parameters"]["connectionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke what a program may do
+         * @description Needs a session, or a key with the scope `account`. The very next request of that program fails, and its streams end within a second.
+         */
+        delete: operations["revokeConnection"];
+        options?: never;
+        head?: never;
+        /**
+         * Give a program another name
+         * @description Needs a session, or a key with the scope `account`.
+         */
+        patch: operations["renameConnection"];
+        trace?: never;
+    };
+    "/api/account/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what happened to the account
+         * @description Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the account. Entries are never changed or removed.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the password
+         * @description Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         *     All other sessions of the user end. An account that has no password yet gets one.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/step-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove again who it is
+         * @description Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of `/api/account/step-up/options`
+         *     with the `answer` of a passkey. For ten minutes sensitive acts are then allowed in this session. A proof that is not good is
+         *     403 `proof_failed`; one that took too long or was used is 409 `expired`. Attempts are limited together with sign-ins.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         */
+        post: operations["stepUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/step-up/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a proof with a passkey
+         * @description Returns what `navigator.credentials.get` needs. An account without a passkey is 409 `conflict`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         */
+        post: operations["beginStepUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the passkeys
+         * @description Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`. All come at once.
+         */
+        get: operations["listPasskeys"];
+        put?: never;
+        /**
+         * Add a passkey
+         * @description Takes the `ceremony` of `/api/account/passkeys/options` with the `answer` of `navigator.credentials.create`. An answer that is
+         *     not good is 403 `proof_failed`; one that took too long or was used is 409 `expired`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a passkey
+         * @description Returns what `navigator.credentials.create` needs. With 20 passkeys it is 409 `conflict`. Where browsers have no passkeys, at
+         *     addresses that are no name or without HTTPS, it is 403 `forbidden`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        post: operations["beginPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/passkeys/{passkeyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A passkey's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                passkeyId: components["parameters"]["passkeyId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a passkey
+         * @description It can not be used any more, at once. Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        delete: operations["removePasskey"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a passkey
+         * @description Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         */
+        patch: operations["renamePasskey"];
+        trace?: never;
+    };
+    "/api/account/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the state of the authenticator app
+         * @description Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         */
+        get: operations["getTotp"];
+        put?: never;
+        /**
+         * Begin an authenticator app
+         * @description Makes a secret, in place of one that was not confirmed. It is asked for at sign-in only after it was confirmed with a code.
+         *     An account that has an app is 409 `conflict`; where apps are not offered it is 403 `forbidden`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        post: operations["beginTotp"];
+        /**
+         * Remove the authenticator app
+         * @description Its recovery codes go with it. Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        delete: operations["removeTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the authenticator app on
+         * @description Takes a code that the app shows. The recovery codes are in this reply alone. Without a secret that waits it is 409 `conflict`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/totp/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description They take the place of those that are left. Without an authenticator app it is 409 `conflict`.
+         *     Needs a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
+         *     Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+         */
+        post: operations["renewRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/webhooks": {
         parameters: {
             query?: never;
@@ -836,7 +1608,7 @@ export interface paths {
         };
         /**
          * Ask the user for access (a page for people)
-         * @description Authorization code with PKCE (S256 alone). Parameters as in RFC 6749, 7636, 8707 and OpenID Connect: `client_id`, `redirect_uri`, `response_type=code`, `code_challenge`, `code_challenge_method`, `scope`, `state`, `resource`, `nonce`, `prompt`. The user is asked every time. A bad client or redirect URI is told to the user and never redirected to.
+         * @description Authorization code with PKCE (S256 alone). Parameters as in RFC 6749, 7636, 8707 and OpenID Connect: `client_id`, `redirect_uri`, `response_type=code`, `code_challenge`, `code_challenge_method`, `scope`, `state`, `resource`, `nonce`, `prompt`, `max_age`. `client_id` is that of a registration, or the https address of a document that describes the client. The user is asked every time. A bad client or redirect URI is told to the user and never redirected to.
          */
         get: operations["authorizeClient"];
         put?: never;
@@ -946,6 +1718,8 @@ export interface components {
          *     | 403 | `forbidden` | Ask somebody who may. |
          *     | 403 | `insufficient_scope` | Use a credential with the scope that the detail names. |
          *     | 403 | `step_up_required` | Prove again that it is you, at `/step-up`, and send the same within ten minutes. |
+         *     | 403 | `session_required` | Sign in with a browser; keys can't change how somebody signs in. |
+         *     | 403 | `proof_failed` | Try again with the right password, code or passkey. |
          *     | 403 | `cross_origin` | Ask from a page of this server, or with a bearer token. |
          *     | 404 | `not_found` | Take the id from the list. |
          *     | 405 | `method_not_allowed` | Use a method of the `Allow` header. |
@@ -953,6 +1727,7 @@ export interface components {
          *     | 409 | `turn_working` | Wait until the turn ends, or cancel it. |
          *     | 409 | `turn_cancelled` | Send the message again if it is still wanted. |
          *     | 409 | `conflict` | Read the present state, then decide. |
+         *     | 409 | `expired` | Begin again, and finish within ten minutes, once. |
          *     | 409 | `idempotency_in_progress` | Wait for the first request's reply, then send the same again. |
          *     | 413 | `body_too_large` | Send at most 1 MiB. |
          *     | 415 | `unsupported_media_type` | Send `Content-Type: application/json`. |
@@ -990,7 +1765,7 @@ export interface components {
              * @description The stable word to switch on.
              * @enum {string}
              */
-            code: "malformed_json" | "invalid_request" | "invalid_code" | "credential_in_query" | "missing_credential" | "invalid_credential" | "no_subscription" | "spend_cap_reached" | "forbidden" | "insufficient_scope" | "step_up_required" | "cross_origin" | "not_found" | "method_not_allowed" | "not_acceptable" | "turn_working" | "turn_cancelled" | "conflict" | "idempotency_in_progress" | "body_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "rate_limited" | "internal" | "model_failed" | "unavailable" | "model_timeout";
+            code: "malformed_json" | "invalid_request" | "invalid_code" | "credential_in_query" | "missing_credential" | "invalid_credential" | "no_subscription" | "spend_cap_reached" | "forbidden" | "insufficient_scope" | "step_up_required" | "session_required" | "proof_failed" | "cross_origin" | "not_found" | "method_not_allowed" | "not_acceptable" | "turn_working" | "turn_cancelled" | "conflict" | "expired" | "idempotency_in_progress" | "body_too_large" | "unsupported_media_type" | "idempotency_mismatch" | "rate_limited" | "internal" | "model_failed" | "unavailable" | "model_timeout";
             /** @description The request's id; also in `X-Request-Id`. */
             requestId: string;
             /** @description What is wrong with single fields. */
@@ -1060,10 +1835,10 @@ export interface components {
             /** @example Library */
             name: string;
             /**
+             * @description `upload`, `folder`, `web`, `feed`, or the name of an outside source.
              * @example upload
-             * @enum {string}
              */
-            kind: "upload";
+            kind: string;
             /**
              * @description Searched when a search names no source.
              * @example true
@@ -1087,6 +1862,259 @@ export interface components {
              * @example en
              */
             language: string;
+        };
+        /** @description What an agent searches. */
+        Source: {
+            /** @example src_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            id: string;
+            /** @example agt_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            agentId: string;
+            /** @example Library */
+            name: string;
+            /**
+             * @description `upload`, `folder`, `web`, `feed`, or the name of an outside source.
+             * @example upload
+             */
+            kind: string;
+            /** @description Whether it is searched when no source is named. */
+            default: boolean;
+            /** @example 64 */
+            documents: number;
+            /**
+             * @description How many of them can be found by now.
+             * @example 64
+             */
+            indexed: number;
+            /**
+             * @example ready
+             * @enum {string}
+             */
+            status: "ready" | "indexing";
+            /**
+             * @description ISO 639-1; empty while it is not known.
+             * @example en
+             */
+            language: string;
+            settings: components["schemas"]["SourceSettings"];
+            /** @description Whether a secret is kept for it. It is never shown. */
+            hasSecret: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            lastSyncAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T13:30:15.123Z
+             */
+            nextSyncAt?: string;
+            import?: components["schemas"]["Import"];
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            updatedAt: string;
+        };
+        /** @description What a source is made of; which of these count depends on its kind. */
+        SourceSettings: {
+            /**
+             * @description The folder on the server (kind `folder`).
+             * @example /srv/papers
+             */
+            path?: string;
+            /**
+             * @description The pages (kind `web`), at most 500.
+             * @example [
+             *       "https://example.org/"
+             *     ]
+             */
+            urls?: string[];
+            /**
+             * @description The feed (kind `feed`).
+             * @example https://example.org/feed.xml
+             */
+            url?: string;
+            /**
+             * @description How often it is brought up to date; 0, or 5 and more.
+             * @example 60
+             */
+            syncMinutes?: number;
+        };
+        SourceList: {
+            sources: components["schemas"]["Source"][];
+        };
+        SourceReply: {
+            source: components["schemas"]["Source"];
+        };
+        SourceCreate: {
+            /** @example Papers */
+            name: string;
+            /**
+             * @description `upload` when omitted.
+             * @example upload
+             */
+            kind?: string;
+            /**
+             * @description ISO 639-1; guessed at the first import when omitted.
+             * @example en
+             */
+            language?: string;
+            /** @description Make it the default. */
+            default?: boolean;
+            settings?: components["schemas"]["SourceSettings"];
+            /** @description What the source asks for (a key, a token). It is encrypted and never shown again. */
+            secret?: string;
+        };
+        SourceChange: {
+            /** @example Papers */
+            name?: string;
+            /** @example en */
+            language?: string;
+            /** @description True makes it the default. Another is made the default instead of saying false. */
+            default?: boolean;
+            settings?: components["schemas"]["SourceSettings"];
+            /** @description An empty one removes the secret. */
+            secret?: string;
+        };
+        /** @description One filling of a source. */
+        Import: {
+            /** @example imp_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            id: string;
+            /** @example src_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            sourceId: string;
+            /**
+             * @description `queued`, `running`, `complete`, `failed` or `cancelled`.
+             * @example complete
+             */
+            state: string;
+            /** @description How many files there are, and what became of them. */
+            files: {
+                /** @example 3 */
+                total: number;
+                /** @example 3 */
+                done: number;
+                /** @example 1 */
+                unchanged: number;
+                /** @example 0 */
+                failed: number;
+                /** @example 0 */
+                removed: number;
+            };
+            /** @description How much of them was read. */
+            bytes: {
+                /** @example 1048576 */
+                total: number;
+                /** @example 1048576 */
+                done: number;
+            };
+            /** @description What became of the documents. */
+            documents: {
+                /** @example 2 */
+                added: number;
+                /** @example 0 */
+                updated: number;
+                /** @example 1 */
+                unchanged: number;
+                /** @example 0 */
+                deleted: number;
+            };
+            /**
+             * @description How much could not be read. `errors` tells of the first 50.
+             * @example 0
+             */
+            failed: number;
+            errors: components["schemas"]["ImportError"][];
+            /**
+             * @description The file that is being read.
+             * @example paper.pdf
+             */
+            current?: string;
+            /**
+             * @description How long the rest will take, as far as is known.
+             * @example 12
+             */
+            etaSeconds?: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            updatedAt: string;
+        };
+        ImportError: {
+            /** @example paper.pdf */
+            file: string;
+            /** @example paper.pdf: needs a password; save it without one */
+            reason: string;
+        };
+        ImportReply: {
+            import: components["schemas"]["Import"];
+        };
+        ImportList: {
+            imports: components["schemas"]["Import"][];
+        };
+        /** @description A file, page or feed that a source is made of. */
+        File: {
+            /** @example fil_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            id: string;
+            /**
+             * @description Its path in the source, or its address.
+             * @example papers/codd.pdf
+             */
+            name: string;
+            /** @example 1048576 */
+            size: number;
+            /**
+             * @description How many documents came of it.
+             * @example 1
+             */
+            documents: number;
+            /**
+             * @description How many of its records could not be read.
+             * @example 0
+             */
+            skipped: number;
+            /**
+             * @description Why nothing could be read.
+             * @example codd.pdf: needs a password; save it without one
+             */
+            error?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-03T12:30:15.123Z
+             */
+            updatedAt: string;
+        };
+        FileList: {
+            files: components["schemas"]["File"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A file that has arrived and waits to be read. */
+        Upload: {
+            /** @example upl_01ja2c3d4e5f6g7h8j9k0m1n2p */
+            id: string;
+            /** @example codd.pdf */
+            name: string;
+            /** @example 1048576 */
+            size: number;
+        };
+        UploadList: {
+            uploads: components["schemas"]["Upload"][];
         };
         AgentList: {
             agents: components["schemas"]["Agent"][];
@@ -1859,6 +2887,494 @@ export interface components {
             /** @example ada.king@example.org */
             email?: string;
         };
+        Changed: {
+            /** @example true */
+            changed: boolean;
+        };
+        PasswordChange: {
+            /** @example a few words make a good one */
+            newPassword: string;
+        };
+        /** @description Either `password`, with `code` where there is an authenticator app, or `ceremony` and `answer`. */
+        StepUp: {
+            /** @example correct horse battery */
+            password?: string;
+            /**
+             * @description Six digits of the app, or a recovery code.
+             * @example 287082
+             */
+            code?: string;
+            /** @description As /api/account/step-up/options gave it. */
+            ceremony?: string;
+            answer?: components["schemas"]["AuthenticatorAnswer"];
+        };
+        /** @description What `PublicKeyCredential.toJSON()` gives (WebAuthn). */
+        AuthenticatorAnswer: {
+            [key: string]: unknown;
+        };
+        StepUpReply: {
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:10:00.000Z
+             */
+            provedUntil: string;
+        };
+        CeremonyReply: {
+            /** @description To be sent back with the answer. */
+            ceremony: string;
+            /** @description What `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads. */
+            options: {
+                [key: string]: unknown;
+            };
+        };
+        Passkey: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /** @example Work laptop */
+            name: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T12:00:00.000Z
+             */
+            lastUsedAt?: string;
+        };
+        PasskeyList: {
+            passkeys: components["schemas"]["Passkey"][];
+            /**
+             * @description Whether browsers have passkeys at this installation's address.
+             * @example true
+             */
+            available: boolean;
+        };
+        PasskeyReply: {
+            passkey: components["schemas"]["Passkey"];
+        };
+        PasskeyCreate: {
+            /** @description As /api/account/passkeys/options gave it. */
+            ceremony: string;
+            /** @example Work laptop */
+            name: string;
+            answer: components["schemas"]["AuthenticatorAnswer"];
+        };
+        PasskeyChange: {
+            /** @example Phone */
+            name: string;
+        };
+        TotpReply: {
+            /** @description The authenticator app. */
+            totp: {
+                /**
+                 * @description Whether an app can be set up here.
+                 * @example true
+                 */
+                offered: boolean;
+                /**
+                 * Format: date-time
+                 * @description When it was confirmed; absent without one.
+                 * @example 2026-11-15T10:00:00.000Z
+                 */
+                since?: string;
+                /** @example 10 */
+                recoveryCodesLeft: number;
+            };
+        };
+        TotpSecret: {
+            /**
+             * @description For typing, base32.
+             * @example GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ
+             */
+            secret: string;
+            /**
+             * @description For a QR code.
+             * @example otpauth://totp/Carrel:ada@example.org?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Carrel
+             */
+            uri: string;
+        };
+        TotpConfirm: {
+            /** @example 287082 */
+            code: string;
+        };
+        RecoveryCodes: {
+            /** @description Shown in this reply alone. */
+            recoveryCodes: string[];
+        };
+        Session: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /**
+             * @description Whether the request was made with it.
+             * @example true
+             */
+            current: boolean;
+            /**
+             * @description Where it was made.
+             * @example 203.0.113.7
+             */
+            address?: string;
+            /**
+             * @description What the browser said of itself.
+             * @example Mozilla/5.0 (X11; Linux x86_64)
+             */
+            program?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the user last proved who they are.
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            authenticatedAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, to five minutes.
+             * @example 2026-11-15T12:00:00.000Z
+             */
+            seenAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            expiresAt: string;
+        };
+        SessionList: {
+            sessions: components["schemas"]["Session"][];
+        };
+        Key: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /** @example laptop */
+            name: string;
+            /**
+             * @description The end of the token, for telling keys apart.
+             * @example x7Qp
+             */
+            hint: string;
+            scopes: ("agents" | "manage" | "account" | "admin")[];
+            /** @description The only agents it may touch; empty means all. */
+            agents: string[];
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Absent if it never ends by itself.
+             * @example 2027-11-15T10:00:00.000Z
+             */
+            expiresAt?: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, to the minute; absent if never.
+             * @example 2026-11-15T12:00:00.000Z
+             */
+            lastUsedAt?: string;
+            /**
+             * @description Where it was last used from.
+             * @example 203.0.113.7
+             */
+            lastAddress?: string;
+            /**
+             * @description What the program there said of itself.
+             * @example curl/8.5.0
+             */
+            lastProgram?: string;
+        };
+        KeyList: {
+            keys: components["schemas"]["Key"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
+        KeyCreate: {
+            /** @example laptop */
+            name: string;
+            /**
+             * @description What it is for; agents and manage when omitted. You need each of them yourself.
+             * @example [
+             *       "agents"
+             *     ]
+             */
+            scopes?: ("agents" | "manage" | "account" | "admin")[];
+            /**
+             * @description The only agents it may touch, at most 100; all when omitted.
+             * @example []
+             */
+            agents?: string[];
+            /**
+             * Format: date-time
+             * @description When it ends; never when omitted.
+             * @example 2027-11-15T10:00:00.000Z
+             */
+            expiresAt?: string;
+        };
+        NewKey: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /** @example laptop */
+            name: string;
+            /**
+             * @description The end of the token, for telling keys apart.
+             * @example x7Qp
+             */
+            hint: string;
+            scopes: ("agents" | "manage" | "account" | "admin")[];
+            /** @description The only agents it may touch; empty means all. */
+            agents: string[];
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Absent if it never ends by itself.
+             * @example 2027-11-15T10:00:00.000Z
+             */
+            expiresAt?: string;
+        };
+        KeyCreated: {
+            key: components["schemas"]["NewKey"];
+            /**
+             * @description What to send as bearer token.
+             * @example crl_…
+             */
+            token: string;
+        };
+        ConnectCode: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /**
+             * @description What became of it.
+             * @enum {string}
+             */
+            state: "waiting" | "claimed" | "expired";
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            expiresAt: string;
+            /**
+             * Format: date-time
+             * @description When a program exchanged it.
+             * @example 2026-11-15T10:01:00.000Z
+             */
+            claimedAt?: string;
+            /**
+             * @description The connection that came of it, which may be revoked by now.
+             * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+             */
+            connectionId?: string;
+            /**
+             * @description What the program called itself.
+             * @example my-agent
+             */
+            clientName?: string;
+        };
+        ConnectCodeReply: {
+            connectCode: components["schemas"]["ConnectCode"];
+        };
+        ConnectCodeList: {
+            connectCodes: components["schemas"]["ConnectCode"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
+        NewConnectCode: {
+            /** @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            expiresAt: string;
+        };
+        ConnectCodeCreated: {
+            connectCode: components["schemas"]["NewConnectCode"];
+            /**
+             * @description What to give the program.
+             * @example crlc_…
+             */
+            code: string;
+        };
+        Connection: {
+            /** @example grt_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /**
+             * @description A key minted from a connect code, or an OAuth grant.
+             * @enum {string}
+             */
+            kind: "minted" | "oauth";
+            /**
+             * @description The user's word for it.
+             * @example Editor at work
+             */
+            name: string;
+            /**
+             * @description What the program called itself; nobody has checked it.
+             * @example my-agent
+             */
+            clientName: string;
+            scopes: ("agents" | "manage")[];
+            /** @description The only agents it may touch; empty means all. */
+            agents: string[];
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it ends unless it is used; absent if it does not.
+             * @example 2026-12-15T10:00:00.000Z
+             */
+            expiresAt?: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, to the minute; absent if never.
+             * @example 2026-11-15T12:00:00.000Z
+             */
+            lastUsedAt?: string;
+            /**
+             * @description Where it was last used from.
+             * @example 203.0.113.7
+             */
+            lastAddress?: string;
+            /**
+             * @description What the program there said of itself.
+             * @example curl/8.5.0
+             */
+            lastProgram?: string;
+        };
+        ConnectionReply: {
+            connection: components["schemas"]["Connection"];
+        };
+        ConnectionList: {
+            connections: components["schemas"]["Connection"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
+        ConnectionChange: {
+            /** @example Editor at work */
+            name: string;
+        };
+        /** @description A failed attempt of a program to connect, in three sentences. */
+        Attempt: {
+            /** @example try_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /**
+             * @description How far it had come.
+             * @example authorize
+             */
+            stage: string;
+            /**
+             * @description A word that stays the same.
+             * @example redirect_mismatch
+             */
+            problem: string;
+            /**
+             * @description What the program wanted.
+             * @example The program asked for access to your account.
+             */
+            asked: string;
+            /**
+             * @description What was wrong.
+             * @example You said no.
+             */
+            wrong: string;
+            /**
+             * @description What to do about it.
+             * @example Connect again from the program.
+             */
+            mend: string;
+            /**
+             * @description What the program called itself; absent if it is not known here.
+             * @example my-agent
+             */
+            clientName?: string;
+            /**
+             * @description How often it failed like this.
+             * @example 3
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            firstAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            lastAt: string;
+            /**
+             * @description Where the last one came from.
+             * @example 203.0.113.7
+             */
+            address?: string;
+            /**
+             * @description What the program there said of itself.
+             * @example node
+             */
+            program?: string;
+        };
+        AttemptList: {
+            attempts: components["schemas"]["Attempt"][];
+        };
+        AuditEvent: {
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            at: string;
+            /**
+             * @description What happened.
+             * @example key_created
+             */
+            event: string;
+            /**
+             * @description Who did it: the id of a session, a key, a connection or the account, or `operator` for somebody at the machine.
+             * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+             */
+            actor: string;
+            /**
+             * @description Where the request came from; absent for commands.
+             * @example 203.0.113.7
+             */
+            address?: string;
+            detail: components["schemas"]["AuditDetail"];
+        };
+        /**
+         * @description What else is worth knowing of an event, such as `id` and `name` of a key; all of it texts.
+         * @example {
+         *       "id": "crd_01k9zq7m4x8v2n6b3c5d7f9h1j",
+         *       "name": "laptop"
+         *     }
+         */
+        AuditDetail: {
+            [key: string]: unknown;
+        };
+        AuditList: {
+            events: components["schemas"]["AuditEvent"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
         Webhook: {
             /** @example whk_01k9zq7m4x8v2n6b3c5d7f9h1j */
             id: string;
@@ -2143,6 +3659,8 @@ export interface components {
             request_uri_parameter_supported?: boolean;
             /** @description Every answer names the issuer (RFC 9207). */
             authorization_response_iss_parameter_supported?: boolean;
+            /** @description The https address of a document that describes the client may be its client_id. */
+            client_id_metadata_document_supported?: boolean;
             /** @description The resources that tokens are for. */
             protected_resources?: string[];
         };
@@ -2208,7 +3726,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `forbidden`, `insufficient_scope`, `step_up_required` or `cross_origin`. */
+        /** @description `forbidden`, `insufficient_scope`, `step_up_required`, `session_required`, `proof_failed` or `cross_origin`. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -2235,7 +3753,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `turn_working`, `turn_cancelled`, `idempotency_in_progress` or `conflict`. */
+        /** @description `turn_working`, `turn_cancelled`, `idempotency_in_progress`, `expired` or `conflict`. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -2393,6 +3911,21 @@ export interface components {
          */
         threadId: string;
         /**
+         * @description The id of the source.
+         * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+         */
+        sourceId: string;
+        /**
+         * @description The id of the file.
+         * @example fil_01ja2c3d4e5f6g7h8j9k0m1n2p
+         */
+        fileId: string;
+        /**
+         * @description The id of the upload.
+         * @example upl_01ja2c3d4e5f6g7h8j9k0m1n2p
+         */
+        uploadId: string;
+        /**
          * @description A document's id, from a search or a citation.
          * @example doc_01k9zq7m4x8v2n6b3c5d7f9h1j
          */
@@ -2412,6 +3945,31 @@ export interface components {
          * @example whk_01k9zq7m4x8v2n6b3c5d7f9h1j
          */
         webhookId: string;
+        /**
+         * @description A passkey's id.
+         * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+         */
+        passkeyId: string;
+        /**
+         * @description A session's id.
+         * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+         */
+        sessionId: string;
+        /**
+         * @description A key's id.
+         * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+         */
+        keyId: string;
+        /**
+         * @description A connect code's id; not the code.
+         * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+         */
+        codeId: string;
+        /**
+         * @description A connection's id.
+         * @example grt_01k9zq7m4x8v2n6b3c5d7f9h1j
+         */
+        connectionId: string;
         /**
          * @description Rows a page, 50 when omitted.
          * @example 50
@@ -2745,6 +4303,664 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSources: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sources. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSource: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters chosen by the client. The same request with the same key is carried out once; the reply is repeated for 24 hours. With another body or path the key is 422 `idempotency_mismatch`; while the first request is still being answered, 409 `idempotency_in_progress`.
+                 * @example 0b1f6e7c-8d3a-4f60-9f0e-2f3f3d8f7f10
+                 */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourceCreate"];
+            };
+        };
+        responses: {
+            /** @description The new source. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSource: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The source. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSource: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The id of the source that becomes the default.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                successor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourceChange"];
+            };
+        };
+        responses: {
+            /** @description The source as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    syncSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import, which has begun or waits for another. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The imports. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamImports: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `done` ends the stream with the import.
+                 * @example done
+                 */
+                until?: "done";
+            };
+            header?: {
+                /**
+                 * @description The last event that was received.
+                 * @example 3.12
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, as long as the client stays. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFiles: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    file?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description What arrived. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+                /**
+                 * @description The id of the file.
+                 * @example fil_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                fileId: components["parameters"]["fileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The size of the file in bytes.
+                 * @example 1048576
+                 */
+                "Upload-Length": number;
+                /**
+                 * @description `filename` and its value in base64.
+                 * @example filename cGFwZXIucGRm
+                 */
+                "Upload-Metadata": string;
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload has begun. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+                /**
+                 * @description The id of the upload.
+                 * @example upl_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                uploadId: components["parameters"]["uploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    appendUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description How much was sent before.
+                 * @example 0
+                 */
+                "Upload-Offset": number;
+            };
+            path: {
+                /**
+                 * @description An agent's id, from the list of agents.
+                 * @example agt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                agentId: components["parameters"]["agentId"];
+                /**
+                 * @description The id of the source.
+                 * @example src_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                sourceId: components["parameters"]["sourceId"];
+                /**
+                 * @description The id of the upload.
+                 * @example upl_01ja2c3d4e5f6g7h8j9k0m1n2p
+                 */
+                uploadId: components["parameters"]["uploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/offset+octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description It arrived; `Upload-Offset` says how much there is now. */
+            204: {
+                headers: {
+                    /** @description How much has arrived in all. */
+                    "Upload-Offset"?: number;
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3871,6 +6087,986 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions that have not ended, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A session's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys, newest first, without their secrets. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters chosen by the client. The same request with the same key is carried out once; the reply is repeated for 24 hours. With another body or path the key is 422 `idempotency_mismatch`; while the first request is still being answered, 409 `idempotency_in_progress`.
+                 * @example 0b1f6e7c-8d3a-4f60-9f0e-2f3f3d8f7f10
+                 */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            /** @description The key with its token, shown this once. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["NoStore"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyCreated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A key's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                keyId: components["parameters"]["keyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnectCodes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The codes, newest first, without their secrets. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectCodeList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createConnectCode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters chosen by the client. The same request with the same key is carried out once; the reply is repeated for 24 hours. With another body or path the key is 422 `idempotency_mismatch`; while the first request is still being answered, 409 `idempotency_in_progress`.
+                 * @example 0b1f6e7c-8d3a-4f60-9f0e-2f3f3d8f7f10
+                 */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The code, shown this once. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["NoStore"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectCodeCreated"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getConnectCode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description A connect code's id; not the code.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                codeId: components["parameters"]["codeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The code. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectCodeReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelConnectCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A connect code's id; not the code.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                codeId: components["parameters"]["codeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnections: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connections, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConnectionAttempts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attempts, the latest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttemptList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A connection's id.
+                 * @example grt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                connectionId: components["parameters"]["connectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renameConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A connection's id.
+                 * @example grt_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                connectionId: components["parameters"]["connectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionChange"];
+            };
+        };
+        responses: {
+            /** @description The connection as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description It is changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stepUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepUp"];
+            };
+        };
+        responses: {
+            /** @description It is proved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepUpReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginStepUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The challenge. It is good once, for ten minutes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CeremonyReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyCreate"];
+            };
+        };
+        responses: {
+            /** @description The passkey. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The challenge. It is good once, for ten minutes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CeremonyReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A passkey's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                passkeyId: components["parameters"]["passkeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A passkey's id.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                passkeyId: components["parameters"]["passkeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyChange"];
+            };
+        };
+        responses: {
+            /** @description The passkey as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTotp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether there is one, and how many recovery codes are left. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret, for the app. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpConfirm"];
+            };
+        };
+        responses: {
+            /** @description Ten recovery codes; each stands in for the app once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ten recovery codes; each stands in for the app once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -1,0 +1,44 @@
+// Takes pictures of every page, light and dark, for the documentation: make screenshots.
+import { mkdirSync } from 'node:fs';
+import { agentOf, api, ask, demo, open } from './harness.mjs';
+
+const folder = process.env.CARREL_SCREENSHOTS ?? '../docs/screenshots';
+const only = process.env.CARREL_SCREENSHOTS_ONLY;
+mkdirSync(folder, { recursive: true });
+
+/** Something to see on every page. */
+async function furnish() {
+  const page = await open(demo, '/chat');
+  const agent = await agentOf(page);
+  const found = await api(page, 'POST', `/api/agents/${agent.id}/search`, { query: 'computer machine', numResults: 6 });
+  for (const card of found.results) await api(page, 'POST', `/api/agents/${agent.id}/favourites`, { card });
+  for (const text of ['I prefer primary sources.', 'Answer in British English.', 'My thesis is about the history of databases.']) await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text });
+  const code = await api(page, 'POST', '/api/account/connect-codes');
+  await api(page, 'POST', '/api/connect/exchange', { code: code.code, client: 'my-editor' });
+  await ask(page, 'What did Turing ask about machines?');
+  await page.goto(`${demo.url}/chat`);
+  const answer = await ask(page, 'Who proposed the relational model, and why?');
+  await answer.getByRole('button', { name: 'Open source 1' }).first().click();
+  await page.locator('aside mark').waitFor();
+  const chat = page.url().slice(demo.url.length);
+  await page.context().close();
+  return { chat, agent };
+}
+
+const { chat, agent } = await furnish();
+const pages = {
+  chat, 'new-chat': '/chat', search: '/search?q=computer+machine&from=1945&to=1990', favourites: '/favourites', memories: '/memories', agents: '/agents', agent: `/agents/${agent.id}`,
+  sources: '/sources', profile: '/settings/profile', connect: '/settings/connect?client=cursor', connections: '/settings/connections', keys: '/settings/keys', security: '/settings/security', audit: '/settings/audit',
+};
+for (const [name, path] of Object.entries(pages)) {
+  if (only && !only.split(',').includes(name)) continue;
+  for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844, touch: true } })) {
+    const page = await open(demo, path, options);
+    await page.waitForLoadState('networkidle');
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await page.screenshot({ path: `${folder}/${name}-${look}.png` });
+    if (page.wrong.length) console.log(name, look, page.wrong);
+    await page.context().close();
+  }
+}
+process.exit(0);
