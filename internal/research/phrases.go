@@ -13,7 +13,7 @@ type phrases struct {
 	unanswered, failed                     string
 	partialCap, partialTime                string
 	noSources, noDocuments                 string
-	nothing, noSource, noPassage, searched string
+	nothing, noSource, tooLittle, searched string
 	incomplete                             string
 	and, or                                string
 	source, sources, document, documents   string
@@ -33,7 +33,7 @@ var spoken = map[string]phrases{
 		noSources:   "This agent has no sources yet, so there is nothing to answer from.",
 		noDocuments: "There are no documents in %s yet, so there is nothing to answer from.",
 		nothing:     "Nothing in %s matched.", noSource: "No source holds %s.",
-		noPassage: "No passage holds enough of the question; the best lacks %s.", searched: "Searched: %s.",
+		tooLittle: "No passage holds enough of the question; the best lacks %s.", searched: "Searched: %s.",
 		incomplete: "Not everything could be searched:", and: "and", or: "or",
 		source: "source", sources: "sources", document: "document", documents: "documents", page: "p.", untitled: "Untitled",
 		partial: "This answer is partial: %s.", ranOut: "the time for it ran out", brokeOff: "the model's answer broke off",
@@ -49,7 +49,7 @@ var spoken = map[string]phrases{
 		noSources:   "Dieser Agent hat noch keine Quellen, es gibt also nichts, woraus er antworten könnte.",
 		noDocuments: "In %s sind noch keine Dokumente, es gibt also nichts, woraus zu antworten wäre.",
 		nothing:     "In %s passt nichts dazu.", noSource: "Keine Quelle enthält %s.",
-		noPassage: "Keine Stelle enthält genug von der Frage; der besten fehlt %s.", searched: "Durchsucht: %s.",
+		tooLittle: "Keine Stelle enthält genug von der Frage; der besten fehlt %s.", searched: "Durchsucht: %s.",
 		incomplete: "Nicht alles konnte durchsucht werden:", and: "und", or: "oder",
 		source: "Quelle", sources: "Quellen", document: "Dokument", documents: "Dokumente", page: "S.", untitled: "Ohne Titel",
 		partial: "Diese Antwort ist unvollständig: %s.", ranOut: "die Zeit reichte nicht", brokeOff: "die Antwort des Modells brach ab",
@@ -65,7 +65,7 @@ var spoken = map[string]phrases{
 		noSources:   "Cet agent n’a pas encore de sources : il n’y a rien d’où répondre.",
 		noDocuments: "Il n’y a pas encore de documents dans %s : il n’y a rien d’où répondre.",
 		nothing:     "Rien ne correspond dans %s.", noSource: "Aucune source ne contient %s.",
-		noPassage: "Aucun passage ne contient assez de la question ; il manque au meilleur %s.", searched: "Recherché dans : %s.",
+		tooLittle: "Aucun passage ne contient assez de la question ; il manque au meilleur %s.", searched: "Recherché dans : %s.",
 		incomplete: "Tout n’a pas pu être cherché :", and: "et", or: "ou",
 		source: "source", sources: "sources", document: "document", documents: "documents", page: "p.", untitled: "Sans titre",
 		partial: "Cette réponse est partielle : %s.", ranOut: "le temps a manqué", brokeOff: "la réponse du modèle s’est interrompue",
@@ -81,7 +81,7 @@ var spoken = map[string]phrases{
 		noSources:   "Este agente aún no tiene fuentes, así que no hay de dónde responder.",
 		noDocuments: "Aún no hay documentos en %s, así que no hay de dónde responder.",
 		nothing:     "Nada coincide en %s.", noSource: "Ninguna fuente contiene %s.",
-		noPassage: "Ningún pasaje contiene bastante de la pregunta; al mejor le falta %s.", searched: "Se buscó en: %s.",
+		tooLittle: "Ningún pasaje contiene bastante de la pregunta; al mejor le falta %s.", searched: "Se buscó en: %s.",
 		incomplete: "No se pudo buscar en todo:", and: "y", or: "o",
 		source: "fuente", sources: "fuentes", document: "documento", documents: "documentos", page: "p.", untitled: "Sin título",
 		partial: "Esta respuesta es parcial: %s.", ranOut: "faltó tiempo", brokeOff: "la respuesta del modelo se interrumpió",

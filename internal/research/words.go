@@ -133,7 +133,7 @@ func (t *turn) abstain(p *page, answer extract.Answer) {
 	if len(answer.Unmatched) > 0 {
 		p.paragraph(fill(p.noSource, list(quoted(answer.Unmatched), p.or)))
 	} else if len(answer.Missing) > 0 {
-		p.paragraph(fill(p.noPassage, list(quoted(answer.Missing), p.and)))
+		p.paragraph(fill(p.tooLittle, list(quoted(answer.Missing), p.and)))
 	}
 	names := make([]string, len(sources))
 	for i, s := range sources {
