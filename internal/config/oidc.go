@@ -56,7 +56,7 @@ func checkIssuer(s string) error {
 	}
 	u, err := url.Parse(s)
 	switch {
-	case err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()+":0")):
+	case err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname()+":0")):
 		return errors.New("must be a whole https address, such as https://login.example.org; http only on this machine")
 	case strings.ContainsAny(s, "?#"):
 		return errors.New("must not have a query or a fragment")
