@@ -51,6 +51,10 @@ func TestTheExamplesOfTheDocumentationWorkWhenPasted(t *testing.T) {
 			// A stream has no end; that it was still open when we left is all we want to see.
 			rest[i] = strings.Replace(strings.TrimSpace(command), "curl", "curl --max-time 2", 1) + " || [ $? -eq 28 ]"
 		}
+		if regexp.MustCompile(`/api/account/(password|step-up|passkeys|totp)`).MatchString(command) {
+			// They need a browser that is signed in.
+			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
+		}
 		if strings.Contains(command, "/dismiss") {
 			// There is nothing to dismiss: only agents propose memories.
 			rest[i] = strings.TrimSpace(command) + " || [ $? -eq 22 ]"
