@@ -45,10 +45,11 @@ func System() Env {
 
 // commands is the command line, as kong reads it.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Admin   adminCommand   `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
-	Config  configCommand  `cmd:"" help:"Show every setting, its value and where it comes from; secrets are hidden."`
-	Version versionCommand `cmd:"" help:"Show the version."`
+	Serve   serveCommand      `cmd:"" help:"Run the server."`
+	Admin   adminCommand      `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
+	Source  librarianCommands `cmd:"" help:"Fill a source of a server from this machine."`
+	Config  configCommand     `cmd:"" help:"Show every setting, its value and where it comes from; secrets are hidden."`
+	Version versionCommand    `cmd:"" help:"Show the version."`
 }
 
 const description = `Agents that know their sources.
