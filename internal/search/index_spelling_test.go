@@ -13,6 +13,7 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 	w.put(note("d2", "B", "Retrospection", "of documentaries"))
 	w.put(note("d3", "B", "Secret", "retrieval of cryptograms"))
 	w.put(note("d4", "A", "Relations", "the relational model of databases"))
+	w.put(note("d5", "A", "Events", "an event is consistent"))
 	catchUp(t, ix, w)
 	for _, c := range []struct{ query, corrected, first string }{
 		{"retreival", "retrieval", "d1"},
@@ -26,6 +27,9 @@ func TestAMisspeltQueryIsAnsweredAsItWasMeant(t *testing.T) {
 		{"dcoumnets", "documents", "d1"}, // two slips
 		{"elational", "", ""},            // the first letter
 		{"mdel", "model", "d4"},
+		{"eventual", "", ""}, // a word of its own, and none would read "evental"
+		{"evetnual", "", ""},
+		{"evnet", "event", "d5"},
 		{"mde", "", ""},
 		{"relatoinal relatoinal", "relational relational", "d4"},
 		{"reltional q1 q2 q3 q4 q5 q6 q7 q8", "", ""}, // about something else

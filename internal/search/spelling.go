@@ -53,12 +53,30 @@ func correct(ctx context.Context, views []rank.View, q Query, parsed query.Query
 
 // meantBy returns the word that was likely meant by one that no document holds, "" when none is near.
 func meantBy(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word query.Word) (string, error) {
-	meant, err := oneSlip(ctx, views, sources, a, word.Text)
+	folded := foldedWord(a, word.Text)
+	meant, err := oneSlip(ctx, views, sources, a, folded, word.Term)
 	if meant != "" || err != nil {
 		return meant, err
 	}
 	meant, _, err = rank.Suggest(ctx, views, sources, word.Term)
+	if isKin(folded, word.Term, meant) {
+		return "", err
+	}
 	return meant, err
+}
+
+// foldedWord is a word without what the index does not tell apart.
+func foldedWord(a *analysis.Analyser, word string) string {
+	for w := range a.Words(word) {
+		return string(w.Folded)
+	}
+	return ""
+}
+
+// isKin reports whether a word is one of its own beside the words of a stem, and no slip of them: it begins with the stem
+// and ends in an ending, as "eventual" does beside "event". What is misspelt in its ending seldom has one.
+func isKin(word, term, stem string) bool {
+	return term != word && strings.HasPrefix(word, stem)
 }
 
 // Words of these lengths are tried letter by letter: shorter ones have too many neighbours for any guess, and longer
@@ -68,20 +86,15 @@ const minSlipped, maxSlipped = 4, 30
 // oneSlip returns the word that one slip of the keyboard away from this one is held by the most documents, "" when
 // there is none. Terms are stems, which a slip in the ending makes another of altogether ("relatoinal" and
 // "relational"), so that words have to be tried and not terms.
-func oneSlip(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word string) (string, error) {
-	folded := ""
-	for w := range a.Words(word) {
-		folded = string(w.Folded)
-		break
-	}
-	if n := utf8.RuneCountInString(folded); n < minSlipped || n > maxSlipped {
+func oneSlip(ctx context.Context, views []rank.View, sources []string, a *analysis.Analyser, word, term string) (string, error) {
+	if n := utf8.RuneCountInString(word); n < minSlipped || n > maxSlipped {
 		return "", nil
 	}
 	best, most := "", 0
 	seen := make(map[string]bool)
-	for _, near := range oneSlipAway(folded) {
+	for _, near := range oneSlipAway(word) {
 		for token := range a.Tokens(near) {
-			if token.Stop || seen[token.Term] {
+			if token.Stop || seen[token.Term] || !isNoWord(word, near) && isKin(word, term, token.Term) {
 				continue
 			}
 			seen[token.Term] = true
@@ -98,6 +111,22 @@ func oneSlip(ctx context.Context, views []rank.View, sources []string, a *analys
 		}
 	}
 	return best, nil
+}
+
+// isNoWord reports whether what makes one word of another is no way to form words: neighbours in each other's place, or a
+// letter twice.
+func isNoWord(word, meant string) bool {
+	at := 0
+	for at < len(meant) && at < len(word) && word[at] == meant[at] {
+		at++
+	}
+	switch len(word) - len(meant) {
+	case 0:
+		return at+1 < len(word) && word[at] == meant[at+1] && word[at+1] == meant[at]
+	case 1:
+		return at > 0 && word[at] == word[at-1]
+	}
+	return false
 }
 
 // oneSlipAway returns the words from which one slip makes this one: two neighbours in each other's place, a letter too
