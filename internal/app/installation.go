@@ -44,6 +44,7 @@ type installation struct {
 	plans       *account.Plans
 	spending    *account.Spending
 	usages      *account.Usages
+	directory   *account.Directory
 	credentials *credential.Service
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
@@ -137,6 +138,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.plans = account.NewPlans(db, clock, in.audit)
 	in.spending = in.newSpending()
 	in.usages = account.NewUsages(db, in.spending, clock)
+	in.directory = account.NewDirectory(db, clock, in.audit)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}

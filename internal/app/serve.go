@@ -21,6 +21,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/task"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 	"carrel/web"
@@ -95,7 +96,8 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{
 		Agents: in.agents, Sources: in.sources, Intake: in.intake, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
-		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Audit: in.audit, Attempts: in.oauth,
+		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Plans: in.plans, Spending: in.spending, Usages: in.usages,
+		Directory: in.directory, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth,
 		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, OAuthScopes: oauth.Scopes()}, problems, log)

@@ -7,6 +7,8 @@ const (
 	PlanAssigned        Event = "plan_assigned"
 	SubscriptionChanged Event = "subscription_changed"
 	CapChanged          Event = "spend_cap_changed"
+	RoleChanged         Event = "role_changed"
+	UserEnabled         Event = "user_enabled"
 	AgentShared         Event = "agent_shared"
 	AgentUnshared       Event = "agent_unshared"
 	AccountExported     Event = "account_exported"

@@ -136,6 +136,7 @@ var beside = []string{
 	"/api/", // the generated router, compared above
 	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
 	"/api/agents/{agentId}/threads/{threadId}/export",
+	"/api/account/usage/export",
 	"/api/agents/{agentId}/sources/{sourceId}/events",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",

@@ -22,6 +22,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/passkey"
 	"carrel/internal/source"
+	"carrel/internal/task"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
@@ -57,6 +58,11 @@ type Services struct {
 	Limits      *account.Limits
 	Passkeys    *passkey.Service
 	Profiles    *account.Profiles
+	Plans       *account.Plans
+	Spending    *account.Spending
+	Usages      *account.Usages
+	Directory   *account.Directory
+	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
 	Idempotency Idempotency
@@ -147,6 +153,8 @@ func (a *API) Routes(mux *http.ServeMux) {
 	plain.HandleFunc("/api/", a.serve)
 	plain.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/export", a.exportThread)
+	plain.HandleFunc("GET /api/account/usage/export", a.exportUsage)
+	plain.HandleFunc("/api/account/usage/export", a.noSuchMethod("GET"))
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))

@@ -652,6 +652,116 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 	}
 }
 
+// Ref: #/components/schemas/AllAuditEvent
+type AllAuditEvent struct {
+	Seq int64  `json:"seq"`
+	At  string `json:"at"`
+	// The account that it happened to, where there is one.
+	UserId OptString `json:"userId"`
+	Event  string    `json:"event"`
+	// A credential, the account itself, or operator.
+	Actor   string      `json:"actor"`
+	Address OptString   `json:"address"`
+	Detail  AuditDetail `json:"detail"`
+}
+
+// GetSeq returns the value of Seq.
+func (s *AllAuditEvent) GetSeq() int64 {
+	return s.Seq
+}
+
+// GetAt returns the value of At.
+func (s *AllAuditEvent) GetAt() string {
+	return s.At
+}
+
+// GetUserId returns the value of UserId.
+func (s *AllAuditEvent) GetUserId() OptString {
+	return s.UserId
+}
+
+// GetEvent returns the value of Event.
+func (s *AllAuditEvent) GetEvent() string {
+	return s.Event
+}
+
+// GetActor returns the value of Actor.
+func (s *AllAuditEvent) GetActor() string {
+	return s.Actor
+}
+
+// GetAddress returns the value of Address.
+func (s *AllAuditEvent) GetAddress() OptString {
+	return s.Address
+}
+
+// GetDetail returns the value of Detail.
+func (s *AllAuditEvent) GetDetail() AuditDetail {
+	return s.Detail
+}
+
+// SetSeq sets the value of Seq.
+func (s *AllAuditEvent) SetSeq(val int64) {
+	s.Seq = val
+}
+
+// SetAt sets the value of At.
+func (s *AllAuditEvent) SetAt(val string) {
+	s.At = val
+}
+
+// SetUserId sets the value of UserId.
+func (s *AllAuditEvent) SetUserId(val OptString) {
+	s.UserId = val
+}
+
+// SetEvent sets the value of Event.
+func (s *AllAuditEvent) SetEvent(val string) {
+	s.Event = val
+}
+
+// SetActor sets the value of Actor.
+func (s *AllAuditEvent) SetActor(val string) {
+	s.Actor = val
+}
+
+// SetAddress sets the value of Address.
+func (s *AllAuditEvent) SetAddress(val OptString) {
+	s.Address = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *AllAuditEvent) SetDetail(val AuditDetail) {
+	s.Detail = val
+}
+
+// Ref: #/components/schemas/AllAuditList
+type AllAuditList struct {
+	Events []AllAuditEvent `json:"events"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetEvents returns the value of Events.
+func (s *AllAuditList) GetEvents() []AllAuditEvent {
+	return s.Events
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *AllAuditList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetEvents sets the value of Events.
+func (s *AllAuditList) SetEvents(val []AllAuditEvent) {
+	s.Events = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *AllAuditList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
 type AnyCard jx.Raw
 
 // A failed attempt of a program to connect, in three sentences.
@@ -1080,6 +1190,22 @@ func (s *CancelReply) GetCancelled() bool {
 // SetCancelled sets the value of Cancelled.
 func (s *CancelReply) SetCancelled(val bool) {
 	s.Cancelled = val
+}
+
+// Ref: #/components/schemas/CapChange
+type CapChange struct {
+	// Millionths of a US dollar a month.
+	CapMicros NilInt64 `json:"capMicros"`
+}
+
+// GetCapMicros returns the value of CapMicros.
+func (s *CapChange) GetCapMicros() NilInt64 {
+	return s.CapMicros
+}
+
+// SetCapMicros sets the value of CapMicros.
+func (s *CapChange) SetCapMicros(val NilInt64) {
+	s.CapMicros = val
 }
 
 // One search result. The same document is the same card in every search, conversation and favourite.
@@ -2783,6 +2909,123 @@ func (s *FileList) SetNextCursor(val OptString) {
 	s.NextCursor = val
 }
 
+type GetAllUsageBy string
+
+const (
+	GetAllUsageByDay        GetAllUsageBy = "day"
+	GetAllUsageByAgent      GetAllUsageBy = "agent"
+	GetAllUsageByCredential GetAllUsageBy = "credential"
+	GetAllUsageByModel      GetAllUsageBy = "model"
+	GetAllUsageByUser       GetAllUsageBy = "user"
+)
+
+// AllValues returns all GetAllUsageBy values.
+func (GetAllUsageBy) AllValues() []GetAllUsageBy {
+	return []GetAllUsageBy{
+		GetAllUsageByDay,
+		GetAllUsageByAgent,
+		GetAllUsageByCredential,
+		GetAllUsageByModel,
+		GetAllUsageByUser,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s GetAllUsageBy) MarshalText() ([]byte, error) {
+	switch s {
+	case GetAllUsageByDay:
+		return []byte(s), nil
+	case GetAllUsageByAgent:
+		return []byte(s), nil
+	case GetAllUsageByCredential:
+		return []byte(s), nil
+	case GetAllUsageByModel:
+		return []byte(s), nil
+	case GetAllUsageByUser:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *GetAllUsageBy) UnmarshalText(data []byte) error {
+	switch GetAllUsageBy(data) {
+	case GetAllUsageByDay:
+		*s = GetAllUsageByDay
+		return nil
+	case GetAllUsageByAgent:
+		*s = GetAllUsageByAgent
+		return nil
+	case GetAllUsageByCredential:
+		*s = GetAllUsageByCredential
+		return nil
+	case GetAllUsageByModel:
+		*s = GetAllUsageByModel
+		return nil
+	case GetAllUsageByUser:
+		*s = GetAllUsageByUser
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+type GetUsageBy string
+
+const (
+	GetUsageByDay        GetUsageBy = "day"
+	GetUsageByAgent      GetUsageBy = "agent"
+	GetUsageByCredential GetUsageBy = "credential"
+	GetUsageByModel      GetUsageBy = "model"
+)
+
+// AllValues returns all GetUsageBy values.
+func (GetUsageBy) AllValues() []GetUsageBy {
+	return []GetUsageBy{
+		GetUsageByDay,
+		GetUsageByAgent,
+		GetUsageByCredential,
+		GetUsageByModel,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s GetUsageBy) MarshalText() ([]byte, error) {
+	switch s {
+	case GetUsageByDay:
+		return []byte(s), nil
+	case GetUsageByAgent:
+		return []byte(s), nil
+	case GetUsageByCredential:
+		return []byte(s), nil
+	case GetUsageByModel:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *GetUsageBy) UnmarshalText(data []byte) error {
+	switch GetUsageBy(data) {
+	case GetUsageByDay:
+		*s = GetUsageByDay
+		return nil
+	case GetUsageByAgent:
+		*s = GetUsageByAgent
+		return nil
+	case GetUsageByCredential:
+		*s = GetUsageByCredential
+		return nil
+	case GetUsageByModel:
+		*s = GetUsageByModel
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // One filling of a source.
 // Ref: #/components/schemas/Import
 type Import struct {
@@ -3486,6 +3729,68 @@ func (s *ListMemoriesStatus) UnmarshalText(data []byte) error {
 		return nil
 	case ListMemoriesStatusProposed:
 		*s = ListMemoriesStatusProposed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+type ListTasksState string
+
+const (
+	ListTasksStateQueued    ListTasksState = "queued"
+	ListTasksStateRunning   ListTasksState = "running"
+	ListTasksStateComplete  ListTasksState = "complete"
+	ListTasksStateFailed    ListTasksState = "failed"
+	ListTasksStateCancelled ListTasksState = "cancelled"
+)
+
+// AllValues returns all ListTasksState values.
+func (ListTasksState) AllValues() []ListTasksState {
+	return []ListTasksState{
+		ListTasksStateQueued,
+		ListTasksStateRunning,
+		ListTasksStateComplete,
+		ListTasksStateFailed,
+		ListTasksStateCancelled,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ListTasksState) MarshalText() ([]byte, error) {
+	switch s {
+	case ListTasksStateQueued:
+		return []byte(s), nil
+	case ListTasksStateRunning:
+		return []byte(s), nil
+	case ListTasksStateComplete:
+		return []byte(s), nil
+	case ListTasksStateFailed:
+		return []byte(s), nil
+	case ListTasksStateCancelled:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ListTasksState) UnmarshalText(data []byte) error {
+	switch ListTasksState(data) {
+	case ListTasksStateQueued:
+		*s = ListTasksStateQueued
+		return nil
+	case ListTasksStateRunning:
+		*s = ListTasksStateRunning
+		return nil
+	case ListTasksStateComplete:
+		*s = ListTasksStateComplete
+		return nil
+	case ListTasksStateFailed:
+		*s = ListTasksStateFailed
+		return nil
+	case ListTasksStateCancelled:
+		*s = ListTasksStateCancelled
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -4454,6 +4759,51 @@ func (s *NewWebhookEventsItem) UnmarshalText(data []byte) error {
 	}
 }
 
+// NewNilInt64 returns new NilInt64 with value set to v.
+func NewNilInt64(v int64) NilInt64 {
+	return NilInt64{
+		Value: v,
+	}
+}
+
+// NilInt64 is nullable int64.
+type NilInt64 struct {
+	Value int64
+	Null  bool
+}
+
+// SetTo sets value to v.
+func (o *NilInt64) SetTo(v int64) {
+	o.Null = false
+	o.Value = v
+}
+
+// IsNull returns true if value is Null.
+func (o NilInt64) IsNull() bool { return o.Null }
+
+// SetToNull sets value to null.
+func (o *NilInt64) SetToNull() {
+	o.Null = true
+	var v int64
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o NilInt64) Get() (v int64, ok bool) {
+	if o.Null {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o NilInt64) Or(d int64) int64 {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewNilString returns new NilString with value set to v.
 func NewNilString(v string) NilString {
 	return NilString{
@@ -4637,6 +4987,98 @@ func (o OptFeedback) Or(d Feedback) Feedback {
 	return d
 }
 
+// NewOptGetAllUsageBy returns new OptGetAllUsageBy with value set to v.
+func NewOptGetAllUsageBy(v GetAllUsageBy) OptGetAllUsageBy {
+	return OptGetAllUsageBy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptGetAllUsageBy is optional GetAllUsageBy.
+type OptGetAllUsageBy struct {
+	Value GetAllUsageBy
+	Set   bool
+}
+
+// IsSet returns true if OptGetAllUsageBy was set.
+func (o OptGetAllUsageBy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptGetAllUsageBy) Reset() {
+	var v GetAllUsageBy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptGetAllUsageBy) SetTo(v GetAllUsageBy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptGetAllUsageBy) Get() (v GetAllUsageBy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptGetAllUsageBy) Or(d GetAllUsageBy) GetAllUsageBy {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptGetUsageBy returns new OptGetUsageBy with value set to v.
+func NewOptGetUsageBy(v GetUsageBy) OptGetUsageBy {
+	return OptGetUsageBy{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptGetUsageBy is optional GetUsageBy.
+type OptGetUsageBy struct {
+	Value GetUsageBy
+	Set   bool
+}
+
+// IsSet returns true if OptGetUsageBy was set.
+func (o OptGetUsageBy) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptGetUsageBy) Reset() {
+	var v GetUsageBy
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptGetUsageBy) SetTo(v GetUsageBy) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptGetUsageBy) Get() (v GetUsageBy, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptGetUsageBy) Or(d GetUsageBy) GetUsageBy {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptImport returns new OptImport with value set to v.
 func NewOptImport(v Import) OptImport {
 	return OptImport{
@@ -4729,6 +5171,52 @@ func (o OptInt) Or(d int) int {
 	return d
 }
 
+// NewOptInt64 returns new OptInt64 with value set to v.
+func NewOptInt64(v int64) OptInt64 {
+	return OptInt64{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptInt64 is optional int64.
+type OptInt64 struct {
+	Value int64
+	Set   bool
+}
+
+// IsSet returns true if OptInt64 was set.
+func (o OptInt64) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptInt64) Reset() {
+	var v int64
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptInt64) SetTo(v int64) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptInt64) Get() (v int64, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptInt64) Or(d int64) int64 {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptListMemoriesStatus returns new OptListMemoriesStatus with value set to v.
 func NewOptListMemoriesStatus(v ListMemoriesStatus) OptListMemoriesStatus {
 	return OptListMemoriesStatus{
@@ -4769,6 +5257,120 @@ func (o OptListMemoriesStatus) Get() (v ListMemoriesStatus, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptListMemoriesStatus) Or(d ListMemoriesStatus) ListMemoriesStatus {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptListTasksState returns new OptListTasksState with value set to v.
+func NewOptListTasksState(v ListTasksState) OptListTasksState {
+	return OptListTasksState{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptListTasksState is optional ListTasksState.
+type OptListTasksState struct {
+	Value ListTasksState
+	Set   bool
+}
+
+// IsSet returns true if OptListTasksState was set.
+func (o OptListTasksState) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptListTasksState) Reset() {
+	var v ListTasksState
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptListTasksState) SetTo(v ListTasksState) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptListTasksState) Get() (v ListTasksState, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptListTasksState) Or(d ListTasksState) ListTasksState {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptNilInt64 returns new OptNilInt64 with value set to v.
+func NewOptNilInt64(v int64) OptNilInt64 {
+	return OptNilInt64{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptNilInt64 is optional nullable int64.
+type OptNilInt64 struct {
+	Value int64
+	Set   bool
+	Null  bool
+}
+
+// IsSet returns true if OptNilInt64 was set.
+func (o OptNilInt64) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptNilInt64) Reset() {
+	var v int64
+	o.Value = v
+	o.Set = false
+	o.Null = false
+}
+
+// SetTo sets value to v.
+func (o *OptNilInt64) SetTo(v int64) {
+	o.Set = true
+	o.Null = false
+	o.Value = v
+}
+
+// IsNull returns true if value is Null.
+func (o OptNilInt64) IsNull() bool { return o.Null }
+
+// SetToNull sets value to null.
+func (o *OptNilInt64) SetToNull() {
+	o.Set = true
+	o.Null = true
+	var v int64
+	o.Value = v
+}
+
+// IsEmpty returns true if the field was omitted from the payload (not Set and not Null).
+func (o OptNilInt64) IsEmpty() bool {
+	return !o.Set && !o.Null
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptNilInt64) Get() (v int64, ok bool) {
+	if o.Null {
+		return v, false
+	}
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptNilInt64) Or(d int64) int64 {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -4821,6 +5423,52 @@ func (o OptPassage) Or(d Passage) Passage {
 	return d
 }
 
+// NewOptPlan returns new OptPlan with value set to v.
+func NewOptPlan(v Plan) OptPlan {
+	return OptPlan{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptPlan is optional Plan.
+type OptPlan struct {
+	Value Plan
+	Set   bool
+}
+
+// IsSet returns true if OptPlan was set.
+func (o OptPlan) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptPlan) Reset() {
+	var v Plan
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptPlan) SetTo(v Plan) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptPlan) Get() (v Plan, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptPlan) Or(d Plan) Plan {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptSourceSettings returns new OptSourceSettings with value set to v.
 func NewOptSourceSettings(v SourceSettings) OptSourceSettings {
 	return OptSourceSettings{
@@ -4867,6 +5515,52 @@ func (o OptSourceSettings) Or(d SourceSettings) SourceSettings {
 	return d
 }
 
+// NewOptSpend returns new OptSpend with value set to v.
+func NewOptSpend(v Spend) OptSpend {
+	return OptSpend{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSpend is optional Spend.
+type OptSpend struct {
+	Value Spend
+	Set   bool
+}
+
+// IsSet returns true if OptSpend was set.
+func (o OptSpend) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSpend) Reset() {
+	var v Spend
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSpend) SetTo(v Spend) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSpend) Get() (v Spend, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSpend) Or(d Spend) Spend {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptString returns new OptString with value set to v.
 func NewOptString(v string) OptString {
 	return OptString{
@@ -4907,6 +5601,52 @@ func (o OptString) Get() (v string, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptString) Or(d string) string {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptSubscription returns new OptSubscription with value set to v.
+func NewOptSubscription(v Subscription) OptSubscription {
+	return OptSubscription{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptSubscription is optional Subscription.
+type OptSubscription struct {
+	Value Subscription
+	Set   bool
+}
+
+// IsSet returns true if OptSubscription was set.
+func (o OptSubscription) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptSubscription) Reset() {
+	var v Subscription
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptSubscription) SetTo(v Subscription) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptSubscription) Get() (v Subscription, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptSubscription) Or(d Subscription) Subscription {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -5091,6 +5831,52 @@ func (o OptUsage) Get() (v Usage, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptUsage) Or(d Usage) Usage {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptUserChangeRole returns new OptUserChangeRole with value set to v.
+func NewOptUserChangeRole(v UserChangeRole) OptUserChangeRole {
+	return OptUserChangeRole{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptUserChangeRole is optional UserChangeRole.
+type OptUserChangeRole struct {
+	Value UserChangeRole
+	Set   bool
+}
+
+// IsSet returns true if OptUserChangeRole was set.
+func (o OptUserChangeRole) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptUserChangeRole) Reset() {
+	var v UserChangeRole
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptUserChangeRole) SetTo(v UserChangeRole) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptUserChangeRole) Get() (v UserChangeRole, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptUserChangeRole) Or(d UserChangeRole) UserChangeRole {
 	if v, ok := o.Get(); ok {
 		return v
 	}
@@ -5339,6 +6125,398 @@ func (s *PasswordChange) GetNewPassword() string {
 // SetNewPassword sets the value of NewPassword.
 func (s *PasswordChange) SetNewPassword(val string) {
 	s.NewPassword = val
+}
+
+// Ref: #/components/schemas/Plan
+type Plan struct {
+	Name         string                 `json:"name"`
+	Capabilities []PlanCapabilitiesItem `json:"capabilities"`
+	// The only models that may be asked; empty means all.
+	Models         []string `json:"models"`
+	SpendCapMicros OptInt64 `json:"spendCapMicros"`
+	TurnCapMicros  OptInt64 `json:"turnCapMicros"`
+	// Requests a second of all credentials of the account together.
+	RateLimit         OptInt64 `json:"rateLimit"`
+	RateBurst         OptInt64 `json:"rateBurst"`
+	StorageLimitBytes OptInt64 `json:"storageLimitBytes"`
+	// What a month costs.
+	PriceMicros int64 `json:"priceMicros"`
+}
+
+// GetName returns the value of Name.
+func (s *Plan) GetName() string {
+	return s.Name
+}
+
+// GetCapabilities returns the value of Capabilities.
+func (s *Plan) GetCapabilities() []PlanCapabilitiesItem {
+	return s.Capabilities
+}
+
+// GetModels returns the value of Models.
+func (s *Plan) GetModels() []string {
+	return s.Models
+}
+
+// GetSpendCapMicros returns the value of SpendCapMicros.
+func (s *Plan) GetSpendCapMicros() OptInt64 {
+	return s.SpendCapMicros
+}
+
+// GetTurnCapMicros returns the value of TurnCapMicros.
+func (s *Plan) GetTurnCapMicros() OptInt64 {
+	return s.TurnCapMicros
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *Plan) GetRateLimit() OptInt64 {
+	return s.RateLimit
+}
+
+// GetRateBurst returns the value of RateBurst.
+func (s *Plan) GetRateBurst() OptInt64 {
+	return s.RateBurst
+}
+
+// GetStorageLimitBytes returns the value of StorageLimitBytes.
+func (s *Plan) GetStorageLimitBytes() OptInt64 {
+	return s.StorageLimitBytes
+}
+
+// GetPriceMicros returns the value of PriceMicros.
+func (s *Plan) GetPriceMicros() int64 {
+	return s.PriceMicros
+}
+
+// SetName sets the value of Name.
+func (s *Plan) SetName(val string) {
+	s.Name = val
+}
+
+// SetCapabilities sets the value of Capabilities.
+func (s *Plan) SetCapabilities(val []PlanCapabilitiesItem) {
+	s.Capabilities = val
+}
+
+// SetModels sets the value of Models.
+func (s *Plan) SetModels(val []string) {
+	s.Models = val
+}
+
+// SetSpendCapMicros sets the value of SpendCapMicros.
+func (s *Plan) SetSpendCapMicros(val OptInt64) {
+	s.SpendCapMicros = val
+}
+
+// SetTurnCapMicros sets the value of TurnCapMicros.
+func (s *Plan) SetTurnCapMicros(val OptInt64) {
+	s.TurnCapMicros = val
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *Plan) SetRateLimit(val OptInt64) {
+	s.RateLimit = val
+}
+
+// SetRateBurst sets the value of RateBurst.
+func (s *Plan) SetRateBurst(val OptInt64) {
+	s.RateBurst = val
+}
+
+// SetStorageLimitBytes sets the value of StorageLimitBytes.
+func (s *Plan) SetStorageLimitBytes(val OptInt64) {
+	s.StorageLimitBytes = val
+}
+
+// SetPriceMicros sets the value of PriceMicros.
+func (s *Plan) SetPriceMicros(val int64) {
+	s.PriceMicros = val
+}
+
+type PlanCapabilitiesItem string
+
+const (
+	PlanCapabilitiesItemSearch     PlanCapabilitiesItem = "search"
+	PlanCapabilitiesItemChat       PlanCapabilitiesItem = "chat"
+	PlanCapabilitiesItemResearch   PlanCapabilitiesItem = "research"
+	PlanCapabilitiesItemMemories   PlanCapabilitiesItem = "memories"
+	PlanCapabilitiesItemFavourites PlanCapabilitiesItem = "favourites"
+	PlanCapabilitiesItemManage     PlanCapabilitiesItem = "manage"
+	PlanCapabilitiesItemMcp        PlanCapabilitiesItem = "mcp"
+)
+
+// AllValues returns all PlanCapabilitiesItem values.
+func (PlanCapabilitiesItem) AllValues() []PlanCapabilitiesItem {
+	return []PlanCapabilitiesItem{
+		PlanCapabilitiesItemSearch,
+		PlanCapabilitiesItemChat,
+		PlanCapabilitiesItemResearch,
+		PlanCapabilitiesItemMemories,
+		PlanCapabilitiesItemFavourites,
+		PlanCapabilitiesItemManage,
+		PlanCapabilitiesItemMcp,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s PlanCapabilitiesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case PlanCapabilitiesItemSearch:
+		return []byte(s), nil
+	case PlanCapabilitiesItemChat:
+		return []byte(s), nil
+	case PlanCapabilitiesItemResearch:
+		return []byte(s), nil
+	case PlanCapabilitiesItemMemories:
+		return []byte(s), nil
+	case PlanCapabilitiesItemFavourites:
+		return []byte(s), nil
+	case PlanCapabilitiesItemManage:
+		return []byte(s), nil
+	case PlanCapabilitiesItemMcp:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *PlanCapabilitiesItem) UnmarshalText(data []byte) error {
+	switch PlanCapabilitiesItem(data) {
+	case PlanCapabilitiesItemSearch:
+		*s = PlanCapabilitiesItemSearch
+		return nil
+	case PlanCapabilitiesItemChat:
+		*s = PlanCapabilitiesItemChat
+		return nil
+	case PlanCapabilitiesItemResearch:
+		*s = PlanCapabilitiesItemResearch
+		return nil
+	case PlanCapabilitiesItemMemories:
+		*s = PlanCapabilitiesItemMemories
+		return nil
+	case PlanCapabilitiesItemFavourites:
+		*s = PlanCapabilitiesItemFavourites
+		return nil
+	case PlanCapabilitiesItemManage:
+		*s = PlanCapabilitiesItemManage
+		return nil
+	case PlanCapabilitiesItemMcp:
+		*s = PlanCapabilitiesItemMcp
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/PlanChange
+type PlanChange struct {
+	Capabilities      []PlanChangeCapabilitiesItem `json:"capabilities"`
+	Models            []string                     `json:"models"`
+	SpendCapMicros    OptInt64                     `json:"spendCapMicros"`
+	TurnCapMicros     OptInt64                     `json:"turnCapMicros"`
+	RateLimit         OptInt64                     `json:"rateLimit"`
+	RateBurst         OptInt64                     `json:"rateBurst"`
+	StorageLimitBytes OptInt64                     `json:"storageLimitBytes"`
+	PriceMicros       OptInt64                     `json:"priceMicros"`
+	// The id of the price at Stripe that pays for it.
+	StripePrice OptString `json:"stripePrice"`
+}
+
+// GetCapabilities returns the value of Capabilities.
+func (s *PlanChange) GetCapabilities() []PlanChangeCapabilitiesItem {
+	return s.Capabilities
+}
+
+// GetModels returns the value of Models.
+func (s *PlanChange) GetModels() []string {
+	return s.Models
+}
+
+// GetSpendCapMicros returns the value of SpendCapMicros.
+func (s *PlanChange) GetSpendCapMicros() OptInt64 {
+	return s.SpendCapMicros
+}
+
+// GetTurnCapMicros returns the value of TurnCapMicros.
+func (s *PlanChange) GetTurnCapMicros() OptInt64 {
+	return s.TurnCapMicros
+}
+
+// GetRateLimit returns the value of RateLimit.
+func (s *PlanChange) GetRateLimit() OptInt64 {
+	return s.RateLimit
+}
+
+// GetRateBurst returns the value of RateBurst.
+func (s *PlanChange) GetRateBurst() OptInt64 {
+	return s.RateBurst
+}
+
+// GetStorageLimitBytes returns the value of StorageLimitBytes.
+func (s *PlanChange) GetStorageLimitBytes() OptInt64 {
+	return s.StorageLimitBytes
+}
+
+// GetPriceMicros returns the value of PriceMicros.
+func (s *PlanChange) GetPriceMicros() OptInt64 {
+	return s.PriceMicros
+}
+
+// GetStripePrice returns the value of StripePrice.
+func (s *PlanChange) GetStripePrice() OptString {
+	return s.StripePrice
+}
+
+// SetCapabilities sets the value of Capabilities.
+func (s *PlanChange) SetCapabilities(val []PlanChangeCapabilitiesItem) {
+	s.Capabilities = val
+}
+
+// SetModels sets the value of Models.
+func (s *PlanChange) SetModels(val []string) {
+	s.Models = val
+}
+
+// SetSpendCapMicros sets the value of SpendCapMicros.
+func (s *PlanChange) SetSpendCapMicros(val OptInt64) {
+	s.SpendCapMicros = val
+}
+
+// SetTurnCapMicros sets the value of TurnCapMicros.
+func (s *PlanChange) SetTurnCapMicros(val OptInt64) {
+	s.TurnCapMicros = val
+}
+
+// SetRateLimit sets the value of RateLimit.
+func (s *PlanChange) SetRateLimit(val OptInt64) {
+	s.RateLimit = val
+}
+
+// SetRateBurst sets the value of RateBurst.
+func (s *PlanChange) SetRateBurst(val OptInt64) {
+	s.RateBurst = val
+}
+
+// SetStorageLimitBytes sets the value of StorageLimitBytes.
+func (s *PlanChange) SetStorageLimitBytes(val OptInt64) {
+	s.StorageLimitBytes = val
+}
+
+// SetPriceMicros sets the value of PriceMicros.
+func (s *PlanChange) SetPriceMicros(val OptInt64) {
+	s.PriceMicros = val
+}
+
+// SetStripePrice sets the value of StripePrice.
+func (s *PlanChange) SetStripePrice(val OptString) {
+	s.StripePrice = val
+}
+
+type PlanChangeCapabilitiesItem string
+
+const (
+	PlanChangeCapabilitiesItemSearch     PlanChangeCapabilitiesItem = "search"
+	PlanChangeCapabilitiesItemChat       PlanChangeCapabilitiesItem = "chat"
+	PlanChangeCapabilitiesItemResearch   PlanChangeCapabilitiesItem = "research"
+	PlanChangeCapabilitiesItemMemories   PlanChangeCapabilitiesItem = "memories"
+	PlanChangeCapabilitiesItemFavourites PlanChangeCapabilitiesItem = "favourites"
+	PlanChangeCapabilitiesItemManage     PlanChangeCapabilitiesItem = "manage"
+	PlanChangeCapabilitiesItemMcp        PlanChangeCapabilitiesItem = "mcp"
+)
+
+// AllValues returns all PlanChangeCapabilitiesItem values.
+func (PlanChangeCapabilitiesItem) AllValues() []PlanChangeCapabilitiesItem {
+	return []PlanChangeCapabilitiesItem{
+		PlanChangeCapabilitiesItemSearch,
+		PlanChangeCapabilitiesItemChat,
+		PlanChangeCapabilitiesItemResearch,
+		PlanChangeCapabilitiesItemMemories,
+		PlanChangeCapabilitiesItemFavourites,
+		PlanChangeCapabilitiesItemManage,
+		PlanChangeCapabilitiesItemMcp,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s PlanChangeCapabilitiesItem) MarshalText() ([]byte, error) {
+	switch s {
+	case PlanChangeCapabilitiesItemSearch:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemChat:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemResearch:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemMemories:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemFavourites:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemManage:
+		return []byte(s), nil
+	case PlanChangeCapabilitiesItemMcp:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *PlanChangeCapabilitiesItem) UnmarshalText(data []byte) error {
+	switch PlanChangeCapabilitiesItem(data) {
+	case PlanChangeCapabilitiesItemSearch:
+		*s = PlanChangeCapabilitiesItemSearch
+		return nil
+	case PlanChangeCapabilitiesItemChat:
+		*s = PlanChangeCapabilitiesItemChat
+		return nil
+	case PlanChangeCapabilitiesItemResearch:
+		*s = PlanChangeCapabilitiesItemResearch
+		return nil
+	case PlanChangeCapabilitiesItemMemories:
+		*s = PlanChangeCapabilitiesItemMemories
+		return nil
+	case PlanChangeCapabilitiesItemFavourites:
+		*s = PlanChangeCapabilitiesItemFavourites
+		return nil
+	case PlanChangeCapabilitiesItemManage:
+		*s = PlanChangeCapabilitiesItemManage
+		return nil
+	case PlanChangeCapabilitiesItemMcp:
+		*s = PlanChangeCapabilitiesItemMcp
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/PlanList
+type PlanList struct {
+	Plans []Plan `json:"plans"`
+}
+
+// GetPlans returns the value of Plans.
+func (s *PlanList) GetPlans() []Plan {
+	return s.Plans
+}
+
+// SetPlans sets the value of Plans.
+func (s *PlanList) SetPlans(val []Plan) {
+	s.Plans = val
+}
+
+// Ref: #/components/schemas/PlanReply
+type PlanReply struct {
+	Plan Plan `json:"plan"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *PlanReply) GetPlan() Plan {
+	return s.Plan
+}
+
+// SetPlan sets the value of Plan.
+func (s *PlanReply) SetPlan(val Plan) {
+	s.Plan = val
 }
 
 // A problem detail (RFC 9457). Codes and their cures:
@@ -6568,6 +7746,195 @@ func (s *Span) SetEnd(val int) {
 	s.End = val
 }
 
+// Ref: #/components/schemas/Spend
+type Spend struct {
+	// Used this month, with what is reserved.
+	UsedMicros int64 `json:"usedMicros"`
+	// Absent where there is no cap.
+	CapMicros OptInt64 `json:"capMicros"`
+	// Absent where there is no cap.
+	LeftMicros OptInt64 `json:"leftMicros"`
+	ResetsAt   string   `json:"resetsAt"`
+}
+
+// GetUsedMicros returns the value of UsedMicros.
+func (s *Spend) GetUsedMicros() int64 {
+	return s.UsedMicros
+}
+
+// GetCapMicros returns the value of CapMicros.
+func (s *Spend) GetCapMicros() OptInt64 {
+	return s.CapMicros
+}
+
+// GetLeftMicros returns the value of LeftMicros.
+func (s *Spend) GetLeftMicros() OptInt64 {
+	return s.LeftMicros
+}
+
+// GetResetsAt returns the value of ResetsAt.
+func (s *Spend) GetResetsAt() string {
+	return s.ResetsAt
+}
+
+// SetUsedMicros sets the value of UsedMicros.
+func (s *Spend) SetUsedMicros(val int64) {
+	s.UsedMicros = val
+}
+
+// SetCapMicros sets the value of CapMicros.
+func (s *Spend) SetCapMicros(val OptInt64) {
+	s.CapMicros = val
+}
+
+// SetLeftMicros sets the value of LeftMicros.
+func (s *Spend) SetLeftMicros(val OptInt64) {
+	s.LeftMicros = val
+}
+
+// SetResetsAt sets the value of ResetsAt.
+func (s *Spend) SetResetsAt(val string) {
+	s.ResetsAt = val
+}
+
+// Ref: #/components/schemas/SpendCheck
+type SpendCheck struct {
+	Differences []SpendDifference `json:"differences"`
+}
+
+// GetDifferences returns the value of Differences.
+func (s *SpendCheck) GetDifferences() []SpendDifference {
+	return s.Differences
+}
+
+// SetDifferences sets the value of Differences.
+func (s *SpendCheck) SetDifferences(val []SpendDifference) {
+	s.Differences = val
+}
+
+// Ref: #/components/schemas/SpendDifference
+type SpendDifference struct {
+	Of             SpendDifferenceOf `json:"of"`
+	ID             string            `json:"id"`
+	Month          string            `json:"month"`
+	ReservedMicros int64             `json:"reservedMicros"`
+	SpentMicros    int64             `json:"spentMicros"`
+	// What the rows add up to.
+	RowsReservedMicros int64 `json:"rowsReservedMicros"`
+	RowsSpentMicros    int64 `json:"rowsSpentMicros"`
+}
+
+// GetOf returns the value of Of.
+func (s *SpendDifference) GetOf() SpendDifferenceOf {
+	return s.Of
+}
+
+// GetID returns the value of ID.
+func (s *SpendDifference) GetID() string {
+	return s.ID
+}
+
+// GetMonth returns the value of Month.
+func (s *SpendDifference) GetMonth() string {
+	return s.Month
+}
+
+// GetReservedMicros returns the value of ReservedMicros.
+func (s *SpendDifference) GetReservedMicros() int64 {
+	return s.ReservedMicros
+}
+
+// GetSpentMicros returns the value of SpentMicros.
+func (s *SpendDifference) GetSpentMicros() int64 {
+	return s.SpentMicros
+}
+
+// GetRowsReservedMicros returns the value of RowsReservedMicros.
+func (s *SpendDifference) GetRowsReservedMicros() int64 {
+	return s.RowsReservedMicros
+}
+
+// GetRowsSpentMicros returns the value of RowsSpentMicros.
+func (s *SpendDifference) GetRowsSpentMicros() int64 {
+	return s.RowsSpentMicros
+}
+
+// SetOf sets the value of Of.
+func (s *SpendDifference) SetOf(val SpendDifferenceOf) {
+	s.Of = val
+}
+
+// SetID sets the value of ID.
+func (s *SpendDifference) SetID(val string) {
+	s.ID = val
+}
+
+// SetMonth sets the value of Month.
+func (s *SpendDifference) SetMonth(val string) {
+	s.Month = val
+}
+
+// SetReservedMicros sets the value of ReservedMicros.
+func (s *SpendDifference) SetReservedMicros(val int64) {
+	s.ReservedMicros = val
+}
+
+// SetSpentMicros sets the value of SpentMicros.
+func (s *SpendDifference) SetSpentMicros(val int64) {
+	s.SpentMicros = val
+}
+
+// SetRowsReservedMicros sets the value of RowsReservedMicros.
+func (s *SpendDifference) SetRowsReservedMicros(val int64) {
+	s.RowsReservedMicros = val
+}
+
+// SetRowsSpentMicros sets the value of RowsSpentMicros.
+func (s *SpendDifference) SetRowsSpentMicros(val int64) {
+	s.RowsSpentMicros = val
+}
+
+type SpendDifferenceOf string
+
+const (
+	SpendDifferenceOfUser       SpendDifferenceOf = "user"
+	SpendDifferenceOfCredential SpendDifferenceOf = "credential"
+)
+
+// AllValues returns all SpendDifferenceOf values.
+func (SpendDifferenceOf) AllValues() []SpendDifferenceOf {
+	return []SpendDifferenceOf{
+		SpendDifferenceOfUser,
+		SpendDifferenceOfCredential,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SpendDifferenceOf) MarshalText() ([]byte, error) {
+	switch s {
+	case SpendDifferenceOfUser:
+		return []byte(s), nil
+	case SpendDifferenceOfCredential:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SpendDifferenceOf) UnmarshalText(data []byte) error {
+	switch SpendDifferenceOf(data) {
+	case SpendDifferenceOfUser:
+		*s = SpendDifferenceOfUser
+		return nil
+	case SpendDifferenceOfCredential:
+		*s = SpendDifferenceOfCredential
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Either `password`, with `code` where there is an authenticator app, or `ceremony` and `answer`.
 // Ref: #/components/schemas/StepUp
 type StepUp struct {
@@ -6632,6 +7999,475 @@ func (s *StepUpReply) GetProvedUntil() string {
 // SetProvedUntil sets the value of ProvedUntil.
 func (s *StepUpReply) SetProvedUntil(val string) {
 	s.ProvedUntil = val
+}
+
+// Ref: #/components/schemas/Subscription
+type Subscription struct {
+	Plan       string             `json:"plan"`
+	Status     SubscriptionStatus `json:"status"`
+	StartsAt   string             `json:"startsAt"`
+	EndsAt     OptString          `json:"endsAt"`
+	GraceUntil OptString          `json:"graceUntil"`
+	// It will not be renewed.
+	CancelAtEnd bool `json:"cancelAtEnd"`
+	// Whether it gives the plan now.
+	Live   bool               `json:"live"`
+	Source SubscriptionSource `json:"source"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *Subscription) GetPlan() string {
+	return s.Plan
+}
+
+// GetStatus returns the value of Status.
+func (s *Subscription) GetStatus() SubscriptionStatus {
+	return s.Status
+}
+
+// GetStartsAt returns the value of StartsAt.
+func (s *Subscription) GetStartsAt() string {
+	return s.StartsAt
+}
+
+// GetEndsAt returns the value of EndsAt.
+func (s *Subscription) GetEndsAt() OptString {
+	return s.EndsAt
+}
+
+// GetGraceUntil returns the value of GraceUntil.
+func (s *Subscription) GetGraceUntil() OptString {
+	return s.GraceUntil
+}
+
+// GetCancelAtEnd returns the value of CancelAtEnd.
+func (s *Subscription) GetCancelAtEnd() bool {
+	return s.CancelAtEnd
+}
+
+// GetLive returns the value of Live.
+func (s *Subscription) GetLive() bool {
+	return s.Live
+}
+
+// GetSource returns the value of Source.
+func (s *Subscription) GetSource() SubscriptionSource {
+	return s.Source
+}
+
+// SetPlan sets the value of Plan.
+func (s *Subscription) SetPlan(val string) {
+	s.Plan = val
+}
+
+// SetStatus sets the value of Status.
+func (s *Subscription) SetStatus(val SubscriptionStatus) {
+	s.Status = val
+}
+
+// SetStartsAt sets the value of StartsAt.
+func (s *Subscription) SetStartsAt(val string) {
+	s.StartsAt = val
+}
+
+// SetEndsAt sets the value of EndsAt.
+func (s *Subscription) SetEndsAt(val OptString) {
+	s.EndsAt = val
+}
+
+// SetGraceUntil sets the value of GraceUntil.
+func (s *Subscription) SetGraceUntil(val OptString) {
+	s.GraceUntil = val
+}
+
+// SetCancelAtEnd sets the value of CancelAtEnd.
+func (s *Subscription) SetCancelAtEnd(val bool) {
+	s.CancelAtEnd = val
+}
+
+// SetLive sets the value of Live.
+func (s *Subscription) SetLive(val bool) {
+	s.Live = val
+}
+
+// SetSource sets the value of Source.
+func (s *Subscription) SetSource(val SubscriptionSource) {
+	s.Source = val
+}
+
+// Ref: #/components/schemas/SubscriptionChange
+type SubscriptionChange struct {
+	Plan string `json:"plan"`
+	// Without it now.
+	StartsAt OptString `json:"startsAt"`
+	// Without it the subscription goes on.
+	EndsAt OptString `json:"endsAt"`
+	// For how long it is served after its end.
+	GraceDays   OptInt  `json:"graceDays"`
+	Trial       OptBool `json:"trial"`
+	CancelAtEnd OptBool `json:"cancelAtEnd"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *SubscriptionChange) GetPlan() string {
+	return s.Plan
+}
+
+// GetStartsAt returns the value of StartsAt.
+func (s *SubscriptionChange) GetStartsAt() OptString {
+	return s.StartsAt
+}
+
+// GetEndsAt returns the value of EndsAt.
+func (s *SubscriptionChange) GetEndsAt() OptString {
+	return s.EndsAt
+}
+
+// GetGraceDays returns the value of GraceDays.
+func (s *SubscriptionChange) GetGraceDays() OptInt {
+	return s.GraceDays
+}
+
+// GetTrial returns the value of Trial.
+func (s *SubscriptionChange) GetTrial() OptBool {
+	return s.Trial
+}
+
+// GetCancelAtEnd returns the value of CancelAtEnd.
+func (s *SubscriptionChange) GetCancelAtEnd() OptBool {
+	return s.CancelAtEnd
+}
+
+// SetPlan sets the value of Plan.
+func (s *SubscriptionChange) SetPlan(val string) {
+	s.Plan = val
+}
+
+// SetStartsAt sets the value of StartsAt.
+func (s *SubscriptionChange) SetStartsAt(val OptString) {
+	s.StartsAt = val
+}
+
+// SetEndsAt sets the value of EndsAt.
+func (s *SubscriptionChange) SetEndsAt(val OptString) {
+	s.EndsAt = val
+}
+
+// SetGraceDays sets the value of GraceDays.
+func (s *SubscriptionChange) SetGraceDays(val OptInt) {
+	s.GraceDays = val
+}
+
+// SetTrial sets the value of Trial.
+func (s *SubscriptionChange) SetTrial(val OptBool) {
+	s.Trial = val
+}
+
+// SetCancelAtEnd sets the value of CancelAtEnd.
+func (s *SubscriptionChange) SetCancelAtEnd(val OptBool) {
+	s.CancelAtEnd = val
+}
+
+// Ref: #/components/schemas/SubscriptionReply
+type SubscriptionReply struct {
+	Plan         OptPlan         `json:"plan"`
+	Subscription OptSubscription `json:"subscription"`
+	Spend        Spend           `json:"spend"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *SubscriptionReply) GetPlan() OptPlan {
+	return s.Plan
+}
+
+// GetSubscription returns the value of Subscription.
+func (s *SubscriptionReply) GetSubscription() OptSubscription {
+	return s.Subscription
+}
+
+// GetSpend returns the value of Spend.
+func (s *SubscriptionReply) GetSpend() Spend {
+	return s.Spend
+}
+
+// SetPlan sets the value of Plan.
+func (s *SubscriptionReply) SetPlan(val OptPlan) {
+	s.Plan = val
+}
+
+// SetSubscription sets the value of Subscription.
+func (s *SubscriptionReply) SetSubscription(val OptSubscription) {
+	s.Subscription = val
+}
+
+// SetSpend sets the value of Spend.
+func (s *SubscriptionReply) SetSpend(val Spend) {
+	s.Spend = val
+}
+
+type SubscriptionSource string
+
+const (
+	SubscriptionSourceAdmin  SubscriptionSource = "admin"
+	SubscriptionSourceStripe SubscriptionSource = "stripe"
+)
+
+// AllValues returns all SubscriptionSource values.
+func (SubscriptionSource) AllValues() []SubscriptionSource {
+	return []SubscriptionSource{
+		SubscriptionSourceAdmin,
+		SubscriptionSourceStripe,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SubscriptionSource) MarshalText() ([]byte, error) {
+	switch s {
+	case SubscriptionSourceAdmin:
+		return []byte(s), nil
+	case SubscriptionSourceStripe:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SubscriptionSource) UnmarshalText(data []byte) error {
+	switch SubscriptionSource(data) {
+	case SubscriptionSourceAdmin:
+		*s = SubscriptionSourceAdmin
+		return nil
+	case SubscriptionSourceStripe:
+		*s = SubscriptionSourceStripe
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+type SubscriptionStatus string
+
+const (
+	SubscriptionStatusTrial   SubscriptionStatus = "trial"
+	SubscriptionStatusActive  SubscriptionStatus = "active"
+	SubscriptionStatusPastDue SubscriptionStatus = "past_due"
+	SubscriptionStatusEnded   SubscriptionStatus = "ended"
+)
+
+// AllValues returns all SubscriptionStatus values.
+func (SubscriptionStatus) AllValues() []SubscriptionStatus {
+	return []SubscriptionStatus{
+		SubscriptionStatusTrial,
+		SubscriptionStatusActive,
+		SubscriptionStatusPastDue,
+		SubscriptionStatusEnded,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s SubscriptionStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case SubscriptionStatusTrial:
+		return []byte(s), nil
+	case SubscriptionStatusActive:
+		return []byte(s), nil
+	case SubscriptionStatusPastDue:
+		return []byte(s), nil
+	case SubscriptionStatusEnded:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *SubscriptionStatus) UnmarshalText(data []byte) error {
+	switch SubscriptionStatus(data) {
+	case SubscriptionStatusTrial:
+		*s = SubscriptionStatusTrial
+		return nil
+	case SubscriptionStatusActive:
+		*s = SubscriptionStatusActive
+		return nil
+	case SubscriptionStatusPastDue:
+		*s = SubscriptionStatusPastDue
+		return nil
+	case SubscriptionStatusEnded:
+		*s = SubscriptionStatusEnded
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/Task
+type Task struct {
+	ID         string    `json:"id"`
+	Kind       string    `json:"kind"`
+	State      TaskState `json:"state"`
+	Attempt    int       `json:"attempt"`
+	UserId     OptString `json:"userId"`
+	CreatedAt  string    `json:"createdAt"`
+	FinishedAt OptString `json:"finishedAt"`
+	ErrorCode  OptString `json:"errorCode"`
+}
+
+// GetID returns the value of ID.
+func (s *Task) GetID() string {
+	return s.ID
+}
+
+// GetKind returns the value of Kind.
+func (s *Task) GetKind() string {
+	return s.Kind
+}
+
+// GetState returns the value of State.
+func (s *Task) GetState() TaskState {
+	return s.State
+}
+
+// GetAttempt returns the value of Attempt.
+func (s *Task) GetAttempt() int {
+	return s.Attempt
+}
+
+// GetUserId returns the value of UserId.
+func (s *Task) GetUserId() OptString {
+	return s.UserId
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Task) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetFinishedAt returns the value of FinishedAt.
+func (s *Task) GetFinishedAt() OptString {
+	return s.FinishedAt
+}
+
+// GetErrorCode returns the value of ErrorCode.
+func (s *Task) GetErrorCode() OptString {
+	return s.ErrorCode
+}
+
+// SetID sets the value of ID.
+func (s *Task) SetID(val string) {
+	s.ID = val
+}
+
+// SetKind sets the value of Kind.
+func (s *Task) SetKind(val string) {
+	s.Kind = val
+}
+
+// SetState sets the value of State.
+func (s *Task) SetState(val TaskState) {
+	s.State = val
+}
+
+// SetAttempt sets the value of Attempt.
+func (s *Task) SetAttempt(val int) {
+	s.Attempt = val
+}
+
+// SetUserId sets the value of UserId.
+func (s *Task) SetUserId(val OptString) {
+	s.UserId = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Task) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetFinishedAt sets the value of FinishedAt.
+func (s *Task) SetFinishedAt(val OptString) {
+	s.FinishedAt = val
+}
+
+// SetErrorCode sets the value of ErrorCode.
+func (s *Task) SetErrorCode(val OptString) {
+	s.ErrorCode = val
+}
+
+// Ref: #/components/schemas/TaskList
+type TaskList struct {
+	Tasks []Task `json:"tasks"`
+}
+
+// GetTasks returns the value of Tasks.
+func (s *TaskList) GetTasks() []Task {
+	return s.Tasks
+}
+
+// SetTasks sets the value of Tasks.
+func (s *TaskList) SetTasks(val []Task) {
+	s.Tasks = val
+}
+
+type TaskState string
+
+const (
+	TaskStateQueued    TaskState = "queued"
+	TaskStateRunning   TaskState = "running"
+	TaskStateComplete  TaskState = "complete"
+	TaskStateFailed    TaskState = "failed"
+	TaskStateCancelled TaskState = "cancelled"
+)
+
+// AllValues returns all TaskState values.
+func (TaskState) AllValues() []TaskState {
+	return []TaskState{
+		TaskStateQueued,
+		TaskStateRunning,
+		TaskStateComplete,
+		TaskStateFailed,
+		TaskStateCancelled,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s TaskState) MarshalText() ([]byte, error) {
+	switch s {
+	case TaskStateQueued:
+		return []byte(s), nil
+	case TaskStateRunning:
+		return []byte(s), nil
+	case TaskStateComplete:
+		return []byte(s), nil
+	case TaskStateFailed:
+		return []byte(s), nil
+	case TaskStateCancelled:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *TaskState) UnmarshalText(data []byte) error {
+	switch TaskState(data) {
+	case TaskStateQueued:
+		*s = TaskStateQueued
+		return nil
+	case TaskStateRunning:
+		*s = TaskStateRunning
+		return nil
+	case TaskStateComplete:
+		*s = TaskStateComplete
+		return nil
+	case TaskStateFailed:
+		*s = TaskStateFailed
+		return nil
+	case TaskStateCancelled:
+		*s = TaskStateCancelled
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/Thread
@@ -7385,6 +9221,202 @@ func (s *Usage) SetEstimated(val bool) {
 	s.Estimated = val
 }
 
+// Ref: #/components/schemas/UsageReply
+type UsageReply struct {
+	From  string       `json:"from"`
+	To    string       `json:"to"`
+	By    UsageReplyBy `json:"by"`
+	Usage []UsageRow   `json:"usage"`
+	// Direct searches, which cost nothing.
+	Searches int64    `json:"searches"`
+	Spend    OptSpend `json:"spend"`
+}
+
+// GetFrom returns the value of From.
+func (s *UsageReply) GetFrom() string {
+	return s.From
+}
+
+// GetTo returns the value of To.
+func (s *UsageReply) GetTo() string {
+	return s.To
+}
+
+// GetBy returns the value of By.
+func (s *UsageReply) GetBy() UsageReplyBy {
+	return s.By
+}
+
+// GetUsage returns the value of Usage.
+func (s *UsageReply) GetUsage() []UsageRow {
+	return s.Usage
+}
+
+// GetSearches returns the value of Searches.
+func (s *UsageReply) GetSearches() int64 {
+	return s.Searches
+}
+
+// GetSpend returns the value of Spend.
+func (s *UsageReply) GetSpend() OptSpend {
+	return s.Spend
+}
+
+// SetFrom sets the value of From.
+func (s *UsageReply) SetFrom(val string) {
+	s.From = val
+}
+
+// SetTo sets the value of To.
+func (s *UsageReply) SetTo(val string) {
+	s.To = val
+}
+
+// SetBy sets the value of By.
+func (s *UsageReply) SetBy(val UsageReplyBy) {
+	s.By = val
+}
+
+// SetUsage sets the value of Usage.
+func (s *UsageReply) SetUsage(val []UsageRow) {
+	s.Usage = val
+}
+
+// SetSearches sets the value of Searches.
+func (s *UsageReply) SetSearches(val int64) {
+	s.Searches = val
+}
+
+// SetSpend sets the value of Spend.
+func (s *UsageReply) SetSpend(val OptSpend) {
+	s.Spend = val
+}
+
+type UsageReplyBy string
+
+const (
+	UsageReplyByDay        UsageReplyBy = "day"
+	UsageReplyByAgent      UsageReplyBy = "agent"
+	UsageReplyByCredential UsageReplyBy = "credential"
+	UsageReplyByModel      UsageReplyBy = "model"
+	UsageReplyByUser       UsageReplyBy = "user"
+)
+
+// AllValues returns all UsageReplyBy values.
+func (UsageReplyBy) AllValues() []UsageReplyBy {
+	return []UsageReplyBy{
+		UsageReplyByDay,
+		UsageReplyByAgent,
+		UsageReplyByCredential,
+		UsageReplyByModel,
+		UsageReplyByUser,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s UsageReplyBy) MarshalText() ([]byte, error) {
+	switch s {
+	case UsageReplyByDay:
+		return []byte(s), nil
+	case UsageReplyByAgent:
+		return []byte(s), nil
+	case UsageReplyByCredential:
+		return []byte(s), nil
+	case UsageReplyByModel:
+		return []byte(s), nil
+	case UsageReplyByUser:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *UsageReplyBy) UnmarshalText(data []byte) error {
+	switch UsageReplyBy(data) {
+	case UsageReplyByDay:
+		*s = UsageReplyByDay
+		return nil
+	case UsageReplyByAgent:
+		*s = UsageReplyByAgent
+		return nil
+	case UsageReplyByCredential:
+		*s = UsageReplyByCredential
+		return nil
+	case UsageReplyByModel:
+		*s = UsageReplyByModel
+		return nil
+	case UsageReplyByUser:
+		*s = UsageReplyByUser
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/UsageRow
+type UsageRow struct {
+	// The day, or the id of the agent, credential, model or account. Empty for what belongs to none.
+	Name  string `json:"name"`
+	Calls int64  `json:"calls"`
+	// Millionths of a US dollar.
+	SpentMicros int64 `json:"spentMicros"`
+	// How much of it was counted by length, because nobody told.
+	EstimatedMicros int64 `json:"estimatedMicros"`
+	// What calls that are under way may come to.
+	ReservedMicros int64 `json:"reservedMicros"`
+}
+
+// GetName returns the value of Name.
+func (s *UsageRow) GetName() string {
+	return s.Name
+}
+
+// GetCalls returns the value of Calls.
+func (s *UsageRow) GetCalls() int64 {
+	return s.Calls
+}
+
+// GetSpentMicros returns the value of SpentMicros.
+func (s *UsageRow) GetSpentMicros() int64 {
+	return s.SpentMicros
+}
+
+// GetEstimatedMicros returns the value of EstimatedMicros.
+func (s *UsageRow) GetEstimatedMicros() int64 {
+	return s.EstimatedMicros
+}
+
+// GetReservedMicros returns the value of ReservedMicros.
+func (s *UsageRow) GetReservedMicros() int64 {
+	return s.ReservedMicros
+}
+
+// SetName sets the value of Name.
+func (s *UsageRow) SetName(val string) {
+	s.Name = val
+}
+
+// SetCalls sets the value of Calls.
+func (s *UsageRow) SetCalls(val int64) {
+	s.Calls = val
+}
+
+// SetSpentMicros sets the value of SpentMicros.
+func (s *UsageRow) SetSpentMicros(val int64) {
+	s.SpentMicros = val
+}
+
+// SetEstimatedMicros sets the value of EstimatedMicros.
+func (s *UsageRow) SetEstimatedMicros(val int64) {
+	s.EstimatedMicros = val
+}
+
+// SetReservedMicros sets the value of ReservedMicros.
+func (s *UsageRow) SetReservedMicros(val int64) {
+	s.ReservedMicros = val
+}
+
 // Ref: #/components/schemas/UsedMemory
 type UsedMemory struct {
 	ID string `json:"id"`
@@ -7410,6 +9442,311 @@ func (s *UsedMemory) SetID(val string) {
 // SetText sets the value of Text.
 func (s *UsedMemory) SetText(val string) {
 	s.Text = val
+}
+
+// Ref: #/components/schemas/User
+type User struct {
+	ID       string   `json:"id"`
+	Email    string   `json:"email"`
+	Name     string   `json:"name"`
+	Role     UserRole `json:"role"`
+	Disabled bool     `json:"disabled"`
+	// The plan that it has for good; a subscription takes its place.
+	Plan string `json:"plan"`
+	// A cap of its own, in place of the plan's.
+	SpendCapMicros OptInt64 `json:"spendCapMicros"`
+	CreatedAt      string   `json:"createdAt"`
+}
+
+// GetID returns the value of ID.
+func (s *User) GetID() string {
+	return s.ID
+}
+
+// GetEmail returns the value of Email.
+func (s *User) GetEmail() string {
+	return s.Email
+}
+
+// GetName returns the value of Name.
+func (s *User) GetName() string {
+	return s.Name
+}
+
+// GetRole returns the value of Role.
+func (s *User) GetRole() UserRole {
+	return s.Role
+}
+
+// GetDisabled returns the value of Disabled.
+func (s *User) GetDisabled() bool {
+	return s.Disabled
+}
+
+// GetPlan returns the value of Plan.
+func (s *User) GetPlan() string {
+	return s.Plan
+}
+
+// GetSpendCapMicros returns the value of SpendCapMicros.
+func (s *User) GetSpendCapMicros() OptInt64 {
+	return s.SpendCapMicros
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *User) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// SetID sets the value of ID.
+func (s *User) SetID(val string) {
+	s.ID = val
+}
+
+// SetEmail sets the value of Email.
+func (s *User) SetEmail(val string) {
+	s.Email = val
+}
+
+// SetName sets the value of Name.
+func (s *User) SetName(val string) {
+	s.Name = val
+}
+
+// SetRole sets the value of Role.
+func (s *User) SetRole(val UserRole) {
+	s.Role = val
+}
+
+// SetDisabled sets the value of Disabled.
+func (s *User) SetDisabled(val bool) {
+	s.Disabled = val
+}
+
+// SetPlan sets the value of Plan.
+func (s *User) SetPlan(val string) {
+	s.Plan = val
+}
+
+// SetSpendCapMicros sets the value of SpendCapMicros.
+func (s *User) SetSpendCapMicros(val OptInt64) {
+	s.SpendCapMicros = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *User) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// Ref: #/components/schemas/UserChange
+type UserChange struct {
+	Plan           OptString         `json:"plan"`
+	SpendCapMicros OptNilInt64       `json:"spendCapMicros"`
+	Role           OptUserChangeRole `json:"role"`
+	Disabled       OptBool           `json:"disabled"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *UserChange) GetPlan() OptString {
+	return s.Plan
+}
+
+// GetSpendCapMicros returns the value of SpendCapMicros.
+func (s *UserChange) GetSpendCapMicros() OptNilInt64 {
+	return s.SpendCapMicros
+}
+
+// GetRole returns the value of Role.
+func (s *UserChange) GetRole() OptUserChangeRole {
+	return s.Role
+}
+
+// GetDisabled returns the value of Disabled.
+func (s *UserChange) GetDisabled() OptBool {
+	return s.Disabled
+}
+
+// SetPlan sets the value of Plan.
+func (s *UserChange) SetPlan(val OptString) {
+	s.Plan = val
+}
+
+// SetSpendCapMicros sets the value of SpendCapMicros.
+func (s *UserChange) SetSpendCapMicros(val OptNilInt64) {
+	s.SpendCapMicros = val
+}
+
+// SetRole sets the value of Role.
+func (s *UserChange) SetRole(val OptUserChangeRole) {
+	s.Role = val
+}
+
+// SetDisabled sets the value of Disabled.
+func (s *UserChange) SetDisabled(val OptBool) {
+	s.Disabled = val
+}
+
+type UserChangeRole string
+
+const (
+	UserChangeRoleAdmin  UserChangeRole = "admin"
+	UserChangeRoleMember UserChangeRole = "member"
+)
+
+// AllValues returns all UserChangeRole values.
+func (UserChangeRole) AllValues() []UserChangeRole {
+	return []UserChangeRole{
+		UserChangeRoleAdmin,
+		UserChangeRoleMember,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s UserChangeRole) MarshalText() ([]byte, error) {
+	switch s {
+	case UserChangeRoleAdmin:
+		return []byte(s), nil
+	case UserChangeRoleMember:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *UserChangeRole) UnmarshalText(data []byte) error {
+	switch UserChangeRole(data) {
+	case UserChangeRoleAdmin:
+		*s = UserChangeRoleAdmin
+		return nil
+	case UserChangeRoleMember:
+		*s = UserChangeRoleMember
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/UserList
+type UserList struct {
+	Users      []User    `json:"users"`
+	NextCursor OptString `json:"nextCursor"`
+}
+
+// GetUsers returns the value of Users.
+func (s *UserList) GetUsers() []User {
+	return s.Users
+}
+
+// GetNextCursor returns the value of NextCursor.
+func (s *UserList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
+// SetUsers sets the value of Users.
+func (s *UserList) SetUsers(val []User) {
+	s.Users = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *UserList) SetNextCursor(val OptString) {
+	s.NextCursor = val
+}
+
+// Ref: #/components/schemas/UserReply
+type UserReply struct {
+	User         User            `json:"user"`
+	Plan         OptPlan         `json:"plan"`
+	Subscription OptSubscription `json:"subscription"`
+	Spend        Spend           `json:"spend"`
+}
+
+// GetUser returns the value of User.
+func (s *UserReply) GetUser() User {
+	return s.User
+}
+
+// GetPlan returns the value of Plan.
+func (s *UserReply) GetPlan() OptPlan {
+	return s.Plan
+}
+
+// GetSubscription returns the value of Subscription.
+func (s *UserReply) GetSubscription() OptSubscription {
+	return s.Subscription
+}
+
+// GetSpend returns the value of Spend.
+func (s *UserReply) GetSpend() Spend {
+	return s.Spend
+}
+
+// SetUser sets the value of User.
+func (s *UserReply) SetUser(val User) {
+	s.User = val
+}
+
+// SetPlan sets the value of Plan.
+func (s *UserReply) SetPlan(val OptPlan) {
+	s.Plan = val
+}
+
+// SetSubscription sets the value of Subscription.
+func (s *UserReply) SetSubscription(val OptSubscription) {
+	s.Subscription = val
+}
+
+// SetSpend sets the value of Spend.
+func (s *UserReply) SetSpend(val Spend) {
+	s.Spend = val
+}
+
+type UserRole string
+
+const (
+	UserRoleOwner  UserRole = "owner"
+	UserRoleAdmin  UserRole = "admin"
+	UserRoleMember UserRole = "member"
+)
+
+// AllValues returns all UserRole values.
+func (UserRole) AllValues() []UserRole {
+	return []UserRole{
+		UserRoleOwner,
+		UserRoleAdmin,
+		UserRoleMember,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s UserRole) MarshalText() ([]byte, error) {
+	switch s {
+	case UserRoleOwner:
+		return []byte(s), nil
+	case UserRoleAdmin:
+		return []byte(s), nil
+	case UserRoleMember:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *UserRole) UnmarshalText(data []byte) error {
+	switch UserRole(data) {
+	case UserRoleOwner:
+		*s = UserRoleOwner
+		return nil
+	case UserRoleAdmin:
+		*s = UserRoleAdmin
+		return nil
+	case UserRoleMember:
+		*s = UserRoleMember
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 // Ref: #/components/schemas/Webhook

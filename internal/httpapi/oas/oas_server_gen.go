@@ -60,6 +60,20 @@ type Handler interface {
 	//
 	// DELETE /api/account/connect-codes/{codeId}
 	CancelConnectCode(ctx context.Context, params CancelConnectCodeParams) (*Deleted, error)
+	// CancelSubscription implements cancelSubscription operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. It ends at the end of its period, or at once with `now`.
+	//
+	// DELETE /api/admin/users/{userId}/subscription
+	CancelSubscription(ctx context.Context, params CancelSubscriptionParams) (*UserReply, error)
+	// CancelTask implements cancelTask operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`.
+	//
+	// POST /api/admin/tasks/{taskId}/cancel
+	CancelTask(ctx context.Context, params CancelTaskParams) (*CancelReply, error)
 	// CancelTurn implements cancelTurn operation.
 	//
 	// The turn leaves a message with the status `cancelled` and what text there was. A request that waits
@@ -103,6 +117,23 @@ type Handler interface {
 	//
 	// PATCH /api/agents/{agentId}/sources/{sourceId}
 	ChangeSource(ctx context.Context, req *SourceChange, params ChangeSourceParams) (*SourceReply, error)
+	// ChangeUser implements changeUser operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none`
+	// is no plan. A disabled account is shut out from the next request on. The owner stays as they are,
+	// and only the owner makes admins.
+	//
+	// PATCH /api/admin/users/{userId}
+	ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (*UserReply, error)
+	// CheckSpend implements checkSpend operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. Each sum is compared with the rows of the ledger. There is never a
+	// difference, unless somebody changed the database by hand.
+	//
+	// GET /api/admin/spend-check
+	CheckSpend(ctx context.Context) (*SpendCheck, error)
 	// ConfirmMemory implements confirmMemory operation.
 	//
 	// The agent remembers it from then on. One that is remembered already stays as it is.
@@ -198,6 +229,13 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/memories/{memoryId}
 	DeleteMemory(ctx context.Context, params DeleteMemoryParams) (*Deleted, error)
+	// DeletePlan implements deletePlan operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. One that somebody has, and `open`, stay: 409 `conflict`.
+	//
+	// DELETE /api/admin/plans/{planName}
+	DeletePlan(ctx context.Context, params DeletePlanParams) (*Deleted, error)
 	// DeleteSource implements deleteSource operation.
 	//
 	// Its documents go with it. The default can be deleted only when `successor` names the source that
@@ -257,6 +295,13 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}
 	GetAgent(ctx context.Context, params GetAgentParams) (*AgentReply, error)
+	// GetAllUsage implements getAllUsage operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`.
+	//
+	// GET /api/admin/usage
+	GetAllUsage(ctx context.Context, params GetAllUsageParams) (*UsageReply, error)
 	// GetConnectCode implements getConnectCode operation.
 	//
 	// Needs a session, or a key with the scope `account`.
@@ -276,6 +321,13 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/sources/{sourceId}
 	GetSource(ctx context.Context, params GetSourceParams) (*SourceReply, error)
+	// GetSubscription implements getSubscription operation.
+	//
+	// Needs a session, or a key with the scope `account`. `plan` is absent for an account that has none
+	// now, which gets 402 `no_subscription` on search and chat.
+	//
+	// GET /api/account/subscription
+	GetSubscription(ctx context.Context) (*SubscriptionReply, error)
 	// GetThread implements getThread operation.
 	//
 	// Read a thread.
@@ -289,6 +341,20 @@ type Handler interface {
 	//
 	// GET /api/account/totp
 	GetTotp(ctx context.Context) (*TotpReply, error)
+	// GetUsage implements getUsage operation.
+	//
+	// Needs a session, or a key with the scope `account`. Told apart by day, agent, credential or model,
+	// with what is left of the cap of this month and when it starts anew.
+	//
+	// GET /api/account/usage
+	GetUsage(ctx context.Context, params GetUsageParams) (*UsageReply, error)
+	// GetUser implements getUser operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. With what it has, but nothing of what is the user's own.
+	//
+	// GET /api/admin/users/{userId}
+	GetUser(ctx context.Context, params GetUserParams) (*UserReply, error)
 	// GiveFeedback implements giveFeedback operation.
 	//
 	// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
@@ -302,6 +368,13 @@ type Handler interface {
 	//
 	// GET /api/agents
 	ListAgents(ctx context.Context, params ListAgentsParams) (*AgentList, error)
+	// ListAllAudit implements listAllAudit operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`.
+	//
+	// GET /api/admin/audit
+	ListAllAudit(ctx context.Context, params ListAllAuditParams) (*AllAuditList, error)
 	// ListAudit implements listAudit operation.
 	//
 	// Needs a session, or a key with the scope `account`. Signing in, keys, connections and changes of the
@@ -378,6 +451,13 @@ type Handler interface {
 	//
 	// GET /api/account/passkeys
 	ListPasskeys(ctx context.Context) (*PasskeyList, error)
+	// ListPlans implements listPlans operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. All come at once.
+	//
+	// GET /api/admin/plans
+	ListPlans(ctx context.Context) (*PlanList, error)
 	// ListSessions implements listSessions operation.
 	//
 	// Needs a session, or a key with the scope `account`. All come at once.
@@ -390,18 +470,46 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/sources
 	ListSources(ctx context.Context, params ListSourcesParams) (*SourceList, error)
+	// ListTasks implements listTasks operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. Without what users wrote.
+	//
+	// GET /api/admin/tasks
+	ListTasks(ctx context.Context, params ListTasksParams) (*TaskList, error)
 	// ListThreads implements listThreads operation.
 	//
 	// List chat threads.
 	//
 	// GET /api/agents/{agentId}/threads
 	ListThreads(ctx context.Context, params ListThreadsParams) (*ThreadList, error)
+	// ListUsers implements listUsers operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`.
+	//
+	// GET /api/admin/users
+	ListUsers(ctx context.Context, params ListUsersParams) (*UserList, error)
 	// ListWebhooks implements listWebhooks operation.
 	//
 	// Needs the scope `account`. There are at most 20, so all come at once.
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
+	// PutPlan implements putPlan operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. Whoever has the plan has it as it is now from the next request on.
+	//
+	// PUT /api/admin/plans/{planName}
+	PutPlan(ctx context.Context, req *PlanChange, params PutPlanParams) (*PlanReply, error)
+	// PutSubscription implements putSubscription operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`.
+	//
+	// PUT /api/admin/users/{userId}/subscription
+	PutSubscription(ctx context.Context, req *SubscriptionChange, params PutSubscriptionParams) (*UserReply, error)
 	// RemoveFeedback implements removeFeedback operation.
 	//
 	// Take feedback back.
@@ -506,6 +614,13 @@ type Handler interface {
 	//
 	// POST /api/agents/{agentId}/threads/{threadId}/messages
 	SendMessage(ctx context.Context, req *MessageSend, params SendMessageParams) (SendMessageRes, error)
+	// SetCredentialCap implements setCredentialCap operation.
+	//
+	// Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the
+	// account; null takes it away.
+	//
+	// PUT /api/account/spend-caps/{credentialId}
+	SetCredentialCap(ctx context.Context, req *CapChange, params SetCredentialCapParams) (*Changed, error)
 	// StepUp implements stepUp operation.
 	//
 	// Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of

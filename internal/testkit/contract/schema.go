@@ -97,10 +97,13 @@ func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 	case "const":
 		s.constant, s.isConstant = v, true
 	case "format":
-		if v != "date-time" {
+		switch v {
+		case "date-time":
+			s.dateTime = true
+		case "int64": // says how a program keeps it, not what it is
+		default:
 			return errForm
 		}
-		s.dateTime = true
 	case "minimum":
 		s.min, err = floatOf(v)
 	case "maximum":

@@ -1,0 +1,141 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"carrel/internal/audit"
+	"carrel/internal/core"
+)
+
+// DirectoryStore keeps users for those who administer them. A missing user is not_found.
+type DirectoryStore interface {
+	UserByID(ctx context.Context, userID string) (User, error)
+	// UsersBefore returns up to n users, newest first: those older than the id in before, unless it is empty.
+	UsersBefore(ctx context.Context, before string, n int) ([]User, error)
+	// AdjustUser lets change edit the role, the cap and the end of a user, and stores the outcome, in one transaction.
+	AdjustUser(ctx context.Context, userID string, change func(*User) error) (User, error)
+}
+
+// Directory is where those who administer the installation see and change accounts. It shows nothing that is the users'
+// own, and nobody acts as somebody else.
+type Directory struct {
+	store    DirectoryStore
+	clock    core.Clock
+	recorder Recorder
+}
+
+// NewDirectory returns a directory on this store.
+func NewDirectory(store DirectoryStore, clock core.Clock, recorder Recorder) *Directory {
+	return &Directory{store: store, clock: clock, recorder: recorder}
+}
+
+// Get returns an account.
+func (d *Directory) Get(ctx context.Context, actor core.Actor, userID string) (User, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return User{}, err
+	}
+	return d.store.UserByID(ctx, userID)
+}
+
+// List returns a page of accounts, newest first, and the cursor of the next page.
+func (d *Directory) List(ctx context.Context, actor core.Actor, page core.Page) ([]User, string, error) {
+	if err := actor.Allow(core.OpAdmin); err != nil {
+		return nil, "", err
+	}
+	rows, err := page.Rows(core.DefaultLimit)
+	if err != nil {
+		return nil, "", err
+	}
+	before, err := core.DecodeIDCursor("users", page.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	users, err := d.store.UsersBefore(ctx, before, rows+1)
+	if err != nil || len(users) <= rows {
+		return users, "", err
+	}
+	return users[:rows], core.EncodeCursor("users", users[rows-1].ID), nil
+}
+
+// Adjustment is what to change of an account; nil leaves something as it is.
+type Adjustment struct {
+	Role     *core.Role
+	Disabled *bool
+	// SpendCap points to the cap, or to nil to take it away.
+	SpendCap **int64
+}
+
+// Adjust changes an account. The owner stays as they are, nobody changes the role or the end of themselves, and only the
+// owner makes admins: otherwise one admin could take the installation from the others.
+func (d *Directory) Adjust(ctx context.Context, actor core.Actor, userID string, a Adjustment) (User, error) {
+	if err := actor.AllowProved(core.OpAdmin, d.clock.Now()); err != nil {
+		return User{}, err
+	}
+	if a.SpendCap != nil && *a.SpendCap != nil && **a.SpendCap < 0 {
+		return User{}, core.InvalidField("/spendCapMicros", "Must not be negative.")
+	}
+	if a.Role != nil && *a.Role != core.RoleAdmin && *a.Role != core.RoleMember {
+		return User{}, core.InvalidField("/role", "Must be admin or member.")
+	}
+	u, err := d.store.AdjustUser(ctx, userID, func(u *User) error {
+		if a.Role != nil || a.Disabled != nil {
+			if err := d.mayRule(actor, *u, a); err != nil {
+				return err
+			}
+		}
+		a.apply(u, d.clock.Now())
+		return nil
+	})
+	if err != nil {
+		return User{}, err
+	}
+	d.note(ctx, actor, userID, a)
+	return u, nil
+}
+
+// mayRule decides whether the actor may change the role or the end of a user.
+func (d *Directory) mayRule(actor core.Actor, u User, a Adjustment) error {
+	switch {
+	case u.Role == core.RoleOwner:
+		return core.Conflict("conflict", "The owner of the installation stays as they are.")
+	case u.ID == actor.UserID:
+		return core.Conflict("conflict", "Nobody changes their own role or shuts themselves out. Another admin can.")
+	case actor.Role != core.RoleOwner && actor.Credential != core.CredentialOperator && (a.Role != nil || u.Role == core.RoleAdmin):
+		return core.Forbidden("forbidden", "Only the owner makes admins, changes their role or disables them.")
+	}
+	return nil
+}
+
+func (a Adjustment) apply(u *User, now time.Time) {
+	if a.Role != nil {
+		u.Role = *a.Role
+	}
+	if a.SpendCap != nil {
+		u.SpendCap = *a.SpendCap
+	}
+	switch {
+	case a.Disabled == nil:
+	case !*a.Disabled:
+		u.DisabledAt = nil
+	case u.DisabledAt == nil:
+		u.DisabledAt = &now
+	}
+}
+
+func (d *Directory) note(ctx context.Context, actor core.Actor, userID string, a Adjustment) {
+	record := func(event audit.Event, detail map[string]string) {
+		d.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: actor.CredentialID, Detail: detail})
+	}
+	if a.Role != nil {
+		record(audit.RoleChanged, map[string]string{"role": string(*a.Role)})
+	}
+	if a.SpendCap != nil {
+		record(audit.CapChanged, nil)
+	}
+	if a.Disabled != nil && *a.Disabled {
+		record(audit.UserDisabled, nil)
+	} else if a.Disabled != nil {
+		record(audit.UserEnabled, nil)
+	}
+}

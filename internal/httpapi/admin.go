@@ -1,0 +1,159 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
+	"carrel/internal/task"
+)
+
+// ListUsers answers GET /api/admin/users.
+func (h handlers) ListUsers(ctx context.Context, p oas.ListUsersParams) (*oas.UserList, error) {
+	users, next, err := h.Directory.List(ctx, actor(ctx), page(p.Limit, p.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.UserList{Users: make([]oas.User, len(users)), NextCursor: optional(next)}
+	for i, u := range users {
+		out.Users[i] = userOf(u)
+	}
+	return out, nil
+}
+
+// GetUser answers GET /api/admin/users/{userId}.
+func (h handlers) GetUser(ctx context.Context, p oas.GetUserParams) (*oas.UserReply, error) {
+	return h.userReply(ctx, p.UserId)
+}
+
+// ChangeUser answers PATCH /api/admin/users/{userId}.
+func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.ChangeUserParams) (*oas.UserReply, error) {
+	var a account.Adjustment
+	if req.Role.Set {
+		role := core.Role(req.Role.Value)
+		a.Role = &role
+	}
+	if req.Disabled.Set {
+		a.Disabled = &req.Disabled.Value
+	}
+	if req.SpendCapMicros.Set {
+		var limit *int64
+		if !req.SpendCapMicros.Null {
+			limit = &req.SpendCapMicros.Value
+		}
+		a.SpendCap = &limit
+	}
+	if a != (account.Adjustment{}) {
+		if _, err := h.Directory.Adjust(ctx, actor(ctx), p.UserId, a); err != nil {
+			return nil, err
+		}
+	}
+	if req.Plan.Set {
+		if err := h.Plans.Assign(ctx, actor(ctx), p.UserId, req.Plan.Value); err != nil {
+			return nil, err
+		}
+	}
+	return h.userReply(ctx, p.UserId)
+}
+
+// userReply renders an account with what it has.
+func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply, error) {
+	u, err := h.Directory.Get(ctx, actor(ctx), userID)
+	if err != nil {
+		return nil, err
+	}
+	e, err := h.Plans.Of(ctx, actor(ctx), userID)
+	if err != nil {
+		return nil, err
+	}
+	spend, err := h.Spending.Spend(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	plan, subscription := h.entitlementOf(e)
+	return &oas.UserReply{User: userOf(u), Plan: plan, Subscription: subscription, Spend: spendOf(spend)}, nil
+}
+
+func userOf(u account.User) oas.User {
+	return oas.User{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: oas.UserRole(u.Role), Disabled: u.DisabledAt != nil, Plan: u.Plan,
+		SpendCapMicros: optionalNumber(u.SpendCap), CreatedAt: timestamp(u.CreatedAt),
+	}
+}
+
+// ListPlans answers GET /api/admin/plans.
+func (h handlers) ListPlans(ctx context.Context) (*oas.PlanList, error) {
+	plans, err := h.Plans.List(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.PlanList{Plans: make([]oas.Plan, len(plans))}
+	for i, p := range plans {
+		out.Plans[i] = planOf(p)
+	}
+	return out, nil
+}
+
+// PutPlan answers PUT /api/admin/plans/{planName}.
+func (h handlers) PutPlan(ctx context.Context, req *oas.PlanChange, p oas.PutPlanParams) (*oas.PlanReply, error) {
+	plan := account.Plan{
+		Name: p.PlanName, Models: req.Models, SpendCap: numberOf(req.SpendCapMicros), TurnCap: numberOf(req.TurnCapMicros),
+		RateLimit: numberOf(req.RateLimit), RateBurst: numberOf(req.RateBurst), StorageLimit: numberOf(req.StorageLimitBytes),
+		Price: req.PriceMicros.Value, StripePrice: req.StripePrice.Value,
+	}
+	for _, c := range req.Capabilities {
+		plan.Capabilities = append(plan.Capabilities, core.Capability(c))
+	}
+	plan, err := h.Plans.Put(ctx, actor(ctx), plan)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.PlanReply{Plan: planOf(plan)}, nil
+}
+
+// DeletePlan answers DELETE /api/admin/plans/{planName}.
+func (h handlers) DeletePlan(ctx context.Context, p oas.DeletePlanParams) (*oas.Deleted, error) {
+	return deleted(h.Plans.Delete(ctx, actor(ctx), p.PlanName))
+}
+
+// ListTasks answers GET /api/admin/tasks.
+func (h handlers) ListTasks(ctx context.Context, p oas.ListTasksParams) (*oas.TaskList, error) {
+	tasks, err := h.Tasks.List(ctx, actor(ctx), task.State(p.State.Value), page(p.Limit, oas.OptString{}))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.TaskList{Tasks: make([]oas.Task, len(tasks))}
+	for i, t := range tasks {
+		out.Tasks[i] = oas.Task{
+			ID: t.ID, Kind: t.Kind, State: oas.TaskState(t.State), Attempt: t.Attempt, UserId: optional(t.UserID), CreatedAt: timestamp(t.CreatedAt),
+			FinishedAt: optionalTime(t.FinishedAt), ErrorCode: optional(t.ErrorCode),
+		}
+	}
+	return out, nil
+}
+
+// CancelTask answers POST /api/admin/tasks/{taskId}/cancel.
+func (h handlers) CancelTask(ctx context.Context, p oas.CancelTaskParams) (*oas.CancelReply, error) {
+	cancelled, err := h.Tasks.Cancel(ctx, actor(ctx), p.TaskId)
+	if err != nil {
+		return nil, err
+	}
+	return &oas.CancelReply{Cancelled: cancelled}, nil
+}
+
+// ListAllAudit answers GET /api/admin/audit.
+func (h handlers) ListAllAudit(ctx context.Context, p oas.ListAllAuditParams) (*oas.AllAuditList, error) {
+	entries, next, err := h.Audit.All(ctx, actor(ctx), p.UserId.Value, page(p.Limit, p.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.AllAuditList{Events: make([]oas.AllAuditEvent, len(entries)), NextCursor: optional(next)}
+	for i, e := range entries {
+		out.Events[i] = oas.AllAuditEvent{
+			Seq: e.Seq, At: timestamp(e.At), UserId: optional(e.UserID), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address),
+			Detail: oas.AuditDetail(e.Detail),
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
+)
+
+// GetSubscription answers GET /api/account/subscription.
+func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, error) {
+	who := actor(ctx)
+	e, err := h.Plans.Own(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	spend, err := h.Spending.Spend(ctx, who.UserID)
+	if err != nil {
+		return nil, err
+	}
+	plan, subscription := h.entitlementOf(e)
+	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend)}, nil
+}
+
+// SetCredentialCap answers PUT /api/account/spend-caps/{credentialId}.
+func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams) (*oas.Changed, error) {
+	var limit *int64
+	if !req.CapMicros.Null {
+		limit = &req.CapMicros.Value
+	}
+	if err := h.Plans.CapCredential(ctx, actor(ctx), p.CredentialId, limit); err != nil {
+		return nil, err
+	}
+	return &oas.Changed{Changed: true}, nil
+}
+
+// PutSubscription answers PUT /api/admin/users/{userId}/subscription.
+func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams) (*oas.UserReply, error) {
+	n := account.NewSubscription{
+		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value, CancelAtEnd: req.CancelAtEnd.Value,
+	}
+	var err error
+	if n.StartsAt, err = timeOf("/startsAt", req.StartsAt); err != nil {
+		return nil, err
+	}
+	if n.EndsAt, err = timeOf("/endsAt", req.EndsAt); err != nil {
+		return nil, err
+	}
+	if _, err := h.Plans.Subscribe(ctx, actor(ctx), p.UserId, n); err != nil {
+		return nil, err
+	}
+	return h.userReply(ctx, p.UserId)
+}
+
+// CancelSubscription answers DELETE /api/admin/users/{userId}/subscription.
+func (h handlers) CancelSubscription(ctx context.Context, p oas.CancelSubscriptionParams) (*oas.UserReply, error) {
+	if _, err := h.Plans.Cancel(ctx, actor(ctx), p.UserId, p.Now.Value); err != nil {
+		return nil, err
+	}
+	return h.userReply(ctx, p.UserId)
+}
+
+// timeOf reads a time that may be left out.
+func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
+	if !s.Set {
+		return nil, nil
+	}
+	t, err := time.Parse(time.RFC3339, s.Value)
+	if err != nil {
+		return nil, core.InvalidField(pointer, "Must be a time such as 2026-11-15T10:00:00Z (RFC 3339).")
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t, nil
+}
+
+// entitlementOf renders what an account has now.
+func (h handlers) entitlementOf(e account.Entitlement) (plan oas.OptPlan, subscription oas.OptSubscription) {
+	now := h.Clock.Now()
+	if p := e.Now(now); p != nil {
+		plan = oas.NewOptPlan(planOf(*p))
+	}
+	if s := e.Subscription; s != nil {
+		subscription = oas.NewOptSubscription(oas.Subscription{
+			Plan: s.Plan, Status: oas.SubscriptionStatus(s.Status), StartsAt: timestamp(s.StartsAt), EndsAt: optionalTime(s.EndsAt),
+			GraceUntil: optionalTime(s.GraceUntil), CancelAtEnd: s.CancelAtEnd, Live: s.Live(now), Source: oas.SubscriptionSource(s.Source),
+		})
+	}
+	return plan, subscription
+}
+
+func planOf(p account.Plan) oas.Plan {
+	out := oas.Plan{
+		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)), Models: append([]string{}, p.Models...), PriceMicros: p.Price,
+		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap), RateLimit: optionalNumber(p.RateLimit),
+		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit),
+	}
+	for i, c := range p.Capabilities {
+		out.Capabilities[i] = oas.PlanCapabilitiesItem(c)
+	}
+	return out
+}
+
+func optionalNumber(n *int64) oas.OptInt64 {
+	if n == nil {
+		return oas.OptInt64{}
+	}
+	return oas.NewOptInt64(*n)
+}
+
+func numberOf(n oas.OptInt64) *int64 {
+	if !n.Set {
+		return nil
+	}
+	return &n.Value
+}

@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
+)
+
+// GetUsage answers GET /api/account/usage.
+func (h handlers) GetUsage(ctx context.Context, p oas.GetUsageParams) (*oas.UsageReply, error) {
+	r, err := h.Usages.Own(ctx, actor(ctx), account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	return usageReply(r, err, true)
+}
+
+// GetAllUsage answers GET /api/admin/usage.
+func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oas.UsageReply, error) {
+	r, err := h.Usages.Of(ctx, actor(ctx), p.UserId.Value, account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	return usageReply(r, err, p.UserId.Value != "")
+}
+
+// usageReply renders usage; what is left is told of one account, not of all together.
+func usageReply(r account.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.UsageReply{
+		From: r.From, To: r.To, By: oas.UsageReplyBy(r.By), Usage: make([]oas.UsageRow, len(r.Rows)), Searches: r.Searches,
+	}
+	for i, u := range r.Rows {
+		out.Usage[i] = oas.UsageRow{Name: u.Name, Calls: u.Calls, SpentMicros: u.Spent, EstimatedMicros: u.Estimated, ReservedMicros: u.Reserved}
+	}
+	if ofOne {
+		out.Spend = oas.NewOptSpend(spendOf(r.Spend))
+	}
+	return out, nil
+}
+
+// spendOf renders what is used of a cap, and what is left.
+func spendOf(s core.Spend) oas.Spend {
+	out := oas.Spend{UsedMicros: s.Used, ResetsAt: timestamp(s.ResetsAt)}
+	if s.Capped {
+		out.CapMicros, out.LeftMicros = oas.NewOptInt64(s.Cap), oas.NewOptInt64(max(0, s.Cap-s.Used))
+	}
+	return out
+}
+
+// exportUsage answers GET /api/account/usage/export. It is a plain handler because the reply is no JSON.
+func (a *API) exportUsage(w http.ResponseWriter, r *http.Request) {
+	a.export(w, r, func(rep *reply, who core.Actor) error {
+		q := r.URL.Query()
+		rep.header.Set("Content-Type", "text/csv; charset=utf-8")
+		rep.header.Set("Content-Disposition", `attachment; filename="usage.csv"`)
+		return a.Usages.WriteOwnCSV(r.Context(), who, account.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
+	})
+}
+
+// CheckSpend answers GET /api/admin/spend-check.
+func (h handlers) CheckSpend(ctx context.Context) (*oas.SpendCheck, error) {
+	differences, err := h.Spending.Check(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.SpendCheck{Differences: make([]oas.SpendDifference, len(differences))}
+	for i, d := range differences {
+		out.Differences[i] = oas.SpendDifference{
+			Of: oas.SpendDifferenceOf(d.Of), ID: d.ID, Month: d.Month, ReservedMicros: d.Reserved, SpentMicros: d.Spent,
+			RowsReservedMicros: d.RowsReserved, RowsSpentMicros: d.RowsSpent,
+		}
+	}
+	return out, nil
+}

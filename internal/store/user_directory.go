@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"carrel/internal/account"
+)
+
+var _ account.DirectoryStore = (*DB)(nil)
+
+// UsersBefore returns up to n users, newest first.
+func (db *DB) UsersBefore(ctx context.Context, before string, n int) ([]account.User, error) {
+	var r userRow
+	users := make([]account.User, 0, room(n))
+	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user WHERE id < $1 ORDER BY id DESC LIMIT $2 + 0`,
+		args{firstPage(before), n}, r.dest(), func() error {
+			users = append(users, r.value())
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list users", "user", err)
+	}
+	return users, nil
+}
+
+// AdjustUser lets change edit the role, the cap and the end of a user.
+func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*account.User) error) (account.User, error) {
+	var u account.User
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var r userRow
+		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1`+db.dialect.lock, args{userID}, r.dest()...)
+		if err != nil {
+			return err
+		}
+		u = r.value()
+		if err := change(&u); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3 WHERE id = $4`,
+			string(u.Role), optInt(u.SpendCap), optMillis(u.DisabledAt), userID)
+		return err
+	})
+	if err != nil {
+		return account.User{}, fail("adjust user", "user", err)
+	}
+	return u, nil
+}
