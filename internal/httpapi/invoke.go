@@ -27,12 +27,12 @@ type Call struct {
 func (a *API) Invoke(ctx context.Context, who core.Actor, c Call) (body []byte, contentType string, err error) {
 	var out outcome
 	ctx = context.WithValue(core.WithActor(ctx, who), outcomeKey{}, &out)
+	if c.Async {
+		ctx = context.WithValue(ctx, preferenceKey{}, preference{said: true})
+	}
 	r, err := http.NewRequestWithContext(ctx, c.Method, c.Target, bytes.NewReader(c.Body))
 	if err != nil {
 		return nil, "", core.NotFound("path")
-	}
-	if c.Async {
-		r = r.WithContext(context.WithValue(r.Context(), preferenceKey{}, preference{said: true}))
 	}
 	rep := newReply(http.Header{})
 	defer rep.free()

@@ -135,7 +135,7 @@ func (s *Server) begin(ctx context.Context, who core.Actor, asked *turn, text js
 func (s *Server) follow(ctx context.Context, who core.Actor, asked turn, after task.Position, progress func(label string)) error {
 	waiting, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	stop := context.AfterFunc(s.stopping, cancel)
+	stop := context.AfterFunc(s.stopping, cancel) //nolint:contextcheck // it ends with the server, not with this call
 	defer stop()
 	events, err := s.threads.Events(waiting, who, asked.AgentID, asked.ThreadID, &after)
 	if err != nil {

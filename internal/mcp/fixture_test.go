@@ -1,3 +1,4 @@
+//nolint:staticcheck // deprecated parts of the protocol are a part of the suite all the same
 package mcp
 
 import (
@@ -144,7 +145,6 @@ func fixtureTools(s *sdk.Server) {
 	})
 	logs := func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for _, text := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-			//nolint:staticcheck // deprecated, and still asked for by the older suite
 			if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: text}); err != nil {
 				return nil, err
 			}
@@ -207,7 +207,6 @@ func fixtureQuestions(s *sdk.Server) {
 			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 				return nil, err
 			}
-			//nolint:staticcheck // deprecated, and still asked for by the older suite
 			reply, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{
 				MaxTokens: 100, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: in.Prompt}}},
 			})

@@ -132,7 +132,7 @@ func (s *stream) Write(b []byte) (int, error) {
 	if s.plain {
 		return len(b), s.writeRefusal(string(b))
 	}
-	return s.ResponseWriter.Write(b)
+	return s.ResponseWriter.Write(b) //nolint:gosec // JSON and events, which no browser shows as a page
 }
 
 func (s *stream) writeRefusal(text string) error {
