@@ -24,21 +24,21 @@ const (
 	maxName   = 400
 )
 
-// uploadable returns a source that files can be put into.
-func (s *Service) uploadable(ctx context.Context, actor core.Actor, agentID, sourceID string) (source.Source, error) {
+// uploadable returns nil when the actor may put files into the source.
+func (s *Service) uploadable(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
 	src, err := s.sources.Managed(ctx, actor, agentID, sourceID)
 	if err != nil {
-		return source.Source{}, err
+		return err
 	}
 	if src.Kind != source.KindUpload {
-		return source.Source{}, core.Conflict("conflict", "This source is not made of uploaded files. Create one of kind upload.")
+		return core.Conflict("conflict", "This source is not made of uploaded files. Create one of kind upload.")
 	}
-	return src, nil
+	return nil
 }
 
 // Begin announces a file of a size, or of -1 if that is not known yet.
 func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID, name string, size int64) (Upload, error) {
-	if _, err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
 		return Upload{}, err
 	}
 	name, err := cleanName(name)
@@ -84,7 +84,7 @@ func cleanName(name string) (string, error) {
 
 // Find returns an upload that is on its way.
 func (s *Service) Find(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) (Upload, error) {
-	if _, err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
 		return Upload{}, err
 	}
 	return s.store.Upload(ctx, sourceID, uploadID)
@@ -147,7 +147,7 @@ func (s *Service) Put(ctx context.Context, actor core.Actor, agentID, sourceID, 
 
 // Read has the files read that have arrived.
 func (s *Service) Read(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
-	if _, err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
 		return err
 	}
 	_, err := s.start(context.WithoutCancel(ctx), actor.UserID, sourceID)
@@ -167,7 +167,7 @@ func (s *Service) finish(ctx context.Context, actor core.Actor, u Upload) (Uploa
 
 // Cancel removes an upload that is on its way.
 func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) error {
-	if _, err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
 		return err
 	}
 	return s.store.DeleteUpload(ctx, sourceID, uploadID)

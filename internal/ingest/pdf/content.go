@@ -90,11 +90,12 @@ func (r *reader) run(program []byte, resources dict, depth int) {
 			operands = append(operands, x)
 			continue
 		}
-		if op == "BI" {
+		switch op {
+		case "BI":
 			skipImage(&l)
-		} else if op == "Do" {
+		case "Do":
 			r.form(operands, resources, depth)
-		} else {
+		default:
 			r.do(op, operands, resources)
 		}
 		operands = operands[:0]

@@ -32,11 +32,11 @@ func (f *file) newCrypt() (*crypt, error) {
 	version, revision := asInt(f.resolve(e["V"])), asInt(f.resolve(e["R"]))
 	c := &crypt{}
 	length := 5
-	switch {
-	case version == 1:
-	case version == 2:
+	switch version {
+	case 1:
+	case 2:
 		length = asInt(f.resolve(e["Length"])) / 8
-	case version == 4 || version == 5:
+	case 4, 5:
 		filter := f.dictOf(f.dictOf(e["CF"])[f.nameOf(e["StmF"])])
 		method := f.nameOf(filter["CFM"])
 		c.aes, length = method != "V2", 16
@@ -62,8 +62,8 @@ func (f *file) newCrypt() (*crypt, error) {
 		s, _ := f.resolve(ids[0]).(str)
 		id = []byte(s)
 	}
-	clear := f.resolve(e["EncryptMetadata"]) == false
-	c.key = key128(text("O"), id, int32(f.numberOf(e["P"])), revision, length, clear)
+	clearMetadata := f.resolve(e["EncryptMetadata"]) == false
+	c.key = key128(text("O"), id, int32(f.numberOf(e["P"])), revision, length, clearMetadata)
 	if !opensWith(c.key, text("U"), id, revision) {
 		return nil, ErrEncrypted
 	}
