@@ -51,7 +51,7 @@ func (w *world) calls() []call {
 // having returns the calls of the operations that have a status. Those of the authorization server have errors in a form of
 // their own, all but that of the limits.
 func (w *world) having(status int) []call {
-	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls())
+	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.accountCalls())
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
@@ -172,7 +172,7 @@ func (w *world) refusals(t *testing.T) {
 		{401, "missing_credential", func(c call) call { c.key = ""; return c }},
 		{402, "no_subscription", func(c call) call { c.key = w.planlessKey; return c }},
 		{403, "insufficient_scope", func(c call) call {
-			if c.key == w.accountKey {
+			if c.key == w.accountKey || c.key == w.fullKey {
 				c.key = w.key
 			} else {
 				c.key = w.accountKey
@@ -180,7 +180,8 @@ func (w *world) refusals(t *testing.T) {
 			return c
 		}},
 		{404, "not_found", func(c call) call {
-			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook).Replace(c.path)
+			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook,
+				w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential).Replace(c.path)
 			return c
 		}},
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},
@@ -205,6 +206,9 @@ func (w *world) refusals(t *testing.T) {
 			t.Errorf("%s: the second reply is not the first one again", c.operation)
 		}
 		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}}`
+		if c.operation == "createConnectCode" {
+			c.key = w.accountKey // it has no body, and its secret is not repeated to another key
+		}
 		w.problem(t, c, 422, "idempotency_mismatch")
 	}
 }

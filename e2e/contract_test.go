@@ -43,7 +43,7 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres, seenOfProposals)...)
+	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres, seenOfProposals, seenOfAccounts)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -54,6 +54,7 @@ func TestContractOnPostgres(t *testing.T) {
 	database(t, pg.URL("postgres"), func(_ context.Context, conn *pgx.Conn) { execute(t, conn, "CREATE DATABASE turns") })
 	w.turns(t, pg.URL("turns"))
 	w.proposals(t, pg.URL("postgres"))
+	w.accountsInTime(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
@@ -71,6 +72,7 @@ func (w *world) everything(t *testing.T) {
 	w.connect(t)
 	w.webhooks(t)
 	w.oauth(t)
+	w.accounts(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
@@ -97,8 +99,11 @@ type world struct {
 	// The credentials: of a user who may do all, of the same for one agent alone, for the account alone, and of
 	// users without a plan and at their cap.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
+	// fullKey may do all that a member may.
+	fullKey string
 	// What the calls are about.
 	user, agent, thread, memory, card, webhook, document, reply string
+	session, apiKey, connectCode, connection                    string
 	// code is a connect code that was used.
 	code string
 }
