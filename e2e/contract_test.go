@@ -32,7 +32,7 @@ var notYet = []string{
 var seenOnPostgres = []string{
 	"reply * 500",
 	"reply * 503", "value Problem.code=unavailable",
-	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createThread 409",
+	"reply createAgent 409", "reply addMemory 409", "reply saveFavourite 409", "reply createThread 409", "reply createSource 409",
 	"value Problem.code=idempotency_in_progress",
 }
 
@@ -43,7 +43,7 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(notYet, seenOnPostgres, seenOfProposals, seenOfAccounts)...)
+	w.nothingUnseen(t, slices.Concat(notYet, unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -58,13 +58,14 @@ func TestContractOnPostgres(t *testing.T) {
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
-	w.nothingUnseen(t, notYet...)
+	w.nothingUnseen(t, slices.Concat(notYet, unseenOfSources)...)
 }
 
 // everything asks for all that can be had of either database.
 func (w *world) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
+	w.fillSources(t)
 	w.memories(t)
 	w.threads(t)
 	w.answers(t)
@@ -104,6 +105,7 @@ type world struct {
 	// What the calls are about.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string
+	sources                                                     sourceWorld
 	// code is a connect code that was used.
 	code string
 }

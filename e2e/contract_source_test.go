@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// noSource, noFile and noUpload have the form of ids, and are nobody's.
+const (
+	noSource = "src_00000000000000000000000000"
+	noFile   = "fil_00000000000000000000000000"
+	noUpload = "upl_00000000000000000000000000"
+)
+
+// sourceWorld is what the calls about sources are about.
+type sourceWorld struct{ source, feed, file, upload string }
+
+// sourceCalls is a good request for every operation on sources.
+func (w *world) sourceCalls() []call {
+	one := w.below("/sources/" + w.sources.source)
+	body, kind := form("a.txt", "A text.")
+	octets := "application/offset+octet-stream"
+	return []call{
+		{operation: "listSources", method: "GET", path: w.below("/sources")},
+		{operation: "createSource", method: "POST", path: w.below("/sources"), body: `{"name": "Another"}`},
+		{operation: "getSource", method: "GET", path: one},
+		{operation: "changeSource", method: "PATCH", path: one, body: `{"name": "Papers"}`},
+		{operation: "deleteSource", method: "DELETE", path: one},
+		{operation: "syncSource", method: "POST", path: one + "/sync"},
+		{operation: "listImports", method: "GET", path: one + "/imports"},
+		{operation: "streamImports", method: "GET", path: one + "/events?until=done"},
+		{operation: "listFiles", method: "GET", path: one + "/files"},
+		call{operation: "uploadFiles", method: "POST", path: one + "/files", body: body}.with("Content-Type", kind),
+		{operation: "deleteFile", method: "DELETE", path: one + "/files/" + w.sources.file},
+		call{operation: "createUpload", method: "POST", path: one + "/uploads"}.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ="),
+		call{operation: "appendUpload", method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x"}.with("Upload-Offset", "0").with("Content-Type", octets),
+		{operation: "cancelUpload", method: "DELETE", path: one + "/uploads/" + w.sources.upload},
+	}
+}
+
+// form is a multipart body of one file.
+func form(name, content string) (body, contentType string) {
+	var b bytes.Buffer
+	f := multipart.NewWriter(&b)
+	part, _ := f.CreateFormFile("file", name) // a buffer does not fail
+	_, _ = io.WriteString(part, content)
+	_ = f.Close()
+	return b.String(), f.FormDataContentType()
+}
+
+// ofFiles are the operations whose bodies are no JSON: what is wrong with those is asked for in sourceRefusals.
+var ofFiles = map[string]bool{"uploadFiles": true, "createUpload": true, "appendUpload": true}
+
+// unseenOfSources is what no test brings about: bodies of a gigabyte, and an estimate, which takes seconds to be made. What
+// is being read may be seen or not.
+var unseenOfSources = []string{
+	"reply uploadFiles 413", "reply appendUpload 413", "field Import.*",
+}
+
+// fillSources makes sources, fills them in every way, and changes them.
+func (w *world) fillSources(t *testing.T) {
+	path := w.below("/sources")
+	before := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
+	w.conditional(t, path)
+	w.sources.source = w.do(t, "POST", path, `{"name": "Papers", "language": "en", "secret": "s3cret"}`).text("source", "id")
+	one := path + "/" + w.sources.source
+	if got := w.do(t, "GET", one, ""); got.at("source", "hasSecret") != true || strings.Contains(got.text("source", "settings"), "s3cret") {
+		t.Errorf("read %v", got.body)
+	}
+	w.do(t, "PATCH", one, `{"name": "Renamed", "default": true, "secret": ""}`)
+	w.do(t, "PATCH", path+"/"+before, `{"default": true}`)
+	for _, file := range [][2]string{{"good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`}} {
+		body, kind := form(file[0], file[1])
+		w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
+	}
+	w.filled(t, one, 3)
+	w.conditional(t, one)
+	w.conditional(t, one+"/imports")
+	w.conditional(t, one+"/files")
+	w.paged(t, one+"/files", "files")
+	files := w.do(t, "GET", one+"/files", "")
+	w.do(t, "DELETE", one+"/files/"+files.text("files", 0, "id"), "")
+	w.sources.file = files.text("files", 1, "id")
+	w.sendPieces(t, one)
+	w.sync(t, path)
+	w.sourceRefusals(t, path, one)
+}
+
+// filled waits until a source has so many files.
+func (w *world) filled(t *testing.T, one string, files int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		list, _ := w.do(t, "GET", one+"/files", "").at("files").([]any)
+		state := w.do(t, "GET", one, "").text("source", "import", "state")
+		if len(list) >= files && state != "queued" && state != "running" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s does not have %d files in time", one, files)
+}
+
+// sendPieces sends a file as tus does, with a break.
+func (w *world) sendPieces(t *testing.T, one string) {
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").with("Upload-Metadata", "filename cGllY2VzLnR4dA==")
+	at := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
+	piece := func(offset, body string) call {
+		return call{method: "PATCH", path: at, body: body, key: w.key}.with("Upload-Offset", offset).with("Content-Type", "application/offset+octet-stream")
+	}
+	w.send(t, piece("0", "A te"), http.StatusNoContent)
+	w.problem(t, piece("0", "A te"), 409, "conflict")
+	w.send(t, piece("4", "xt."), http.StatusNoContent)
+	given := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
+	w.send(t, call{method: "DELETE", path: given, key: w.key}, http.StatusNoContent)
+	open := w.send(t, begin, http.StatusCreated).header.Get("Location")
+	w.sources.upload = open[strings.LastIndex(open, "/")+1:]
+}
+
+// sync fills sources from outside: a feed that can't be fetched is one, too.
+func (w *world) sync(t *testing.T, path string) {
+	feed := w.do(t, "POST", path, `{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/feed", "syncMinutes": 60}}`).text("source", "id")
+	w.sources.feed = feed
+	w.do(t, "POST", path+"/"+feed+"/sync", "")
+	w.filled(t, path+"/"+feed, 1)
+	w.do(t, "GET", path+"/"+feed, "")
+	web := w.do(t, "POST", path, `{"name": "Web", "kind": "web", "settings": {"urls": ["http://127.0.0.1:1/"]}}`).text("source", "id")
+	w.filled(t, path+"/"+web, 1)
+	w.problem(t, call{method: "POST", path: path, key: w.key, body: `{"name": "Folder", "kind": "folder", "settings": {"path": "/srv"}}`}, 403, "insufficient_scope")
+	folder := w.admin(t, "source", "connect", "--agent", w.agent, "--name", "Folder", "--kind", "folder", "--path", t.TempDir()).text("source", "id")
+	w.do(t, "GET", path+"/"+folder, "")
+	stream := call{method: "GET", path: path + "/" + feed + "/events?until=done", key: w.key}.with("Last-Event-ID", "1.0")
+	if status, body, _, err := w.exchange(t.Context(), stream); err != nil || status != http.StatusOK || !strings.Contains(string(body), "event: done") {
+		t.Errorf("events: %d %s (%v)", status, body, err)
+	}
+	w.do(t, "DELETE", path+"/"+web, "")
+}
+
+// sourceRefusals asks for what can't be done with sources.
+func (w *world) sourceRefusals(t *testing.T, path, one string) {
+	first := path + "/" + w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
+	w.problem(t, call{method: "DELETE", path: first, key: w.key}, 409, "conflict")
+	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")
+	w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
+	w.problem(t, call{method: "PATCH", path: one, body: `{"default": false}`, key: w.key}, 400, "invalid_request")
+	for _, body := range []string{`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "settings": {"syncMinutes": 1}}`} {
+		w.problem(t, call{method: "POST", path: path, body: body, key: w.key}, 400, "invalid_request")
+	}
+	for _, missing := range []string{"/sources/" + noSource, "/sources/" + w.sources.source + "/files/" + noFile, "/sources/" + w.sources.source + "/uploads/" + noUpload} {
+		w.problem(t, call{method: "DELETE", path: w.below(missing), key: w.key}, 404, "not_found")
+	}
+	feed := path + "/" + w.sources.feed
+	body, kind := form("a.txt", "A text.")
+	upload := call{method: "POST", path: one + "/files", body: body, key: w.key}
+	w.problem(t, upload.with("Content-Type", "text/plain"), 415, "unsupported_media_type")
+	upload = upload.with("Content-Type", kind)
+	upload.path = feed + "/files"
+	w.problem(t, upload, 409, "conflict")
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Metadata", "filename YS50eHQ=")
+	w.problem(t, begin, 400, "invalid_request")
+	w.problem(t, begin.with("Upload-Length", "99999999999999"), 413, "body_too_large")
+	w.problem(t, call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "1").with("Upload-Metadata", "filename YS5leGU="), 415, "unsupported_media_type")
+	begin.path = feed + "/uploads"
+	w.problem(t, begin.with("Upload-Length", "1"), 409, "conflict")
+	piece := call{method: "PATCH", path: one + "/uploads/" + w.sources.upload, body: "x", key: w.key}
+	w.problem(t, piece.with("Upload-Offset", "0"), 415, "unsupported_media_type")
+	w.problem(t, piece.with("Content-Type", "application/offset+octet-stream"), 400, "invalid_request")
+}
