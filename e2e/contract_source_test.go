@@ -75,11 +75,14 @@ func (w *world) fillSources(t *testing.T) {
 	}
 	w.do(t, "PATCH", one, `{"name": "Renamed", "default": true, "secret": ""}`)
 	w.do(t, "PATCH", path+"/"+before, `{"default": true}`)
-	for _, file := range [][2]string{{"good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`}} {
+	for _, file := range [][2]string{{"folder/good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`}} {
 		body, kind := form(file[0], file[1])
 		w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
 	}
 	w.filled(t, one, 3)
+	if got := w.do(t, "GET", one+"/files", "").text("files", 2, "name"); got != "folder/good.md" {
+		t.Errorf("the first file is called %q", got)
+	}
 	w.conditional(t, one)
 	w.conditional(t, one+"/imports")
 	w.conditional(t, one+"/files")

@@ -127,15 +127,26 @@ func (a *API) takeParts(s sending, parts *multipart.Reader) (uploads []intake.Up
 		if err != nil {
 			return uploads, malformed("The body did not arrive whole.")
 		}
-		if part.FileName() == "" {
+		name := pathOf(part)
+		if name == "" {
 			continue // a field of a form
 		}
-		u, err := a.Intake.Put(s.Context(), s.who, s.agent, s.sourceID, part.FileName(), part)
+		u, err := a.Intake.Put(s.Context(), s.who, s.agent, s.sourceID, name, part)
 		if err != nil {
 			return uploads, err
 		}
 		uploads = append(uploads, u)
 	}
+}
+
+// pathOf returns the name of a file with the folders that it is in; Part.FileName leaves these out, and two files of one
+// name would be one. The service sees to it that no name leads out of its source.
+func pathOf(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return ""
+	}
+	return params["filename"]
 }
 
 // tusVersion is the protocol of uploads in pieces (https://tus.io/protocols/resumable-upload).
