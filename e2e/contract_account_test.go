@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -114,13 +115,12 @@ func (w *world) sessions(t *testing.T) {
 	w.full(t, "DELETE", accountPath+"/sessions", "")
 	w.session = w.send(t, w.browser(t, "ada@example.org"), http.StatusOK).text("credential", "id")
 	// The cookie is for the pages and the API, and never for MCP.
-	mcp := w.browser(t, "ada@example.org")
-	mcp.method, mcp.path, mcp.body = "POST", "/mcp", `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
-	req, err := http.NewRequestWithContext(t.Context(), mcp.method, w.server.URL+mcp.path, http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.server.URL+"/mcp",
+		strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Cookie", mcp.header["Cookie"])
+	req.Header.Set("Cookie", w.browser(t, "ada@example.org").header["Cookie"])
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
