@@ -87,10 +87,17 @@ func (s *stream) tick() {
 
 // beat writes a comment, which readers of events skip.
 func (s *stream) beat() error {
+	s.patience()
 	if _, err := s.ResponseWriter.Write([]byte(": alive\n\n")); err != nil {
 		return err
 	}
 	return http.NewResponseController(s.ResponseWriter).Flush()
+}
+
+// patience gives the client time for the next write. It comes before every one: the last write's time may be over, and
+// whatever is written then fails.
+func (s *stream) patience() {
+	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can
 }
 
 // WriteHeader sends the header.
@@ -127,7 +134,7 @@ func (s *stream) Write(b []byte) (int, error) {
 		s.writeHeader(http.StatusOK)
 	}
 	if s.events {
-		_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can
+		s.patience()
 	}
 	if s.plain {
 		return len(b), s.writeRefusal(string(b))
