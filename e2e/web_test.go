@@ -27,6 +27,22 @@ func TestWebApp(t *testing.T) {
 	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
 		missing(t, "npm ci was not run in web: make setup")
 	}
+	args := []string{"--test-reporter=tap"}
+	if pattern := os.Getenv(webTestsEnv); pattern != "" {
+		args = append(args, "--test-name-pattern="+pattern)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
+	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	out, err := cmd.CombinedOutput()
+	if n := report(t, out); n == 0 || err != nil && !t.Failed() {
+		t.Errorf("node: %v\n%s", err, out)
+	}
+}
+
+// webEnv starts the servers of the browser tests, the program's own and one whose turns are scripted, and tells where
+// they are.
+func webEnv(t *testing.T) []string {
+	t.Helper()
 	pictures, err := filepath.Abs("../.cache/web")
 	if err != nil {
 		t.Fatal(err)
@@ -40,15 +56,20 @@ func TestWebApp(t *testing.T) {
 		}
 		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)))
 	}
-	args := []string{"--test-reporter=tap"}
-	if pattern := os.Getenv(webTestsEnv); pattern != "" {
-		args = append(args, "--test-name-pattern="+pattern)
+	return env
+}
+
+// TestScreenshots takes the pictures of the documentation when make screenshots asks for it.
+func TestScreenshots(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("CARREL_WEB_SCREENSHOTS") == "" {
+		t.Skip("pictures are taken by make screenshots")
 	}
-	cmd := exec.CommandContext(t.Context(), "node", append(args, "e2e/all.mjs")...)
-	cmd.Dir, cmd.Env = "../web", env
-	out, err := cmd.CombinedOutput()
-	if n := report(t, out); n == 0 || err != nil && !t.Failed() {
-		t.Errorf("node: %v\n%s", err, out)
+	skipUnless(t, "node", "chromium")
+	cmd := exec.CommandContext(t.Context(), "node", "e2e/screenshots.mjs")
+	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -1,2 +1,4 @@
 // All browser tests in one process, so that they share a browser and sessions. What the API was used for is judged last.
 import './chat.test.mjs';
+import './app.test.mjs';
+import './pages.test.mjs';

@@ -1,13 +1,280 @@
 import assert from 'node:assert/strict';
-import { ask, demo, test } from './harness.mjs';
+import { agentOf, api, ask, demo, slow, test } from './harness.mjs';
+
+const field = (page) => page.getByRole('textbox', { name: 'Message' });
+const busy = (page) => page.locator('[aria-busy=true]');
 
 test('an answer cites its sources and [n] opens the document at the quote', async (open) => {
   const page = await open(demo, '/');
   await page.waitForURL('**/chat');
   const answer = await ask(page, 'Who proposed the relational model?');
-  await answer.getByRole('button', { name: 'Open source 1' }).first().click();
+  const mark = answer.getByRole('button', { name: 'Open source 1' }).first();
+  await mark.click();
   const panel = page.getByRole('complementary', { name: 'Source 1' });
   const quote = await panel.locator('blockquote').textContent();
   assert.equal(await panel.locator('mark').textContent(), quote);
   assert.ok(await panel.locator('mark').evaluate((m) => { const r = m.getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight; }), 'the quote is in sight');
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  assert.ok(await mark.evaluate((m) => m === document.activeElement), 'the focus is back on the mark');
+});
+
+test('[n] opens a bottom sheet on phones', async (open) => {
+  const page = await open(demo, '/chat', { width: 390, height: 844, touch: true });
+  const answer = await ask(page, 'Who proposed the relational model?');
+  await answer.getByRole('button', { name: 'Open source 1' }).first().tap();
+  const box = await page.getByRole('complementary', { name: 'Source 1' }).boundingBox();
+  assert.equal(Math.round(box.width), 390);
+  assert.ok(box.y > 150 && Math.round(box.y + box.height) === 844, `it is at the bottom: ${JSON.stringify(box)}`);
+});
+
+test('Enter sends, Shift+Enter breaks, and an input method is left alone', async (open) => {
+  const page = await open(slow, '/chat');
+  await field(page).fill('one');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('two');
+  assert.equal(await field(page).inputValue(), 'one\ntwo');
+  await field(page).dispatchEvent('keydown', { key: 'Enter', isComposing: true, keyCode: 229 });
+  assert.equal(await field(page).inputValue(), 'one\ntwo', 'composing does not send');
+  await page.keyboard.press('Enter');
+  await page.getByText('You wrote: one').waitFor();
+  assert.equal(await field(page).inputValue(), '');
+});
+
+test('Stop and Esc end the turn', async (open) => {
+  const page = await open(slow, '/chat');
+  for (const stop of [() => page.getByRole('button', { name: 'Stop' }).click(), () => page.keyboard.press('Escape')]) {
+    await field(page).fill('slow 60s');
+    await page.keyboard.press('Enter');
+    await busy(page).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await stop();
+    await busy(page).waitFor({ state: 'detached' });
+  }
+  assert.equal(await page.getByText('Stopped.').count(), 2);
+});
+
+test('a reload or a dropped line resumes the turn', async (open) => {
+  const page = await open(slow, '/chat', { expectErrors: true });
+  await field(page).fill('slow 3s; stream after the reload');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/chat/thr_*');
+  await busy(page).waitFor();
+  await page.reload();
+  await busy(page).waitFor();
+  await page.getByText('after the reload', { exact: true }).waitFor();
+  await field(page).fill('slow 4s; stream after the gap');
+  await page.keyboard.press('Enter');
+  await page.getByText('Waiting…').waitFor();
+  await page.context().setOffline(true);
+  await page.getByText('You are offline').waitFor();
+  await page.context().setOffline(false);
+  await page.getByText('after the gap', { exact: true }).waitFor();
+  assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
+});
+
+test('steps are live, then folded to a line with their number', async (open) => {
+  const page = await open(slow, '/chat');
+  await field(page).fill('steps 3; slow 2s; stream words');
+  await page.keyboard.press('Enter');
+  await page.locator('[aria-busy=true] li', { hasText: 'Thought 3' }).waitFor();
+  await busy(page).waitFor({ state: 'detached' });
+  assert.equal(await page.locator('article[aria-label=Agent] details').first().evaluate((d) => d.open), false);
+  assert.match(await page.locator('article[aria-label=Agent] summary').first().textContent(), /^[456] steps$/);
+  const other = await open(demo, '/chat');
+  const answer = await ask(other, 'Who proposed the relational model?');
+  assert.match(await answer.locator('summary').first().textContent(), /^\d+ steps · \d+ sources?$/);
+});
+
+/** Lets a test write the stream of a turn, word for word. */
+const scriptStream = (page) => page.addInitScript(() => {
+  const real = window.fetch;
+  let n = 0;
+  window.fetch = (input, init) => {
+    if (!String(input).includes('/events')) return real(input, init);
+    return Promise.resolve(new Response(new ReadableStream({ start(c) {
+      window.push = (text) => c.enqueue(new TextEncoder().encode(`id: 1.${++n}\nevent: delta\ndata: ${JSON.stringify({ text })}\n\n`));
+    } })));
+  };
+});
+
+test('only the last block is drawn again while an answer grows', async (open) => {
+  const page = await open(slow);
+  await scriptStream(page);
+  await page.goto(`${slow.url}/chat`);
+  await field(page).fill('slow 30s');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => window.push);
+  await page.evaluate(() => window.push('First block.\n\nSecond'));
+  await page.getByText('Second').waitFor();
+  await page.evaluate(() => { document.querySelector('[aria-busy] .prose p').kept = true; window.push(' block grows.'); });
+  await page.getByText('Second block grows.').waitFor();
+  assert.ok(await page.evaluate(() => document.querySelector('[aria-busy] .prose p').kept), 'the first block is the same element');
+  await page.keyboard.press('Escape');
+});
+
+test('the view sticks to the bottom only for those who are there', async (open) => {
+  const page = await open(slow);
+  await scriptStream(page);
+  await page.goto(`${slow.url}/chat`);
+  await field(page).fill('slow 30s');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => window.push);
+  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const gap = () => scroller.evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
+  await page.evaluate(() => window.push('Line.\n\n'.repeat(60)));
+  await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 60);
+  await page.waitForFunction(() => { const s = document.querySelector('[aria-label=Conversation]'); return s.scrollHeight - s.scrollTop - s.clientHeight < 5; });
+  await scroller.evaluate((s) => { s.scrollTop = 100; });
+  await page.getByRole('button', { name: 'To the newest message' }).waitFor();
+  await page.evaluate(() => window.push('More.\n\n'.repeat(20)));
+  await page.waitForFunction(() => document.querySelectorAll('[aria-busy] .prose p').length === 80);
+  assert.equal(await scroller.evaluate((s) => s.scrollTop), 100);
+  await page.getByRole('button', { name: 'To the newest message' }).click();
+  assert.ok((await gap()) < 5);
+  await page.keyboard.press('Escape');
+});
+
+test('answers, code and citations can be copied', async (open) => {
+  const page = await open(demo, '/chat');
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  const answer = await ask(page, 'Who proposed the relational model?');
+  await answer.getByRole('button', { name: 'Copy answer' }).click();
+  assert.match(await clipboard(), /\[1\][\s\S]+\n\n\[1\] Edgar F\. Codd\. A Relational Model/);
+  await answer.getByRole('button', { name: 'Open source 1' }).first().click();
+  await page.getByRole('button', { name: /^Copy citation/ }).click();
+  await page.getByRole('button', { name: 'BibTeX' }).click();
+  assert.match(await clipboard(), /^@article\{codd1970/);
+  const other = await open(slow);
+  await scriptStream(other);
+  await other.goto(`${slow.url}/chat`);
+  await field(other).fill('slow 30s');
+  await other.keyboard.press('Enter');
+  await other.waitForFunction(() => window.push);
+  await other.evaluate(() => window.push('```python\nprint(1)\n```\n'));
+  await other.locator('.copy-code').click();
+  assert.equal((await other.evaluate(() => navigator.clipboard.readText())).trim(), 'print(1)');
+  await other.locator('.hljs-built_in').waitFor();
+  await other.getByRole('button', { name: 'Stop' }).click();
+});
+
+test('markup in an answer can do nothing', async (open) => {
+  const page = await open(slow);
+  await scriptStream(page);
+  await page.goto(`${slow.url}/chat`);
+  await field(page).fill('slow 30s');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => window.push);
+  await page.evaluate(() => window.push('<img src=x onerror="window.bad=1"><script>window.bad=1</script><a href="javascript:window.bad=1">link</a> <b onclick="window.bad=1">bold</b> $x^2$ [out](https://example.org)'));
+  await page.locator('math').waitFor();
+  const live = await page.locator('[aria-busy] .prose').evaluate((el) => [...el.querySelectorAll('*')].flatMap((e) => [e.localName, ...e.getAttributeNames().filter((n) => n.startsWith('on')), e.protocol ?? '']));
+  for (const bad of ['img', 'script', 'onclick', 'onerror', 'javascript:']) assert.ok(!live.includes(bad), bad);
+  assert.equal(await page.evaluate(() => window.bad), undefined);
+  assert.equal(await page.getByRole('link', { name: 'out' }).getAttribute('rel'), 'noreferrer');
+  await page.getByRole('button', { name: 'Stop' }).click();
+});
+
+test('a question can be asked again and edited', async (open) => {
+  const page = await open(slow, '/chat');
+  await ask(page, 'hello');
+  await page.getByRole('button', { name: 'Ask again' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('article[aria-label=You]').length === 2 && !document.querySelector('[aria-busy=true]'));
+  await page.getByRole('button', { name: 'Edit question' }).first().click();
+  assert.equal(await field(page).inputValue(), 'hello');
+  assert.ok(await field(page).evaluate((f) => f === document.activeElement));
+});
+
+test('a failed send gives the draft back, with the request id and Retry', async (open) => {
+  const page = await open(slow, '/chat', { expectErrors: true });
+  await ask(page, 'first');
+  await page.route('**/messages', (r) => (r.request().method() === 'POST' ? r.fulfill({ status: 503, contentType: 'application/problem+json', headers: { 'X-Request-Id': 'req_test' }, body: JSON.stringify({ code: 'unavailable', detail: 'The database is away.', status: 503, requestId: 'req_test' }) }) : r.continue()));
+  await field(page).fill('not lost');
+  await page.keyboard.press('Enter');
+  await page.getByText('Request req_test').waitFor();
+  assert.equal(await field(page).inputValue(), 'not lost');
+  await page.unroute('**/messages');
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByText('You wrote: not lost').waitFor();
+});
+
+test('a draft stays with its thread, also over a reload', async (open) => {
+  const page = await open(slow, '/chat');
+  await ask(page, 'a thread');
+  await field(page).fill('for the thread');
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await page.waitForFunction(() => document.querySelector('[data-main-field]').value === '');
+  await field(page).fill('for a new chat');
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('[data-main-field]').value === 'for the thread');
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector('[data-main-field]')?.value === 'for the thread');
+  await page.goForward();
+  await page.waitForFunction(() => document.querySelector('[data-main-field]').value === 'for a new chat');
+  await field(page).fill('');
+});
+
+test('a thread can be exported to Markdown, renamed and deleted', async (open) => {
+  const page = await open(demo, '/chat');
+  await ask(page, 'What is a Turing test?');
+  const menu = page.getByRole('button', { name: /Options of this conversation: What is a Turing/ }).first();
+  await menu.click();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Export as Markdown' }).click()]);
+  assert.match(file.suggestedFilename(), /\.md$/);
+  await menu.click();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByLabel('Title').fill('Machines that think');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Machines that think' }).waitFor();
+  await page.getByRole('button', { name: /Options of this conversation: Machines that think/ }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('link', { name: 'Machines that think' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('link', { name: 'Machines that think' }).waitFor();
+});
+
+test('feedback is kept', async (open) => {
+  const page = await open(demo, '/chat');
+  const answer = await ask(page, 'What is a Turing test?');
+  await answer.getByRole('button', { name: 'Bad answer' }).click();
+  await page.getByLabel('What was wrong (optional)').fill('Too short.');
+  await page.getByRole('button', { name: 'Send feedback' }).click();
+  await page.getByText('Thank you').waitFor();
+  await page.reload();
+  await page.locator('button[aria-label="Bad answer"][aria-pressed=true]').waitFor();
+});
+
+test('running and unread threads have a dot', async (open) => {
+  const page = await open(slow, '/chat');
+  await field(page).fill('slow 3s; stream later');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/chat/thr_*');
+  const thread = new URL(page.url()).pathname.split('/')[2];
+  await page.getByRole('link', { name: 'New chat' }).click();
+  const row = page.locator(`a[href*="${thread}"]`).first();
+  await row.getByRole('img', { name: 'Answering' }).waitFor();
+  await row.getByRole('img', { name: 'New answer' }).waitFor();
+  await row.click();
+  await page.getByText('later', { exact: true }).waitFor();
+  await row.getByRole('img', { name: 'New answer' }).waitFor({ state: 'detached' });
+});
+
+test('what a reply can have is shown: checks, memories, spend', async (open) => {
+  const page = await open(slow, '/chat');
+  const answer = await ask(page, 'cite');
+  await answer.getByText('1 sentence is not supported by what it cites').click();
+  await answer.getByText('The number 1971 does not occur in what is cited.').waitFor();
+  await answer.getByText('1 memory used').waitFor();
+  await answer.getByText(/120 tokens/).waitFor();
+  await answer.getByText('This answer is not complete.').waitFor();
+  await answer.getByRole('button', { name: 'When?' }).waitFor();
+});
+
+test('a link to a thread works without its agent', async (open) => {
+  const page = await open(slow, '/chat', { expectErrors: true });
+  const first = await agentOf(page);
+  const other = (await api(page, 'POST', '/api/agents', { name: 'Another' })).agent;
+  const { thread } = await api(page, 'POST', `/api/agents/${other.id}/threads`, { title: 'Far away' });
+  await page.goto(`${slow.url}/chat/${thread.id}?agent=${first.id}`);
+  await page.waitForURL((u) => u.searchParams.get('agent') === other.id);
+  await api(page, 'DELETE', `/api/agents/${other.id}`);
 });

@@ -8,6 +8,12 @@ import { apply, newTurn, textOf, type LiveTurn, type Step } from './turn';
 
 const PAGE = 50;
 
+/** More than the events of any turn. */
+const LAST = 1_000_000;
+
+/** How long a stream may say nothing before the list is asked whether the turn is over. */
+const QUIET_MS = 4000;
+
 /** The steps of turns that this browser saw, so that an answer can still say how it came about. */
 const seenSteps = new Map<string, Step[]>();
 
@@ -97,14 +103,18 @@ export class Conversation {
     this.#following = true;
     const url = `${base}/api/agents/${this.agentId}/threads/${this.threadId}/events?until=done`;
     for (let wait = 500; this.turnId && !this.#stop.signal.aborted; wait = Math.min(wait * 2, 8000)) {
+      let quiet: ReturnType<typeof setTimeout> | undefined;
       try {
         await readEvents(url, this.live?.last ?? '', this.#stop.signal, () => {
           wait = 500;
           if (this.reconnecting || !this.live?.last) void this.#check();
+          else quiet = setTimeout(() => void this.#check(), QUIET_MS);
           this.reconnecting = false;
-        }, (e) => this.#take(e));
+        }, (e) => { clearTimeout(quiet); this.#take(e); });
       } catch (e) {
         if (e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404)) break;
+      } finally {
+        clearTimeout(quiet);
       }
       this.#flush();
       if (this.live?.done) {
@@ -137,7 +147,8 @@ export class Conversation {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     if (!this.#inbox.length || !this.live) { this.#inbox = []; return; }
-    let next = this.live.last ? this.live : newTurn();
+    // What the list told of the turn makes way for its events, which come from the start.
+    let next = this.live.steps.some((s) => !s.id) ? { ...newTurn(), last: this.live.last } : this.live;
     for (const e of this.#inbox) next = apply(next, e);
     this.#inbox = [];
     if (next.pieces.length) this.#partial = '';
@@ -147,16 +158,19 @@ export class Conversation {
   /** Sends a message. It fails with an ApiError, and then nothing was sent. */
   async send(text: string, research: boolean): Promise<void> {
     this.sending = text;
+    // Events are numbered by turn. Asking for those after the turns that there were brings the new one from its start, also
+    // when it is over by then; with older messages still unread their number is not known.
+    const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${LAST}`;
     try {
       const reply = await body(api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
         params: { ...this.#path, header: { ...once(), Prefer: 'respond-async' } }, body: { text, research },
       }));
       this.turnId = reply.turnId;
       this.startedAt = new Date().toISOString();
-      this.live = newTurn();
+      this.live = { ...newTurn(), last: before };
       this.#partial = '';
       this.changed();
-      await this.load();
+      void this.#follow();
     } catch (e) {
       this.sending = '';
       throw e;

@@ -27,6 +27,8 @@ function math(name: string, level: 'block' | 'inline', pattern: RegExp, hint: st
 }
 
 const markdown = new Marked({ gfm: true, breaks: false });
+// Markup that a model writes is shown, not obeyed: what never becomes an element needs no taming.
+markdown.use({ renderer: { html: (token) => escape(token.text) } });
 markdown.use({ extensions: [cite, math('mathBlock', 'block', /^\$\$([\s\S]+?)\$\$(?:\n|$)/, '$$'), math('mathInline', 'inline', /^\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)/, '$')] });
 
 /** Splits a text into its top-level blocks, so that a growing answer draws only its last one again. */

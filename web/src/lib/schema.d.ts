@@ -1373,6 +1373,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/account/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was used
+         * @description Needs a session, or a key with the scope `account`. Told apart by day, agent, credential or model, with what is left of the cap of this month and when it starts anew.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/usage/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export what was used
+         * @description Needs a session, or a key with the scope `account`. One line for each day, agent, credential, kind and model.
+         */
+        get: operations["exportUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/subscription": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the plan and the subscription
+         * @description Needs a session, or a key with the scope `account`. `plan` is absent for an account that has none now, which gets 402 `no_subscription` on search and chat.
+         */
+        get: operations["getSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/account/spend-caps/{credentialId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Cap what a credential may spend
+         * @description Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the account; null takes it away.
+         */
+        put: operations["setCredentialCap"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/webhooks": {
         parameters: {
             query?: never;
@@ -1448,6 +1528,218 @@ export interface paths {
          * @description Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for the answer. A disabled webhook whose receiver takes it is enabled again.
          */
         post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+         */
+        get: operations["listUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an account
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. With what it has, but nothing of what is the user's own.
+         */
+        get: operations["getUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an account
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none` is no plan. A disabled account is shut out from the next request on. The owner stays as they are, and only the owner makes admins.
+         */
+        patch: operations["changeUser"];
+        trace?: never;
+    };
+    "/api/admin/users/{userId}/subscription": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give an account a plan for a time
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+         */
+        put: operations["putSubscription"];
+        post?: never;
+        /**
+         * Cancel a subscription
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. It ends at the end of its period, or at once with `now`.
+         */
+        delete: operations["cancelSubscription"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List plans
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. All come at once.
+         */
+        get: operations["listPlans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/plans/{planName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make or change a plan
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. Whoever has the plan has it as it is now from the next request on.
+         */
+        put: operations["putPlan"];
+        post?: never;
+        /**
+         * Delete a plan
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. One that somebody has, and `open`, stay: 409 `conflict`.
+         */
+        delete: operations["deletePlan"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what accounts have used
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+         */
+        get: operations["getAllUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/spend-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check the sums of what was spent
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. Each sum is compared with the rows of the ledger. There is never a difference, unless somebody changed the database by hand.
+         */
+        get: operations["checkSpend"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List durable work
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`. Without what users wrote.
+         */
+        get: operations["listTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tasks/{taskId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a task
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+         */
+        post: operations["cancelTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what happened to accounts
+         * @description For those who administer the installation: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+         */
+        get: operations["listAllAudit"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2886,6 +3178,367 @@ export interface components {
             name?: string;
             /** @example ada.king@example.org */
             email?: string;
+        };
+        UsageRow: {
+            /**
+             * @description The day, or the id of the agent, credential, model or account. Empty for what belongs to none.
+             * @example 2026-11-15
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @example 12
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Millionths of a US dollar.
+             * @example 120000
+             */
+            spentMicros: number;
+            /**
+             * Format: int64
+             * @description How much of it was counted by length, because nobody told.
+             * @example 0
+             */
+            estimatedMicros: number;
+            /**
+             * Format: int64
+             * @description What calls that are under way may come to.
+             * @example 0
+             */
+            reservedMicros: number;
+        };
+        Spend: {
+            /**
+             * Format: int64
+             * @description Used this month, with what is reserved.
+             * @example 120000
+             */
+            usedMicros: number;
+            /**
+             * Format: int64
+             * @description Absent where there is no cap.
+             * @example 5000000
+             */
+            capMicros?: number;
+            /**
+             * Format: int64
+             * @description Absent where there is no cap.
+             * @example 4880000
+             */
+            leftMicros?: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            resetsAt: string;
+        };
+        UsageReply: {
+            /** @example 2026-11-01 */
+            from: string;
+            /** @example 2026-11-30 */
+            to: string;
+            /** @enum {string} */
+            by: "day" | "agent" | "credential" | "model" | "user";
+            usage: components["schemas"]["UsageRow"][];
+            /**
+             * Format: int64
+             * @description Direct searches, which cost nothing.
+             * @example 31
+             */
+            searches: number;
+            spend?: components["schemas"]["Spend"];
+        };
+        Plan: {
+            /** @example reader */
+            name: string;
+            capabilities: ("search" | "chat" | "research" | "memories" | "favourites" | "manage" | "mcp")[];
+            /** @description The only models that may be asked; empty means all. */
+            models: string[];
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            spendCapMicros?: number;
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            turnCapMicros?: number;
+            /**
+             * Format: int64
+             * @description Requests a second of all credentials of the account together.
+             * @example 10
+             */
+            rateLimit?: number;
+            /**
+             * Format: int64
+             * @example 40
+             */
+            rateBurst?: number;
+            /**
+             * Format: int64
+             * @example 1073741824
+             */
+            storageLimitBytes?: number;
+            /**
+             * Format: int64
+             * @description What a month costs.
+             * @example 9000000
+             */
+            priceMicros: number;
+        };
+        PlanChange: {
+            capabilities: ("search" | "chat" | "research" | "memories" | "favourites" | "manage" | "mcp")[];
+            models?: string[];
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            spendCapMicros?: number;
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            turnCapMicros?: number;
+            /**
+             * Format: int64
+             * @example 10
+             */
+            rateLimit?: number;
+            /**
+             * Format: int64
+             * @example 40
+             */
+            rateBurst?: number;
+            /**
+             * Format: int64
+             * @example 1073741824
+             */
+            storageLimitBytes?: number;
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            priceMicros?: number;
+            /**
+             * @description The id of the price at Stripe that pays for it.
+             * @example price_1Q
+             */
+            stripePrice?: string;
+        };
+        PlanReply: {
+            plan: components["schemas"]["Plan"];
+        };
+        PlanList: {
+            plans: components["schemas"]["Plan"][];
+        };
+        Subscription: {
+            /** @example reader */
+            plan: string;
+            /** @enum {string} */
+            status: "trial" | "active" | "past_due" | "ended";
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            startsAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            endsAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            graceUntil?: string;
+            /**
+             * @description It will not be renewed.
+             * @example false
+             */
+            cancelAtEnd: boolean;
+            /**
+             * @description Whether it gives the plan now.
+             * @example true
+             */
+            live: boolean;
+            /** @enum {string} */
+            source: "admin" | "stripe";
+        };
+        SubscriptionReply: {
+            plan?: components["schemas"]["Plan"];
+            subscription?: components["schemas"]["Subscription"];
+            spend: components["schemas"]["Spend"];
+        };
+        SubscriptionChange: {
+            /** @example reader */
+            plan: string;
+            /**
+             * Format: date-time
+             * @description Without it now.
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            startsAt?: string;
+            /**
+             * Format: date-time
+             * @description Without it the subscription goes on.
+             * @example 2026-12-15T10:00:00.000Z
+             */
+            endsAt?: string;
+            /**
+             * @description For how long it is served after its end.
+             * @example 3
+             */
+            graceDays?: number;
+            /**
+             * @default false
+             * @example false
+             */
+            trial: boolean;
+            /**
+             * @default false
+             * @example false
+             */
+            cancelAtEnd: boolean;
+        };
+        CapChange: {
+            /**
+             * Format: int64
+             * @description Millionths of a US dollar a month.
+             * @example 5000000
+             */
+            capMicros: number | null;
+        };
+        User: {
+            /** @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /** @example ada@example.org */
+            email: string;
+            /** @example Ada Lovelace */
+            name: string;
+            /** @enum {string} */
+            role: "owner" | "admin" | "member";
+            /** @example false */
+            disabled: boolean;
+            /**
+             * @description The plan that it has for good; a subscription takes its place.
+             * @example open
+             */
+            plan: string;
+            /**
+             * Format: int64
+             * @description A cap of its own, in place of the plan's.
+             * @example 5000000
+             */
+            spendCapMicros?: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+        };
+        UserList: {
+            users: components["schemas"]["User"][];
+            nextCursor?: string;
+        };
+        UserReply: {
+            user: components["schemas"]["User"];
+            plan?: components["schemas"]["Plan"];
+            subscription?: components["schemas"]["Subscription"];
+            spend: components["schemas"]["Spend"];
+        };
+        UserChange: {
+            /** @example reader */
+            plan?: string;
+            /**
+             * Format: int64
+             * @example 5000000
+             */
+            spendCapMicros?: number | null;
+            /** @enum {string} */
+            role?: "admin" | "member";
+            /** @example true */
+            disabled?: boolean;
+        };
+        SpendDifference: {
+            /** @enum {string} */
+            of: "user" | "credential";
+            id: string;
+            /** @example 2026-11 */
+            month: string;
+            /** Format: int64 */
+            reservedMicros: number;
+            /** Format: int64 */
+            spentMicros: number;
+            /**
+             * Format: int64
+             * @description What the rows add up to.
+             * @example 0
+             */
+            rowsReservedMicros: number;
+            /**
+             * Format: int64
+             * @example 120000
+             */
+            rowsSpentMicros: number;
+        };
+        SpendCheck: {
+            differences: components["schemas"]["SpendDifference"][];
+        };
+        Task: {
+            /** @example trn_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            id: string;
+            /** @example turn */
+            kind: string;
+            /** @enum {string} */
+            state: "queued" | "running" | "complete" | "failed" | "cancelled";
+            /** @example 1 */
+            attempt: number;
+            /** @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j */
+            userId?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            finishedAt?: string;
+            /** @example timeout */
+            errorCode?: string;
+        };
+        AllAuditEvent: {
+            /**
+             * Format: int64
+             * @example 31
+             */
+            seq: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-15T10:00:00.000Z
+             */
+            at: string;
+            /** @description The account that it happened to, where there is one. */
+            userId?: string;
+            /** @example plan_assigned */
+            event: string;
+            /** @description A credential, the account itself, or operator. */
+            actor: string;
+            /** @example 192.0.2.7 */
+            address?: string;
+            detail: components["schemas"]["AuditDetail"];
+        };
+        AllAuditList: {
+            events: components["schemas"]["AllAuditEvent"][];
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+        };
+        TaskList: {
+            tasks: components["schemas"]["Task"][];
         };
         Changed: {
             /** @example true */
@@ -7072,6 +7725,166 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description First day (UTC), such as 2026-11-01. Without it the first of the month of the last day. */
+                from?: string;
+                /** @description Last day (UTC), included. Without it today. */
+                to?: string;
+                /** @description What to tell usage apart by. */
+                by?: "day" | "agent" | "credential" | "model";
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was used. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportUsage: {
+        parameters: {
+            query?: {
+                /** @description First day (UTC), such as 2026-11-01. Without it the first of the month of the last day. */
+                from?: string;
+                /** @description Last day (UTC), included. Without it today. */
+                to?: string;
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A table. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the account has. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setCredentialCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a key or a connection.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                credentialId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CapChange"];
+            };
+        };
+        responses: {
+            /** @description It holds from the next call on. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listWebhooks: {
         parameters: {
             query?: never;
@@ -7206,6 +8019,540 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The accounts, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserChange"];
+            };
+        };
+        responses: {
+            /** @description The account as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putSubscription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionChange"];
+            };
+        };
+        responses: {
+            /** @description The account as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelSubscription: {
+        parameters: {
+            query?: {
+                /** @description End it at once. */
+                now?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPlans: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plans, by name. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a plan.
+                 * @example reader
+                 */
+                planName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanChange"];
+            };
+        };
+        responses: {
+            /** @description The plan as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a plan.
+                 * @example reader
+                 */
+                planName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAllUsage: {
+        parameters: {
+            query?: {
+                /** @description Only this account. */
+                userId?: string;
+                /** @description First day (UTC), such as 2026-11-01. Without it the first of the month of the last day. */
+                from?: string;
+                /** @description Last day (UTC), included. Without it today. */
+                to?: string;
+                /** @description What to tell usage apart by. */
+                by?: "day" | "agent" | "credential" | "model" | "user";
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was used. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReply"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkSpend: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where sums are not those of their rows. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendCheck"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTasks: {
+        parameters: {
+            query?: {
+                /** @description Only tasks in this state. Without it those that have not ended. */
+                state?: "queued" | "running" | "complete" | "failed" | "cancelled";
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of a task, such as a turn's.
+                 * @example trn_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                taskId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether there was something to cancel. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelReply"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAllAudit: {
+        parameters: {
+            query?: {
+                /** @description Only this account. */
+                userId?: string;
+                /**
+                 * @description Rows a page, 50 when omitted.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description `nextCursor` of the page before, as it is.
+                 * @example WyJhZ2VudHMiLCJhZ3RfMDFrOXpxN200eDh2Mm42YjNjNWQ3ZjloMWoiXQ
+                 */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of a reply that the client has; 304 when nothing changed.
+                 * @example "3q2-7wAAAAA"
+                 */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, newest first. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AllAuditList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

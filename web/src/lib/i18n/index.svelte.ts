@@ -11,7 +11,10 @@ const catalogues: Record<Language, () => Promise<Record<Key, Text>>> = {
   de: async () => (await import('./de')).de,
 };
 
-const state = $state.raw<{ now: { language: Language; locale: string; texts: Record<Key, Text> } }>({ now: { language: 'en', locale: 'en', texts: en } });
+class Speech {
+  now = $state.raw<{ language: Language; locale: string; texts: Record<Key, Text> }>({ language: 'en', locale: 'en', texts: en });
+}
+const state = new Speech();
 
 const isLanguage = (s: string): s is Language => s in languages;
 

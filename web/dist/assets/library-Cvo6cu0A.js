@@ -1,1 +1,0 @@
-import{_ as e,v as t}from"./index.svelte-CxP_KUrA.js";import{t as n}from"./Icon-ZdXXSO3x.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=e(a,r),s={name:`library`,size:24,node:[[`path`,{d:`m16 6 4 14`}],[`path`,{d:`M12 6v14`}],[`path`,{d:`M8 8v12`}],[`path`,{d:`M4 4v16`}]]};n(i,t(()=>o,{get icon(){return s}}))}export{i as t};

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { agentOf, api, demo, slow, test } from './harness.mjs';
+
+test('Ctrl+K opens the palette, which goes anywhere by keys alone', async (open) => {
+  const page = await open(demo, '/chat');
+  await page.getByRole('textbox', { name: 'Message' }).focus();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Commands' }).fill('memor');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/memories');
+  await page.getByRole('heading', { name: 'Memories', level: 1 }).waitFor();
+});
+
+test('? shows the shortcuts, and the focus returns', async (open) => {
+  const page = await open(demo, '/search');
+  const button = page.getByRole('button', { name: 'Keyboard shortcuts' });
+  await button.focus();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.ok(await button.evaluate((b) => b === document.activeElement));
+});
+
+test('Ctrl+Shift+O starts a new chat', async (open) => {
+  const page = await open(demo, '/search');
+  await page.keyboard.press('Control+Shift+O');
+  await page.waitForURL('**/chat');
+});
+
+test('every state has a URL', async (open) => {
+  const page = await open(demo, '/search');
+  await page.getByRole('searchbox', { name: 'Search words' }).fill('computer machine');
+  await page.keyboard.press('Enter');
+  await page.getByRole('slider', { name: 'From year' }).waitFor();
+  await page.getByRole('slider', { name: 'From year' }).focus();
+  for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowRight');
+  await page.waitForURL('**from=*');
+  await page.getByRole('button', { name: /^Article/ }).click();
+  await page.locator('li h2 button').first().click();
+  await page.getByRole('complementary').waitFor();
+  const copy = await open(demo, page.url().slice(demo.url.length));
+  await copy.getByRole('complementary').waitFor();
+  assert.equal(await copy.getByRole('searchbox', { name: 'Search words' }).inputValue(), 'computer machine');
+  assert.equal(await copy.getByRole('slider', { name: 'From year' }).inputValue(), await page.getByRole('slider', { name: 'From year' }).inputValue());
+  assert.equal(await copy.getByRole('button', { name: /^Article/ }).getAttribute('aria-pressed'), 'true');
+});
+
+test('back restores the scroll', async (open) => {
+  const page = await open(demo, '/search?q=computer+machine');
+  await page.locator('li h2').nth(10).waitFor();
+  await page.locator('#main').evaluate((m) => { m.scrollTop = 900; });
+  await page.waitForFunction(() => document.getElementById('main').scrollTop === 900);
+  await page.getByRole('link', { name: 'Memories' }).click();
+  await page.getByRole('heading', { name: 'Memories', level: 1 }).waitFor();
+  await page.goBack();
+  await page.waitForFunction(() => document.getElementById('main').scrollTop === 900);
+});
+
+test('skeletons show while a page loads', async (open) => {
+  const page = await open(demo, '/chat');
+  let release;
+  const held = new Promise((r) => { release = r; });
+  await page.route('**/favourites?*', async (r) => { await held; await r.continue(); });
+  await page.getByRole('link', { name: 'Favourites' }).click();
+  await page.locator('.skeleton').first().waitFor();
+  release();
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+});
+
+test('empty states have one action', async (open) => {
+  const page = await open(slow, '/favourites');
+  await page.getByRole('heading', { name: 'No favourites yet' }).waitFor();
+  assert.equal(await page.locator('main').getByRole('link', { name: 'Search' }).count(), 1);
+});
+
+test('a page that fails says why, with the request id and Retry', async (open) => {
+  const page = await open(demo, '/chat', { expectErrors: true });
+  await page.route('**/memories?*', (r) => r.fulfill({ status: 500, contentType: 'application/problem+json', body: JSON.stringify({ code: 'internal', detail: 'It broke.', status: 500, requestId: 'req_42' }) }));
+  await page.getByRole('link', { name: 'Memories' }).click();
+  await page.getByText('Request req_42').waitFor();
+  await page.unroute('**/memories?*');
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+});
+
+test('a change shows at once and can be undone for six seconds', async (open) => {
+  const page = await open(slow, '/memories');
+  await page.getByRole('textbox', { name: 'New memory' }).fill('Undo me');
+  await page.keyboard.press('Enter');
+  const row = page.getByRole('listitem').filter({ hasText: 'Undo me' });
+  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row.waitFor();
+  await row.getByRole('button', { name: /^Forget/ }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+  const agent = await agentOf(page);
+  const { memories } = await api(page, 'GET', `/api/agents/${agent.id}/memories`);
+  assert.ok(!memories.some((m) => m.text === 'Undo me'));
+});
+
+test('a typed confirmation is asked only for what can’t be undone', async (open) => {
+  const page = await open(slow, '/agents/new');
+  await page.getByLabel('Name').fill('Short-lived');
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  await page.waitForURL('**/agents/agt_*');
+  await page.getByRole('button', { name: 'Delete agent' }).click();
+  const dialog = page.getByRole('dialog');
+  const confirm = dialog.getByRole('button', { name: 'Delete agent' });
+  assert.ok(await confirm.isDisabled());
+  await dialog.getByRole('textbox').fill('Short-lived');
+  await confirm.click();
+  await page.waitForURL('**/agents');
+  assert.equal(await page.getByRole('link', { name: 'Short-lived' }).count(), 0);
+});
+
+test('colours are light, dark or the system’s, and stay', async (open) => {
+  const page = await open(demo, '/settings/profile', { dark: true });
+  const look = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.getByRole('button', { name: 'Light' }).waitFor();
+  assert.equal(await look(), 'rgb(20, 21, 19)');
+  await page.getByRole('button', { name: 'Light' }).click();
+  assert.equal(await look(), 'rgb(251, 251, 250)');
+  await page.reload();
+  await page.getByRole('button', { name: 'Light' }).waitFor();
+  assert.equal(await look(), 'rgb(251, 251, 250)');
+  await page.getByRole('button', { name: 'As the system' }).click();
+  assert.equal(await look(), 'rgb(20, 21, 19)');
+});
+
+test('titles and dates are in the reader’s language', async (open) => {
+  const page = await open(demo, '/settings/audit', { locale: 'de-DE' });
+  await page.getByRole('heading', { name: 'Aktivität', level: 1 }).waitFor();
+  assert.equal(await page.title(), 'Aktivität · Carrel');
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+  assert.match(await page.locator('tbody td').first().textContent(), /^\d{2}\.\d{2}\.\d{4}, \d{2}:\d{2}$/);
+  await page.goto(`${demo.url}/settings/profile`);
+  await page.getByLabel('Sprache').selectOption('en');
+  await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor();
+});
+
+test('the focus is visible, an answer is announced, and motion can be reduced', async (open) => {
+  const page = await open(slow, '/chat', { reducedMotion: 'reduce' });
+  await page.getByRole('textbox', { name: 'Message' }).fill('slow 1s; stream ready');
+  await page.keyboard.press('Enter');
+  await page.locator('.spin').first().waitFor();
+  assert.ok(parseFloat(await page.locator('.spin').first().evaluate((s) => getComputedStyle(s).animationDuration)) < 0.001);
+  await page.locator('[role=status]', { hasText: 'The answer is there.' }).waitFor({ state: 'attached' });
+  await page.keyboard.press('Tab');
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), 'none');
+});
+
+test('secrets are shown once', async (open) => {
+  const page = await open(demo, '/settings/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('browser test');
+  await page.getByRole('button', { name: 'Make key' }).click();
+  const token = await page.getByRole('dialog').locator('code').textContent();
+  assert.match(token, /^crl_/);
+  await page.getByRole('button', { name: 'Done' }).click();
+  assert.ok(!(await page.content()).includes(token));
+  const row = page.getByRole('listitem').filter({ hasText: 'browser test' });
+  await row.getByRole('button', { name: /^Revoke/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await row.waitFor({ state: 'detached' });
+});
+
+test('a connect code counts down, and says Connected the moment it is claimed', async (open) => {
+  const page = await open(demo, '/settings/connect?client=curl');
+  await page.getByRole('button', { name: 'Make a code' }).click();
+  const timer = page.getByRole('timer');
+  assert.match(await timer.textContent(), /1[45]:\d\d$/);
+  const code = /crlc_\w+/.exec(await page.locator('#main').textContent())[0];
+  assert.ok((await page.locator('code').first().textContent()).includes(code), 'the snippet holds the code');
+  await api(page, 'POST', '/api/connect/exchange', { code, client: 'claimed-here' });
+  await page.getByText('claimed-here is connected.').first().waitFor();
+  assert.ok(!(await page.locator('#main').textContent()).includes(code));
+  await page.goto(`${demo.url}/settings/connections`);
+  const revoke = page.getByRole('button', { name: /Revoke.*claimed-here/ });
+  await revoke.click();
+  await revoke.waitFor({ state: 'detached' });
+});
+
+const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+
+test('each file has its progress, and can be cancelled and tried again', async (open) => {
+  const page = await open(slow, '/sources', { expectErrors: true });
+  await page.getByRole('link', { name: 'Library' }).click();
+  let release;
+  const held = new Promise((r) => { release = r; });
+  await page.route('**/files', async (r) => { if (r.request().method() === 'POST') await held; await r.continue().catch(() => {}); });
+  await page.setInputFiles('input[type=file]', [file('one.txt', 'The first text about looms.'), file('two.txt', 'The second text about mills.')]);
+  await page.getByRole('progressbar', { name: 'one.txt' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel: two.txt' }).click();
+  await page.getByText('Cancelled').waitFor();
+  release();
+  await page.getByText('Sent').first().waitFor();
+  await page.unroute('**/files');
+  await page.getByRole('button', { name: 'Retry: two.txt' }).click();
+  await page.waitForFunction(() => [...document.querySelectorAll('[aria-label=Uploads] li')].every((li) => li.textContent.includes('Sent')));
+  await page.locator('section[aria-labelledby=files]').getByText('two.txt').waitFor();
+});
+
+test('files can be dropped and pasted anywhere', async (open) => {
+  const page = await open(slow, '/chat');
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  for (const [type, key] of [['drop', 'dataTransfer'], ['paste', 'clipboardData']]) {
+    const sent = page.waitForResponse((r) => r.url().endsWith('/files') && r.request().method() === 'POST');
+    await page.evaluate(([t, k]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([`A text that came by ${t}.`], `${t}.txt`, { type: 'text/plain' }));
+      const event = t === 'drop' ? new DragEvent(t, { dataTransfer: data, bubbles: true, cancelable: true }) : new ClipboardEvent(t, { [k]: data, bubbles: true, cancelable: true });
+      document.querySelector('main').dispatchEvent(event);
+    }, [type, key]);
+    assert.equal((await sent).status(), 200);
+    await page.getByText('Adding 1 file to Library.').first().waitFor();
+  }
+});
+
+test('search has a histogram with a range, stars and citations', async (open) => {
+  const page = await open(demo, '/search?q=computer+machine');
+  const total = Number(/\d+/.exec(await page.getByRole('status').filter({ hasText: 'results' }).textContent())[0]);
+  const rows = await page.locator('table tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => Number(c.textContent))));
+  assert.ok(rows.length > 5 && rows.reduce((n, r) => n + r[1], 0) <= total);
+  const to = page.getByRole('slider', { name: 'To year' });
+  const box = await to.boundingBox();
+  await page.mouse.move(box.x + box.width - 11, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL('**to=*');
+  assert.equal(await page.locator('table tbody tr').count(), rows.length, 'the plot still shows all hits');
+  const star = page.getByRole('button', { name: /^Favourite/ }).first();
+  await star.click();
+  assert.equal(await star.getAttribute('aria-pressed'), 'true');
+  await page.reload();
+  await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
+  for (const [style, shape] of [['BibTeX', /^@/], ['RIS', /^TY {2}- /], ['CSL-JSON', /^\[/], ['APA', /\(\d{4}\)\./]]) {
+    await page.getByRole('button', { name: /^Copy citation/ }).first().click();
+    await page.getByRole('button', { name: style, exact: true }).locator('visible=true').click();
+    await page.getByText(`${style}: Copied`).waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), shape);
+  }
+  await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().click();
+});
+
+test('favourites can be selected and exported', async (open) => {
+  const page = await open(demo, '/search?q=relational');
+  await page.getByRole('button', { name: /^Favourite/ }).first().click();
+  await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
+  await page.getByRole('link', { name: 'Favourites' }).click();
+  await page.getByRole('checkbox').first().check();
+  await page.getByRole('toolbar').getByRole('button', { name: 'BibTeX' }).click();
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^@/);
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'RIS' }).click()]);
+  assert.match(download.suggestedFilename(), /\.ris$/);
+  await page.getByRole('toolbar').getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('heading', { name: 'No favourites yet' }).waitFor();
+});
+
+test('whoever is not signed in comes back to where they wanted to go', async (open) => {
+  const page = await open(demo, '', { storageState: undefined });
+  await page.goto(`${demo.url}/search?q=turing`);
+  await page.waitForURL('**/sign-in?return=*');
+  await page.fill('#email', 'demo@example.org');
+  await page.fill('#password', demo.password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/search?q=turing');
+  await page.locator('li h2').first().waitFor();
+});

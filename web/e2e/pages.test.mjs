@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/security', '/settings/audit'];
+const looks = { 'light, 1280 px': {}, 'dark, 1280 px': { dark: true }, 'light, 390 px': { width: 390, height: 844 }, 'dark, 390 px': { width: 390, height: 844, dark: true } };
+
+async function judge(page, what) {
+  await page.waitForLoadState('networkidle');
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: no sideways scroll`);
+  assert.equal(await page.locator('h1').count(), 1, `${what}: one h1`);
+  const found = await page.evaluate(async (source) => { if (!window.axe) (0, eval)(source); return (await window.axe.run()).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`); }, axe);
+  assert.deepEqual(found, [], what);
+}
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`every page is accessible and fits, ${look}`, async (open) => {
+    // The tool that judges is no part of the page, and the page's policy would keep it out.
+    const page = await open(demo, '/chat', { ...options, bypassCSP: true });
+    await ask(page, 'Who proposed the relational model?');
+    await judge(page, 'a conversation');
+    await page.getByRole('button', { name: 'Open source 1' }).first().click();
+    await page.locator('aside mark').waitFor();
+    await judge(page, 'a source');
+    const agent = await agentOf(page);
+    await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'I prefer primary sources.' });
+    for (const path of [...paths, `/agents/${agent.id}`, `/sources/${agent.defaultSourceId}`]) {
+      await page.goto(demo.url + path);
+      await judge(page, path);
+    }
+  });
+}
+
+test('pages that do not exist are 404, and those of the app are not', async (open) => {
+  const page = await open(demo, '/chat', { expectErrors: true });
+  for (const [path, want] of [['/settings/nothing', 404], ['/nothing', 404], ['/chat/thr_unknown', 200], ...paths.map((p) => [p, 200])]) {
+    assert.equal((await page.request.get(demo.url + path)).status(), want, path);
+  }
+  await page.goto(`${demo.url}/chat/thr_unknown`);
+  await page.getByRole('alert').waitFor();
+});
+
+test('the app can be installed', async (open) => {
+  const page = await open(demo, '/chat');
+  const address = await page.locator('link[rel=manifest]').evaluate((l) => l.href);
+  const manifest = await (await page.request.get(address)).json();
+  for (const icon of manifest.icons) assert.equal((await page.request.get(new URL(icon.src, address).href)).status(), 200, icon.src);
+  assert.equal(new URL(manifest.start_url, address).pathname, '/chat');
+});
+
+test('the first load has at most 90 kB of script', async (open) => {
+  const page = await open(demo);
+  const sizes = [];
+  page.on('response', async (r) => { if (r.url().endsWith('.js')) sizes.push(r.body().then((b) => gzipSync(b).length)); });
+  await page.goto(`${demo.url}/chat`);
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  const total = (await Promise.all(sizes)).reduce((a, b) => a + b, 0);
+  assert.ok(total > 10_000 && total <= 90 * 1024, `${total} bytes`);
+});
+
+test('the app uses only what the API documents', async (open) => {
+  const page = await open(demo, '/chat');
+  const { paths: documented } = await (await page.request.get(`${demo.url}/openapi.json`)).json();
+  const known = Object.entries(documented).flatMap(([path, item]) => Object.keys(item).map((method) => [method.toUpperCase(), new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)]));
+  assert.ok(calls.size > 10, 'the tests before this one made calls');
+  assert.deepEqual([...calls].filter((c) => { const [method, path] = c.split(' '); return !known.some(([m, p]) => m === method && p.test(path)); }), []);
+});
