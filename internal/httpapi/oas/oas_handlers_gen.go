@@ -614,13 +614,13 @@ func (s *Server) handleCancelSubscriptionRequest(args [1]string, argsEscaped boo
 			RawBody:          rawBody,
 			Params: middleware.Parameters{
 				{
-					Name: "userId",
-					In:   "path",
-				}: params.UserId,
-				{
 					Name: "now",
 					In:   "query",
 				}: params.Now,
+				{
+					Name: "userId",
+					In:   "path",
+				}: params.UserId,
 			},
 			Raw: r,
 		}

@@ -148,20 +148,13 @@ func decodeCancelConnectCodeParams(args [1]string, argsEscaped bool, r *http.Req
 
 // CancelSubscriptionParams is parameters of cancelSubscription operation.
 type CancelSubscriptionParams struct {
-	// The id of an account.
-	UserId string
 	// End it at once.
 	Now OptBool `json:",omitempty,omitzero"`
+	// The id of an account.
+	UserId string
 }
 
 func unpackCancelSubscriptionParams(packed middleware.Parameters) (params CancelSubscriptionParams) {
-	{
-		key := middleware.ParameterKey{
-			Name: "userId",
-			In:   "path",
-		}
-		params.UserId = packed[key].(string)
-	}
 	{
 		key := middleware.ParameterKey{
 			Name: "now",
@@ -171,56 +164,18 @@ func unpackCancelSubscriptionParams(packed middleware.Parameters) (params Cancel
 			params.Now = v.(OptBool)
 		}
 	}
+	{
+		key := middleware.ParameterKey{
+			Name: "userId",
+			In:   "path",
+		}
+		params.UserId = packed[key].(string)
+	}
 	return params
 }
 
 func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Request) (params CancelSubscriptionParams, _ error) {
 	q := uri.NewQueryDecoder(r.URL.Query())
-	// Decode path: userId.
-	if err := func() error {
-		param := args[0]
-		if argsEscaped {
-			unescaped, err := url.PathUnescape(args[0])
-			if err != nil {
-				return errors.Wrap(err, "unescape path")
-			}
-			param = unescaped
-		}
-		if len(param) > 0 {
-			d := uri.NewPathDecoder(uri.PathDecoderConfig{
-				Param:   "userId",
-				Value:   param,
-				Style:   uri.PathStyleSimple,
-				Explode: false,
-			})
-
-			if err := func() error {
-				val, err := d.DecodeValue()
-				if err != nil {
-					return err
-				}
-
-				c, err := conv.ToString(val)
-				if err != nil {
-					return err
-				}
-
-				params.UserId = c
-				return nil
-			}(); err != nil {
-				return err
-			}
-		} else {
-			return validate.ErrFieldRequired
-		}
-		return nil
-	}(); err != nil {
-		return params, &ogenerrors.DecodeParamError{
-			Name: "userId",
-			In:   "path",
-			Err:  err,
-		}
-	}
 	// Set default value for query: now.
 	{
 		val := bool(false)
@@ -264,6 +219,51 @@ func decodeCancelSubscriptionParams(args [1]string, argsEscaped bool, r *http.Re
 		return params, &ogenerrors.DecodeParamError{
 			Name: "now",
 			In:   "query",
+			Err:  err,
+		}
+	}
+	// Decode path: userId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "userId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.UserId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "userId",
+			In:   "path",
 			Err:  err,
 		}
 	}
