@@ -55,6 +55,9 @@ func (w *world) having(status int) []call {
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
+	if status != http.StatusNotFound { // they need more than a key to get so far
+		calls = append(calls, w.signInCalls()...)
+	}
 	return slices.DeleteFunc(calls, func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
 }
 

@@ -74,6 +74,7 @@ func (w *world) everything(t *testing.T) {
 	w.webhooks(t)
 	w.oauth(t)
 	w.accounts(t)
+	w.signIn(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
