@@ -18,8 +18,10 @@ type Agent struct {
 	Description  string
 	Instructions string
 	// Model overrides the installation's model; empty means that one.
-	Model     string
-	Sources   []Source
+	Model   string
+	Sources []Source
+	// Grant is what the user who asked may do with it.
+	Grant     core.Grant
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -59,8 +61,9 @@ type Store interface {
 	ChangeAgent(ctx context.Context, userID, agentID string, change func(*Agent) error) (Agent, error)
 	// DeleteAgent removes an agent and all that hangs on it, in one transaction.
 	DeleteAgent(ctx context.Context, userID, agentID string) error
-	// HasAgent returns nil when the agent is there and the user's.
-	HasAgent(ctx context.Context, userID, agentID string) error
+	// AgentGrant returns what a user may do with an agent. One that is not there, or not for them, is not_found.
+	AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error)
+	ShareStore
 }
 
 // Service is the door to agents.
@@ -196,10 +199,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([
 
 // Change sets fields of an agent.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, c Change) (Agent, error) {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
-		return Agent{}, err
-	}
-	if err := reachable(actor, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpManageAgents, agentID); err != nil {
 		return Agent{}, err
 	}
 	if err := s.allowed(c); err != nil {
@@ -216,22 +216,26 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 
 // Delete removes an agent with its sources, documents, threads, memories and favourites.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
-		return err
-	}
-	if err := reachable(actor, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
 		return err
 	}
 	return s.store.DeleteAgent(ctx, actor.UserID, agentID)
 }
 
-// Reach returns nil when the agent is the actor's and the credential may touch it, else not_found. The other
-// features ask it before they touch anything that hangs on an agent.
-func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID string) error {
+// Allow decides whether the actor may do something with an agent. The other features ask it before they touch anything
+// that hangs on one.
+func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
+	if err := actor.Allow(op); err != nil {
+		return err
+	}
 	if err := reachable(actor, agentID); err != nil {
 		return err
 	}
-	return s.store.HasAgent(ctx, actor.UserID, agentID)
+	g, err := s.store.AgentGrant(ctx, actor.UserID, agentID)
+	if err != nil {
+		return err
+	}
+	return actor.AllowAgent(op, agentID, g)
 }
 
 func reachable(actor core.Actor, agentID string) error {

@@ -63,6 +63,7 @@ const (
 	OpAccount         Operation = "change the account"
 	OpAdmin           Operation = "administer the installation"
 	OpUseMCP          Operation = "reach agents through MCP"
+	OpOwnAgents       Operation = "delete and share agents"
 )
 
 // rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
@@ -72,26 +73,29 @@ type rule struct {
 	metered bool
 	// needs is what the plan must have, or empty.
 	needs Capability
+	// grant is what the user must have of the agent, where it is about one.
+	grant Grant
 }
 
 var rules = map[Operation]rule{
-	OpReadAgents:      {area: AreaAgents},
-	OpManageAgents:    {area: AreaManage, needs: CapManage},
-	OpSearch:          {area: AreaSearch, metered: true, needs: CapSearch},
-	OpReadThreads:     {area: AreaChat},
-	OpWriteThreads:    {area: AreaChat, needs: CapChat},
-	OpSendMessage:     {area: AreaChat, metered: true, needs: CapChat},
-	OpResearch:        {area: AreaChat, metered: true, needs: CapResearch},
-	OpReadDocuments:   {area: AreaSearch},
-	OpReadMemories:    {area: AreaMemories},
-	OpWriteMemories:   {area: AreaMemories, needs: CapMemories},
-	OpReadFavourites:  {area: AreaFavourites},
-	OpWriteFavourites: {area: AreaFavourites, needs: CapFavourites},
+	OpReadAgents:      {area: AreaAgents, grant: GrantViewer},
+	OpManageAgents:    {area: AreaManage, needs: CapManage, grant: GrantManager},
+	OpSearch:          {area: AreaSearch, metered: true, needs: CapSearch, grant: GrantViewer},
+	OpReadThreads:     {area: AreaChat, grant: GrantViewer},
+	OpWriteThreads:    {area: AreaChat, needs: CapChat, grant: GrantUser},
+	OpSendMessage:     {area: AreaChat, metered: true, needs: CapChat, grant: GrantUser},
+	OpResearch:        {area: AreaChat, metered: true, needs: CapResearch, grant: GrantUser},
+	OpReadDocuments:   {area: AreaSearch, grant: GrantViewer},
+	OpReadMemories:    {area: AreaMemories, grant: GrantViewer},
+	OpWriteMemories:   {area: AreaMemories, needs: CapMemories, grant: GrantUser},
+	OpReadFavourites:  {area: AreaFavourites, grant: GrantViewer},
+	OpWriteFavourites: {area: AreaFavourites, needs: CapFavourites, grant: GrantUser},
 	OpKeys:            {area: AreaKeys},
 	OpBilling:         {area: AreaBilling},
 	OpAccount:         {area: AreaAccount},
 	OpAdmin:           {area: AreaAdmin},
 	OpUseMCP:          {area: AreaAgents, needs: CapMCP},
+	OpOwnAgents:       {area: AreaManage, needs: CapManage, grant: GrantOwner},
 }
 
 // Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the

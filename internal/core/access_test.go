@@ -39,7 +39,7 @@ func TestAccess(t *testing.T) {
 	)
 	columns := []Operation{
 		OpReadAgents, OpManageAgents, OpSearch, OpReadThreads, OpWriteThreads, OpSendMessage, OpResearch, OpReadDocuments,
-		OpReadMemories, OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpKeys, OpBilling, OpAccount, OpAdmin, OpUseMCP,
+		OpReadMemories, OpWriteMemories, OpReadFavourites, OpWriteFavourites, OpKeys, OpBilling, OpAccount, OpAdmin, OpUseMCP, OpOwnAgents,
 	}
 	if len(columns) != len(rules) {
 		t.Fatalf("the table has %d operations, there are %d", len(columns), len(rules))
@@ -63,7 +63,7 @@ func TestAccess(t *testing.T) {
 		"an admin's session":          {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 		"the operator":                {ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok, ok},
 	} {
-		want = append(want, want[0]) // whoever reads agents may do so through MCP
+		want = append(want, want[0], want[1]) // whoever reads agents may do so through MCP; what is managed can be owned
 		for i, op := range columns {
 			got := ""
 			var e *Error

@@ -21,7 +21,7 @@ type NewKey struct {
 // Agents tells which agents there are.
 type Agents interface {
 	// Reach is nil when the agent is the actor's and the credential may touch it.
-	Reach(ctx context.Context, actor core.Actor, agentID string) error
+	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
 // KnowAgents lets the service make sure that a key is for agents that are there. It must be called before the service is
@@ -95,7 +95,7 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, n *NewKey) err
 func (s *Service) checkAgents(ctx context.Context, actor core.Actor, agents []string) (bad []core.FieldError, err error) {
 	for i, id := range agents {
 		if s.agents != nil {
-			err = s.agents.Reach(ctx, actor, id)
+			err = s.agents.Allow(ctx, actor, core.OpReadAgents, id)
 		}
 		switch {
 		case core.IsKind(err, core.KindNotFound):

@@ -38,9 +38,9 @@ type Store interface {
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
 }
 
-// Agents says whether an actor reaches an agent.
+// Agents decides whether an actor may do something with an agent.
 type Agents interface {
-	Reach(ctx context.Context, actor core.Actor, agentID string) error
+	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
 // Threads says whether a thread is one of the actor's under an agent.
@@ -62,10 +62,7 @@ func NewService(store Store, agents Agents, threads Threads, clock core.Clock) *
 }
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
-	if err := actor.Allow(op); err != nil {
-		return err
-	}
-	return s.agents.Reach(ctx, actor, agentID)
+	return s.agents.Allow(ctx, actor, op, agentID)
 }
 
 // Save keeps a card, with the thread it came from where one is given.
@@ -114,7 +111,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string,
 	}
 	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
 	if err == nil && len(found) == 0 {
-		err = s.agents.Reach(ctx, actor, agentID) // an agent with favourites is there; one without must be looked for
+		err = s.agents.Allow(ctx, actor, core.OpReadFavourites, agentID) // an agent with favourites is there; one without must be looked for
 	}
 	if err != nil || len(found) <= rows {
 		return found, "", err
@@ -141,7 +138,7 @@ func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m 
 	}
 	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
 	if err == nil && len(all) == 0 {
-		err = s.agents.Reach(ctx, actor, agentID)
+		err = s.agents.Allow(ctx, actor, core.OpReadFavourites, agentID)
 	}
 	if err != nil {
 		return nil, "", err

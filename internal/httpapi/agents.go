@@ -71,7 +71,7 @@ func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 			Documents: s.Documents, Indexed: indexed, Status: oas.AgentSourceStatus(status), Language: s.Language,
 		}
 	}
-	capabilities := who.Capabilities()
+	capabilities := who.CapabilitiesOn(a.Grant)
 	out.Capabilities = make([]oas.AgentCapabilitiesItem, len(capabilities))
 	for i, c := range capabilities {
 		out.Capabilities[i] = oas.AgentCapabilitiesItem(c)

@@ -71,9 +71,9 @@ type Change struct {
 	Pinned *bool
 }
 
-// Agents says whether an actor reaches an agent.
+// Agents decides whether an actor may do something with an agent.
 type Agents interface {
-	Reach(ctx context.Context, actor core.Actor, agentID string) error
+	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
 // Service is the door to memories.
@@ -96,10 +96,7 @@ func NewService(store Store, agents Agents, clock core.Clock, terms func(text st
 var textRule = core.TextRule{Min: 1, Max: 4000}
 
 func (s *Service) allowWrite(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := actor.Allow(core.OpWriteMemories); err != nil {
-		return err
-	}
-	return s.agents.Reach(ctx, actor, agentID)
+	return s.agents.Allow(ctx, actor, core.OpWriteMemories, agentID)
 }
 
 // Add remembers a text. Adding the same words again returns the memory that is there.
@@ -150,7 +147,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 	}
 	memories, err := s.store.Memories(ctx, actor.UserID, agentID, status, before, rows+1)
 	if err == nil && len(memories) == 0 {
-		err = s.agents.Reach(ctx, actor, agentID) // an agent with memories is there; one without must be looked for
+		err = s.agents.Allow(ctx, actor, core.OpReadMemories, agentID) // an agent with memories is there; one without must be looked for
 	}
 	if err != nil || len(memories) <= rows {
 		return memories, "", err

@@ -178,10 +178,7 @@ func (s *Service) Managed(ctx context.Context, actor core.Actor, agentID, source
 }
 
 func (s *Service) mayRead(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := actor.Allow(core.OpReadAgents); err != nil {
-		return err
-	}
-	return s.agents.Reach(ctx, actor, agentID)
+	return s.agents.Allow(ctx, actor, core.OpReadAgents, agentID)
 }
 
 // mayAdmin asks for somebody who runs the installation, with a credential made for that: a program that was let in to

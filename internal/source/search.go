@@ -157,10 +157,7 @@ func (r *SearchRequest) check() error {
 // Search finds documents in one source of an agent: the one that is named, or the agent's default.
 func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, r SearchRequest) (SearchReply, error) {
 	start := time.Now()
-	if err := actor.Allow(core.OpSearch); err != nil {
-		return SearchReply{}, err
-	}
-	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpSearch, agentID); err != nil {
 		return SearchReply{}, err
 	}
 	if err := r.check(); err != nil {

@@ -258,4 +258,6 @@ func TestFieldsThatCameLaterCountOnlyWhereTheyAreSet(t *testing.T) {
 // everybody reaches every agent.
 type everybody struct{}
 
-func (everybody) Reach(context.Context, core.Actor, string) error { return nil }
+func (everybody) Allow(_ context.Context, actor core.Actor, op core.Operation, _ string) error {
+	return actor.Allow(op)
+}

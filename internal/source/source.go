@@ -90,7 +90,7 @@ type Store interface {
 
 // Agents says whether an actor reaches an agent.
 type Agents interface {
-	Reach(ctx context.Context, actor core.Actor, agentID string) error
+	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
 // Ranker finds the documents of sources that answer a query.
@@ -252,18 +252,12 @@ func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err 
 
 // mayManage returns nil when the actor may change the sources of an agent.
 func (s *Service) mayManage(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
-		return err
-	}
-	return s.agents.Reach(ctx, actor, agentID)
+	return s.agents.Allow(ctx, actor, core.OpManageAgents, agentID)
 }
 
 // Default returns the source of an agent that is searched when none is named.
 func (s *Service) Default(ctx context.Context, actor core.Actor, agentID string) (Source, error) {
-	if err := actor.Allow(core.OpReadAgents); err != nil {
-		return Source{}, err
-	}
-	if err := s.agents.Reach(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpReadAgents, agentID); err != nil {
 		return Source{}, err
 	}
 	return s.pick(ctx, actor, agentID, "")

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"carrel/internal/agent"
 	"carrel/internal/core"
@@ -48,7 +50,7 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 			return fail("insert agent", "user", err)
 		}
 		if n == 0 {
-			return hasAgent(ctx, tx, a.UserID, a.ID)
+			return ownsAgent(ctx, tx, a.UserID, a.ID)
 		}
 		for _, s := range a.Sources {
 			if _, err := tx.exec(ctx, insertSource, s.ID, a.ID, s.Name, s.Kind, flag(s.Default), s.Documents, s.Status,
@@ -63,17 +65,22 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 
 // Agent returns one agent with its sources.
 func (db *DB) Agent(ctx context.Context, userID, agentID string) (agent.Agent, error) {
-	a, err := readAgent(ctx, db.read, userID, agentID, "")
+	a, err := db.readAgent(ctx, db.read, userID, agentID, "")
 	return a, fail("read agent", "agent", err)
 }
 
-func readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
-	var r agentRow
-	err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE user_id = $1 AND id = $2`+lock, args{userID, agentID}, r.dest()...)
+// readAgent reads an agent that the user has a grant for.
+func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
+	g, err := agentGrant(ctx, q, userID, agentID)
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	agents, err := withSources(ctx, q, userID, []agent.Agent{r.value()})
+	var r agentRow
+	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID}, r.dest()...); err != nil {
+		return agent.Agent{}, err
+	}
+	r.agent.Grant = g
+	agents, err := db.withSources(ctx, q, []agent.Agent{r.value()})
 	if err != nil {
 		return agent.Agent{}, err
 	}
@@ -83,8 +90,22 @@ func readAgent(ctx context.Context, q querier, userID, agentID, lock string) (ag
 	return agents[0], nil
 }
 
-// Agents returns up to n agents, newest first.
+// Agents returns up to n agents, newest first: the user's own and those that are shared with them.
 func (db *DB) Agents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+	agents, err := db.ownAgents(ctx, userID, only, before, n)
+	if err == nil {
+		agents, err = db.withShared(ctx, agents, userID, only, before, n)
+	}
+	if err == nil {
+		agents, err = db.withSources(ctx, db.read, agents)
+	}
+	if err != nil {
+		return nil, fail("list agents", "agent", err)
+	}
+	return agents, nil
+}
+
+func (db *DB) ownAgents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
 	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`
 	a := args{userID, firstPage(before), n}
 	if len(only) > 0 {
@@ -95,45 +116,63 @@ func (db *DB) Agents(ctx context.Context, userID string, only []string, before s
 	var r agentRow
 	agents := make([]agent.Agent, 0, room(n))
 	err := db.read.each(ctx, query, a, r.dest(), func() error {
-		agents = append(agents, r.value())
+		own := r.value()
+		own.Grant = core.GrantOwner
+		agents = append(agents, own)
 		return nil
 	})
-	if err == nil {
-		agents, err = withSources(ctx, db.read, userID, agents)
-	}
-	if err != nil {
-		return nil, fail("list agents", "agent", err)
-	}
-	return agents, nil
+	return agents, err
 }
 
-// withSources gives agents, which are in falling order of their ids, their sources. An agent always has one; those
-// found without were deleted since they were read, and are left out.
-func withSources(ctx context.Context, q querier, userID string, agents []agent.Agent) ([]agent.Agent, error) {
+// withShared adds the agents that others share with the user to the user's own, and cuts the page anew.
+func (db *DB) withShared(ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+	grants, err := db.sharedWith(ctx, userID)
+	if err != nil || len(grants) == 0 {
+		return agents, err
+	}
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(grants)), func(id string) bool {
+		return id >= firstPage(before) || len(only) > 0 && !slices.Contains(only, id)
+	})
+	var r agentRow
+	err = db.read.each(ctx, `SELECT `+agentColumns+` FROM agent WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)}, r.dest(), func() error {
+		if shared := r.value(); shared.UserID != userID { // what is shared with everybody is shared with its owner, too
+			shared.Grant = grants[shared.ID]
+			agents = append(agents, shared)
+		}
+		return nil
+	})
+	slices.SortFunc(agents, func(a, b agent.Agent) int { return strings.Compare(b.ID, a.ID) })
+	return agents[:min(n, len(agents))], err
+}
+
+// withSources gives agents their sources. An agent always has one; those found without were deleted since they were
+// read, and are left out.
+func (db *DB) withSources(ctx context.Context, q querier, agents []agent.Agent) ([]agent.Agent, error) {
 	if len(agents) == 0 {
 		return agents, nil
+	}
+	place := make(map[string]int, len(agents))
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		place[a.ID], ids[i] = i, a.ID
 	}
 	var agentID string
 	var isDefault int
 	var s agent.Source
-	next := 0
 	err := q.each(ctx, `
 		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status, s.language
-		FROM agent a JOIN source s ON s.agent_id = a.id
-		WHERE a.user_id = $1 AND a.id BETWEEN $2 AND $3
-		ORDER BY a.id DESC, s.id`, args{userID, agents[len(agents)-1].ID, agents[0].ID},
+		FROM source s WHERE s.agent_id IN `+db.dialect.in("$1"), args{listOf(ids)},
 		[]any{&agentID, &s.ID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &s.Language}, func() error {
-			for next < len(agents) && agents[next].ID > agentID {
-				next++
-			}
-			if next < len(agents) && agents[next].ID == agentID {
-				s.Default = isDefault == 1
-				agents[next].Sources = append(agents[next].Sources, s)
-			}
+			s.Default = isDefault == 1
+			a := &agents[place[agentID]]
+			a.Sources = append(a.Sources, s)
 			return nil
 		})
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range agents {
+		slices.SortFunc(a.Sources, func(a, b agent.Source) int { return strings.Compare(a.ID, b.ID) })
 	}
 	return slices.DeleteFunc(agents, func(a agent.Agent) bool { return len(a.Sources) == 0 }), nil
 }
@@ -142,7 +181,7 @@ func withSources(ctx context.Context, q querier, userID string, agents []agent.A
 func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change func(*agent.Agent) error) (agent.Agent, error) {
 	var a agent.Agent
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
-		if a, err = readAgent(ctx, tx, userID, agentID, db.dialect.lock); err != nil {
+		if a, err = db.readAgent(ctx, tx, userID, agentID, db.dialect.lock); err != nil {
 			return err
 		}
 		if err := change(&a); err != nil {
@@ -150,8 +189,8 @@ func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change fu
 		}
 		_, err = tx.exec(ctx, `
 			UPDATE agent SET name = $1, description = $2, instructions = $3, model = $4, updated_at = $5
-			WHERE user_id = $6 AND id = $7`,
-			a.Name, a.Description, a.Instructions, a.Model, millis(a.UpdatedAt), userID, agentID)
+			WHERE id = $6`,
+			a.Name, a.Description, a.Instructions, a.Model, millis(a.UpdatedAt), agentID)
 		return err
 	})
 	if err != nil {
@@ -166,7 +205,8 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
 		// Turns are known by their thread alone; one that runs is stopped by its fence.
 		err := dropTasks(ctx, tx, `
-			DELETE FROM task WHERE key IN (SELECT id FROM thread WHERE user_id = $1 AND agent_id = $2) RETURNING id`, args{userID, agentID})
+			DELETE FROM task WHERE key IN (
+				SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})
 		if err != nil {
 			return err
 		}
@@ -186,20 +226,4 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 		return db.logDrops(ctx, tx, sources)
 	})
 	return fail("delete agent", "agent", err)
-}
-
-// HasAgent returns nil when the agent is there and the user's.
-func (db *DB) HasAgent(ctx context.Context, userID, agentID string) error {
-	_, err := remember(db, agentKey{userID, agentID}, func() (bool, error) {
-		return true, hasAgent(ctx, db.read, userID, agentID)
-	})
-	return err
-}
-
-type agentKey struct{ userID, agentID string }
-
-func hasAgent(ctx context.Context, q querier, userID, agentID string) error {
-	var one int
-	err := get(ctx, q, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`, args{userID, agentID}, &one)
-	return fail("find agent", "agent", err)
 }

@@ -70,7 +70,7 @@ func BenchmarkReads(b *testing.B) {
 			run  func() error
 		}{
 			{"KeyByHash", func() error { _, err := db.KeyByHash(b.Context(), hash, "2026-11"); return err }},
-			{"HasAgent", func() error { return db.HasAgent(b.Context(), benchUser, benchAgent) }},
+			{"AgentGrant", func() error { _, err := db.AgentGrant(b.Context(), benchUser, benchAgent); return err }},
 			{"Thread", func() error { _, err := db.Thread(b.Context(), benchUser, benchAgent, threadID); return err }},
 			{"Memories50", func() error {
 				_, err := db.Memories(b.Context(), benchUser, benchAgent, memory.StatusActive, "", 51)

@@ -196,7 +196,7 @@ func (db *DB) Document(ctx context.Context, userID, agentID, documentID string) 
 	err := get(ctx, db.read, `
 		SELECT `+documentColumns+` FROM document
 		WHERE id = $1 AND source_id IN (
-			SELECT s.id FROM agent a JOIN source s ON s.agent_id = a.id WHERE a.user_id = $2 AND a.id = $3)`,
+			SELECT s.id FROM source s WHERE s.agent_id = $3 AND `+reached("$3", "$2")+`)`,
 		args{documentID, userID, agentID}, r.dest()...)
 	if err != nil {
 		return source.Document{}, fail("read document", "document", err)

@@ -86,6 +86,9 @@ func (db *DB) insertMemory(ctx context.Context, userID string, m memory.Memory, 
 		if err != nil {
 			return err
 		}
+		if err := hasAgent(ctx, tx, userID, m.AgentID); err != nil {
+			return err
+		}
 		n, err = tx.exec(ctx, insertMemory, memoryArgs(userID, m, hash)...)
 		return err
 	})
@@ -117,6 +120,9 @@ func (db *DB) reviveMemory(ctx context.Context, userID, memoryID string, m memor
 // wait, the oldest goes, without the trace that a dismissed one leaves: nobody has said no to it.
 func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory, folded string) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if err := hasAgent(ctx, tx, userID, m.AgentID); err != nil {
+			return err
+		}
 		n, err := tx.exec(ctx, insertMemory, memoryArgs(userID, m, foldedHash(folded))...)
 		if err != nil || n == 0 {
 			return err

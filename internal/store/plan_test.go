@@ -102,8 +102,9 @@ func callAgents(t *testing.T, db *DB) {
 	a := agent.Agent{ID: "a", UserID: "u", Sources: []agent.Source{{ID: "s", Default: true}}}
 	must(db.InsertAgent(ctx, a))
 	must(db.InsertAgent(ctx, a))
-	must(db.HasAgent(ctx, "u", "a"))
-	_, err := db.Agent(ctx, "u", "a")
+	_, err := db.AgentGrant(ctx, "u", "a")
+	must(err)
+	_, err = db.Agent(ctx, "u", "a")
 	must(err)
 	for _, only := range [][]string{nil, {"a"}} {
 		_, err = db.Agents(ctx, "u", only, "", 10)
@@ -146,10 +147,10 @@ func callThreads(t *testing.T, db *DB) {
 		task.Task{ID: "x", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
 	must(err)
 	for _, id := range []string{"1", "2"} {
-		must(db.ReserveSpend(ctx, account.Reservation{ID: id, Kind: account.MeteredModel, UserID: "u", TurnID: "x", Micros: 1, At: now}))
+		must(db.ReserveSpend(ctx, account.Reservation{ID: id, UserID: "u", TurnID: "x", Kind: account.MeteredModel, Micros: 1, At: now}))
 	}
 	must(db.SettleSpend(ctx, "x", 1, false, now))
-	must(db.ReserveSpend(ctx, account.Reservation{ID: "3", Kind: account.MeteredModel, UserID: "u", TurnID: "x", Micros: 1, At: now}))
+	must(db.ReserveSpend(ctx, account.Reservation{ID: "3", UserID: "u", TurnID: "x", Kind: account.MeteredModel, Micros: 1, At: now}))
 	_, _, err = db.SpendOf(ctx, "u", "2026-11")
 	must(err)
 	must(db.FinishTurn(ctx, turn.Fence(), task.Outcome{State: task.StateComplete, At: now},

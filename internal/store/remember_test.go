@@ -37,7 +37,7 @@ func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
 		ID: core.NewID(core.PrefixAgent), Name: "A", CreatedAt: now, UpdatedAt: now,
 		Sources: []agent.Source{{ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready"}},
 	}
-	if err := server.HasAgent(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
+	if _, err := server.AgentGrant(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
 		t.Fatalf("agent before it is there: %v", err)
 	}
 	a.UserID = u.ID
@@ -61,14 +61,14 @@ func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := server.HasAgent(ctx, u.ID, a.ID); err != nil {
+		if _, err := server.AgentGrant(ctx, u.ID, a.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := other.DeleteAgent(ctx, u.ID, a.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.HasAgent(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
+	if _, err := server.AgentGrant(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("a deleted agent is still there: %v", err)
 	}
 	if _, err := server.Thread(ctx, u.ID, a.ID, th.ID); !core.IsKind(err, core.KindNotFound) {

@@ -25,7 +25,7 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		// The lock on the agent lets one change of the default happen after the other.
 		var one int
-		err := get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, s.AgentID}, &one)
+		err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1 AND `+reached("$1", "$2")+db.dialect.lock, args{s.AgentID, userID}, &one)
 		if err != nil {
 			return fail("find agent", "agent", err)
 		}
@@ -90,7 +90,7 @@ func (db *DB) sources(ctx context.Context, userID, agentID string) ([]source.Sou
 	sources := []source.Source{}
 	err := db.read.each(ctx, `
 		SELECT `+sourceColumns+` FROM agent a JOIN source s ON s.agent_id = a.id
-		WHERE a.user_id = $1 AND a.id = $2 ORDER BY s.id`, args{userID, agentID}, r.dest(), func() error {
+		WHERE a.id = $1 AND `+reached("$1", "$2")+` ORDER BY s.id`, args{agentID, userID}, r.dest(), func() error {
 		sources = append(sources, r.value())
 		return nil
 	})

@@ -32,11 +32,13 @@ func (r *threadRow) value() thread.Thread {
 func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) error {
 	n, err := db.one(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at, last_message_at)
-		VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9) ON CONFLICT (id) DO NOTHING`,
+		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+reached("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
 		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt), millis(t.UpdatedAt),
 		optMillis(t.LastMessageAt))
 	if err == nil && n == 0 {
-		_, err = db.Thread(ctx, userID, t.AgentID, t.ID)
+		if err = hasAgent(ctx, db.read, userID, t.AgentID); err == nil {
+			_, err = db.Thread(ctx, userID, t.AgentID, t.ID)
+		}
 	}
 	return fail("insert thread", "agent", err)
 }

@@ -114,9 +114,9 @@ type Turns interface {
 	TaskEvents(ctx context.Context, taskID string, after int64, n int) ([]task.Event, error)
 }
 
-// Agents says whether an actor reaches an agent.
+// Agents decides whether an actor may do something with an agent.
 type Agents interface {
-	Reach(ctx context.Context, actor core.Actor, agentID string) error
+	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
 // Service is the door to conversations.
@@ -137,10 +137,7 @@ func NewService(store Store, agents Agents, clock core.Clock, tasks *task.Engine
 var titleRule = core.TextRule{Max: 200}
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
-	if err := actor.Allow(op); err != nil {
-		return err
-	}
-	return s.agents.Reach(ctx, actor, agentID)
+	return s.agents.Allow(ctx, actor, op, agentID)
 }
 
 // Create starts a thread. Without a title it gets one from its first message.
@@ -201,7 +198,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 	}
 	threads, err := s.store.Threads(ctx, actor.UserID, agentID, after, rows+1)
 	if err == nil && len(threads) == 0 {
-		err = s.agents.Reach(ctx, actor, agentID) // an agent with threads is there; one without must be looked for
+		err = s.agents.Allow(ctx, actor, core.OpReadThreads, agentID) // an agent with threads is there; one without must be looked for
 	}
 	if err != nil || len(threads) <= rows {
 		return threads, "", err

@@ -37,20 +37,20 @@ var agentTests = []test{
 		got, err := w.db.Agent(w.ctx, w.ada.id, a.ID)
 		w.must(err)
 		w.same("agent", got, a)
-		w.must(w.db.HasAgent(w.ctx, w.ada.id, a.ID))
+		w.wantGrant(w.ada, a.ID, core.GrantOwner)
 	}},
 	{"AnAgentIsItsUsersAlone", func(w *world) {
 		_, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
 		w.wantMissing(err, "agent")
-		w.wantMissing(w.db.HasAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
-		w.wantMissing(w.db.HasAgent(w.ctx, w.ada.id, "agt_none"), "agent")
+		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
+		w.wantGrant(w.ada, "agt_none", core.GrantNone)
 		w.wantMissing(w.db.DeleteAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
 		_, err = w.db.ChangeAgent(w.ctx, w.bert.id, w.ada.agent, func(*agent.Agent) error {
 			w.t.Error("the change was asked for")
 			return nil
 		})
 		w.wantMissing(err, "agent")
-		w.must(w.db.HasAgent(w.ctx, w.ada.id, w.ada.agent))
+		w.wantGrant(w.ada, w.ada.agent, core.GrantOwner)
 	}},
 	{"TheSameIdIsLeftAsItIs", func(w *world) {
 		a := agentOf(w.ada.id, "Once", w.now)

@@ -136,7 +136,7 @@ func (w *world) newAgent(userID, name string) agent.Agent {
 // agentOf is an agent as the service makes it.
 func agentOf(userID, name string, now time.Time) agent.Agent {
 	return agent.Agent{
-		ID: core.NewID(core.PrefixAgent), UserID: userID, Name: name, CreatedAt: now, UpdatedAt: now,
+		ID: core.NewID(core.PrefixAgent), UserID: userID, Name: name, Grant: core.GrantOwner, CreatedAt: now, UpdatedAt: now,
 		Sources: []agent.Source{{
 			ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
 		}},

@@ -138,3 +138,18 @@ CREATE TABLE account_export_part (
     data    BYTEA NOT NULL,
     PRIMARY KEY (task_id, n)
 );
+
+-- Threads, memories and favourites are a user's own, also with the agent of somebody else.
+ALTER TABLE thread DROP CONSTRAINT thread_user_id_agent_id_fkey;
+ALTER TABLE thread ADD FOREIGN KEY (user_id) REFERENCES app_user (id) ON DELETE CASCADE;
+ALTER TABLE thread ADD FOREIGN KEY (agent_id) REFERENCES agent (id) ON DELETE CASCADE;
+ALTER TABLE memory DROP CONSTRAINT memory_user_id_agent_id_fkey;
+ALTER TABLE memory ADD FOREIGN KEY (user_id) REFERENCES app_user (id) ON DELETE CASCADE;
+ALTER TABLE memory ADD FOREIGN KEY (agent_id) REFERENCES agent (id) ON DELETE CASCADE;
+ALTER TABLE favourite DROP CONSTRAINT favourite_user_id_agent_id_fkey;
+ALTER TABLE favourite ADD FOREIGN KEY (user_id) REFERENCES app_user (id) ON DELETE CASCADE;
+ALTER TABLE favourite ADD FOREIGN KEY (agent_id) REFERENCES agent (id) ON DELETE CASCADE;
+
+CREATE INDEX thread_agent ON thread (agent_id);
+CREATE INDEX memory_agent ON memory (agent_id);
+CREATE INDEX favourite_agent ON favourite (agent_id);

@@ -138,3 +138,20 @@ CREATE TABLE account_export_part (
     data    BLOB NOT NULL,
     PRIMARY KEY (task_id, n)
 ) STRICT;
+
+-- Threads, memories and favourites are a user's own, also with the agent of somebody else. SQLite can't drop a foreign key;
+-- this is the way that its manual has for changes that leave the rows as they are (lang_altertable, section 7). The
+-- statements after it make all connections read the schema anew.
+PRAGMA writable_schema = ON;
+
+UPDATE sqlite_schema SET sql = replace(sql,
+    'FOREIGN KEY (user_id, agent_id) REFERENCES agent (user_id, id) ON DELETE CASCADE',
+    'FOREIGN KEY (user_id) REFERENCES app_user (id) ON DELETE CASCADE,
+    FOREIGN KEY (agent_id) REFERENCES agent (id) ON DELETE CASCADE')
+WHERE type = 'table' AND name IN ('thread', 'memory', 'favourite');
+
+PRAGMA writable_schema = RESET;
+
+CREATE INDEX thread_agent ON thread (agent_id);
+CREATE INDEX memory_agent ON memory (agent_id);
+CREATE INDEX favourite_agent ON favourite (agent_id);

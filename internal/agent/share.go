@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"carrel/internal/core"
+)
+
+// Share is somebody, or everybody, who may use an agent besides its owner.
+type Share struct {
+	// UserID is empty for everybody of the installation; then there is no name and no address.
+	UserID, Name, Email string
+	Grant               core.Grant
+	CreatedAt           time.Time
+}
+
+// ShareStore keeps whom agents are shared with.
+type ShareStore interface {
+	Shares(ctx context.Context, agentID string) ([]Share, error)
+	// PutShare takes the place of what the user, or everybody, had; a user who is not there is not_found.
+	PutShare(ctx context.Context, agentID string, s Share) error
+	DeleteShare(ctx context.Context, agentID, userID string) error
+}
+
+// Shares lists whom an agent is shared with.
+func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) ([]Share, error) {
+	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+		return nil, err
+	}
+	return s.store.Shares(ctx, agentID)
+}
+
+// Share lets a user, or with an empty id everybody, use an agent from their next request on.
+func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, userID, grant string) error {
+	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+		return err
+	}
+	g, ok := core.GrantOf(strings.TrimSpace(grant))
+	switch {
+	case !ok:
+		return core.InvalidField("/grant", "Must be viewer, user or manager.")
+	case userID == actor.UserID:
+		return core.InvalidField("userId", "The agent is theirs.")
+	case userID != "" && !core.IsID(core.PrefixUser, userID):
+		return core.NotFound("user")
+	}
+	return s.store.PutShare(ctx, agentID, Share{UserID: userID, Grant: g, CreatedAt: s.clock.Now()})
+}
+
+// Unshare takes a user's, or everybody's, grant away; what they wrote with the agent stays theirs to read.
+func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, userID string) error {
+	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+		return err
+	}
+	return s.store.DeleteShare(ctx, agentID, userID)
+}
