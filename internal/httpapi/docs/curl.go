@@ -27,6 +27,10 @@ var steps = []step{
 	{"KEY_ID", "createKey", "crd_"},
 	{"CODE_ID", "createConnectCode", "crd_"},
 	{"CONNECTION_ID", "listConnections", "crd_"},
+	{"CREDENTIAL_ID", "listKeys", "crd_"},
+	{"USER_ID", "listUsers", "usr_"},
+	{"PLAN_NAME", "listPlans", "open"},
+	{"TASK_ID", "listTasks", "trn_"},
 }
 
 // firstSteps is the block that sets the variables of all other examples. It needs nothing but curl and grep.

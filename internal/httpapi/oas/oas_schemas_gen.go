@@ -471,6 +471,114 @@ func (s *AgentCreate) SetModel(val OptString) {
 	s.Model = val
 }
 
+// Ref: #/components/schemas/AgentGrant
+type AgentGrant struct {
+	// The id of an account, or `everybody`.
+	UserId    string          `json:"userId"`
+	Name      OptString       `json:"name"`
+	Email     OptString       `json:"email"`
+	Grant     AgentGrantGrant `json:"grant"`
+	CreatedAt string          `json:"createdAt"`
+}
+
+// GetUserId returns the value of UserId.
+func (s *AgentGrant) GetUserId() string {
+	return s.UserId
+}
+
+// GetName returns the value of Name.
+func (s *AgentGrant) GetName() OptString {
+	return s.Name
+}
+
+// GetEmail returns the value of Email.
+func (s *AgentGrant) GetEmail() OptString {
+	return s.Email
+}
+
+// GetGrant returns the value of Grant.
+func (s *AgentGrant) GetGrant() AgentGrantGrant {
+	return s.Grant
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *AgentGrant) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// SetUserId sets the value of UserId.
+func (s *AgentGrant) SetUserId(val string) {
+	s.UserId = val
+}
+
+// SetName sets the value of Name.
+func (s *AgentGrant) SetName(val OptString) {
+	s.Name = val
+}
+
+// SetEmail sets the value of Email.
+func (s *AgentGrant) SetEmail(val OptString) {
+	s.Email = val
+}
+
+// SetGrant sets the value of Grant.
+func (s *AgentGrant) SetGrant(val AgentGrantGrant) {
+	s.Grant = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *AgentGrant) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+type AgentGrantGrant string
+
+const (
+	AgentGrantGrantViewer  AgentGrantGrant = "viewer"
+	AgentGrantGrantUser    AgentGrantGrant = "user"
+	AgentGrantGrantManager AgentGrantGrant = "manager"
+)
+
+// AllValues returns all AgentGrantGrant values.
+func (AgentGrantGrant) AllValues() []AgentGrantGrant {
+	return []AgentGrantGrant{
+		AgentGrantGrantViewer,
+		AgentGrantGrantUser,
+		AgentGrantGrantManager,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AgentGrantGrant) MarshalText() ([]byte, error) {
+	switch s {
+	case AgentGrantGrantViewer:
+		return []byte(s), nil
+	case AgentGrantGrantUser:
+		return []byte(s), nil
+	case AgentGrantGrantManager:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AgentGrantGrant) UnmarshalText(data []byte) error {
+	switch AgentGrantGrant(data) {
+	case AgentGrantGrantViewer:
+		*s = AgentGrantGrantViewer
+		return nil
+	case AgentGrantGrantUser:
+		*s = AgentGrantGrantUser
+		return nil
+	case AgentGrantGrantManager:
+		*s = AgentGrantGrantManager
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/AgentList
 type AgentList struct {
 	Agents     []Agent   `json:"agents"`
@@ -3024,6 +3132,84 @@ func (s *GetUsageBy) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// Ref: #/components/schemas/GrantChange
+type GrantChange struct {
+	Grant GrantChangeGrant `json:"grant"`
+}
+
+// GetGrant returns the value of Grant.
+func (s *GrantChange) GetGrant() GrantChangeGrant {
+	return s.Grant
+}
+
+// SetGrant sets the value of Grant.
+func (s *GrantChange) SetGrant(val GrantChangeGrant) {
+	s.Grant = val
+}
+
+type GrantChangeGrant string
+
+const (
+	GrantChangeGrantViewer  GrantChangeGrant = "viewer"
+	GrantChangeGrantUser    GrantChangeGrant = "user"
+	GrantChangeGrantManager GrantChangeGrant = "manager"
+)
+
+// AllValues returns all GrantChangeGrant values.
+func (GrantChangeGrant) AllValues() []GrantChangeGrant {
+	return []GrantChangeGrant{
+		GrantChangeGrantViewer,
+		GrantChangeGrantUser,
+		GrantChangeGrantManager,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s GrantChangeGrant) MarshalText() ([]byte, error) {
+	switch s {
+	case GrantChangeGrantViewer:
+		return []byte(s), nil
+	case GrantChangeGrantUser:
+		return []byte(s), nil
+	case GrantChangeGrantManager:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *GrantChangeGrant) UnmarshalText(data []byte) error {
+	switch GrantChangeGrant(data) {
+	case GrantChangeGrantViewer:
+		*s = GrantChangeGrantViewer
+		return nil
+	case GrantChangeGrantUser:
+		*s = GrantChangeGrantUser
+		return nil
+	case GrantChangeGrantManager:
+		*s = GrantChangeGrantManager
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// Ref: #/components/schemas/GrantList
+type GrantList struct {
+	Grants []AgentGrant `json:"grants"`
+}
+
+// GetGrants returns the value of Grants.
+func (s *GrantList) GetGrants() []AgentGrant {
+	return s.Grants
+}
+
+// SetGrants sets the value of Grants.
+func (s *GrantList) SetGrants(val []AgentGrant) {
+	s.Grants = val
 }
 
 // One filling of a source.

@@ -216,6 +216,12 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/sources/{sourceId}/files/{fileId}
 	DeleteFile(ctx context.Context, params DeleteFileParams) (*Deleted, error)
+	// DeleteGrant implements deleteGrant operation.
+	//
+	// For the owner of the agent. What they wrote with it stays theirs to read.
+	//
+	// DELETE /api/agents/{agentId}/grants/{userId}
+	DeleteGrant(ctx context.Context, params DeleteGrantParams) (*Deleted, error)
 	// DeleteKey implements deleteKey operation.
 	//
 	// Needs a session, or a key with the scope `account`. The very next request with it fails, and its
@@ -414,6 +420,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/sources/{sourceId}/files
 	ListFiles(ctx context.Context, params ListFilesParams) (*FileList, error)
+	// ListGrants implements listGrants operation.
+	//
+	// For the owner of the agent. All come at once.
+	//
+	// GET /api/agents/{agentId}/grants
+	ListGrants(ctx context.Context, params ListGrantsParams) (*GrantList, error)
 	// ListImports implements listImports operation.
 	//
 	// The latest 20, newest first, with what could not be read and why.
@@ -496,6 +508,14 @@ type Handler interface {
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
+	// PutGrant implements putGrant operation.
+	//
+	// For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
+	// also talks to it, with threads, memories and favourites of their own. A `manager` also changes it
+	// and its sources. What somebody spends with a shared agent is theirs to pay.
+	//
+	// PUT /api/agents/{agentId}/grants/{userId}
+	PutGrant(ctx context.Context, req *GrantChange, params PutGrantParams) (*GrantList, error)
 	// PutPlan implements putPlan operation.
 	//
 	// For those who administer the installation: a session of an admin or the owner, or a key of theirs

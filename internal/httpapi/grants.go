@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"context"
+
+	"carrel/internal/httpapi/oas"
+)
+
+// everybody stands for all accounts of the installation where the id of one is asked for.
+const everybody = "everybody"
+
+// grantee returns whom a path means; everybody has no id.
+func grantee(userID string) string {
+	if userID == everybody {
+		return ""
+	}
+	return userID
+}
+
+// ListGrants answers GET /api/agents/{agentId}/grants.
+func (h handlers) ListGrants(ctx context.Context, p oas.ListGrantsParams) (*oas.GrantList, error) {
+	return h.grants(ctx, p.AgentId)
+}
+
+// PutGrant answers PUT /api/agents/{agentId}/grants/{userId}.
+func (h handlers) PutGrant(ctx context.Context, req *oas.GrantChange, p oas.PutGrantParams) (*oas.GrantList, error) {
+	if err := h.Agents.Share(ctx, actor(ctx), p.AgentId, grantee(p.UserId), string(req.Grant)); err != nil {
+		return nil, err
+	}
+	return h.grants(ctx, p.AgentId)
+}
+
+// DeleteGrant answers DELETE /api/agents/{agentId}/grants/{userId}.
+func (h handlers) DeleteGrant(ctx context.Context, p oas.DeleteGrantParams) (*oas.Deleted, error) {
+	return deleted(h.Agents.Unshare(ctx, actor(ctx), p.AgentId, grantee(p.UserId)))
+}
+
+func (h handlers) grants(ctx context.Context, agentID string) (*oas.GrantList, error) {
+	shares, err := h.Agents.Shares(ctx, actor(ctx), agentID)
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.GrantList{Grants: make([]oas.AgentGrant, len(shares))}
+	for i, s := range shares {
+		g := oas.AgentGrant{
+			UserId: s.UserID, Name: optional(s.Name), Email: optional(s.Email), Grant: oas.AgentGrantGrant(s.Grant.String()), CreatedAt: timestamp(s.CreatedAt),
+		}
+		if s.UserID == "" {
+			g.UserId = everybody
+		}
+		out.Grants[i] = g
+	}
+	return out, nil
+}
