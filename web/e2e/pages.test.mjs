@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/security', '/settings/audit'];
+const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/usage', '/settings/security', '/settings/audit'];
 const looks = { 'light, 1280 px': {}, 'dark, 1280 px': { dark: true }, 'light, 390 px': { width: 390, height: 844 }, 'dark, 390 px': { width: 390, height: 844, dark: true } };
 
 async function judge(page, what) {

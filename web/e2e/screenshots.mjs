@@ -28,11 +28,12 @@ async function furnish() {
 const { chat, agent } = await furnish();
 const pages = {
   chat, 'new-chat': '/chat', search: '/search?q=computer+machine&from=1945&to=1990', favourites: '/favourites', memories: '/memories', agents: '/agents', agent: `/agents/${agent.id}`,
-  sources: '/sources', profile: '/settings/profile', connect: '/settings/connect?client=cursor', connections: '/settings/connections', keys: '/settings/keys', security: '/settings/security', audit: '/settings/audit',
+  sources: '/sources', profile: '/settings/profile', connect: '/settings/connect?client=cursor', connections: '/settings/connections', keys: '/settings/keys', usage: '/settings/usage', security: '/settings/security', audit: '/settings/audit',
 };
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;
   for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844, touch: true } })) {
+    if (look === 'phone' && !['chat', 'search'].includes(name)) continue;
     const page = await open(demo, path, options);
     await page.waitForLoadState('networkidle');
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });

@@ -19,6 +19,7 @@ export const settings = (): Place[] => [
   { to: '/settings/connect', label: t('connect') },
   { to: '/settings/connections', label: t('connections') },
   { to: '/settings/keys', label: t('keys') },
+  { to: '/settings/usage', label: t('usage') },
   { to: '/settings/security', label: t('security') },
   { to: '/settings/audit', label: t('audit') },
 ];

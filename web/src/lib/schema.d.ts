@@ -1437,7 +1437,13 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The id of a key or a connection.
+                 * @example crd_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                credentialId: string;
+            };
             cookie?: never;
         };
         get?: never;
@@ -1558,7 +1564,13 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
             cookie?: never;
         };
         /**
@@ -1582,7 +1594,13 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The id of an account.
+                 * @example usr_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                userId: string;
+            };
             cookie?: never;
         };
         get?: never;
@@ -1626,7 +1644,13 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The name of a plan.
+                 * @example reader
+                 */
+                planName: string;
+            };
             cookie?: never;
         };
         get?: never;
@@ -1710,7 +1734,13 @@ export interface paths {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The id of a task, such as a turn's.
+                 * @example trn_01k9zq7m4x8v2n6b3c5d7f9h1j
+                 */
+                taskId: string;
+            };
             cookie?: never;
         };
         get?: never;
