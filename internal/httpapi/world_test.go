@@ -199,7 +199,10 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.memories = memory.NewService(db, w.agents, w.clock, nil)
 	w.signIn = newSignIn(t, w, secret)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
+	spending := account.NewSpending(db, w.clock, nil)
 	api, err := httpapi.New(httpapi.Services{
+		Plans: account.NewPlans(db, w.clock, w.audit), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
+		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks),
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
