@@ -51,7 +51,7 @@ func (w *world) calls() []call {
 // having returns the calls of the operations that have a status. Those of the authorization server have errors in a form of
 // their own, all but that of the limits.
 func (w *world) having(status int) []call {
-	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls())
+	calls := slices.Concat(w.calls(), w.webhookCalls(), w.agentCalls(), w.sourceCalls(), w.accountCalls(), w.planCalls())
 	if status == http.StatusTooManyRequests {
 		calls = append(calls, w.oauthCalls()...)
 	}
@@ -184,7 +184,8 @@ func (w *world) refusals(t *testing.T) {
 		}},
 		{404, "not_found", func(c call) call {
 			c.path = strings.NewReplacer(w.agent, noAgent, w.webhook, noWebhook,
-				w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential).Replace(c.path)
+				w.session, noCredential, w.apiKey, noCredential, w.connectCode, noCredential, w.connection, noCredential,
+				w.member, noUser, w.task, noTask, "/plans/reader", "/plans/none-such").Replace(c.path)
 			return c
 		}},
 		{406, "not_acceptable", func(c call) call { return c.with("Accept", "text/html") }},

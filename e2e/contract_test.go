@@ -43,7 +43,7 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(notYet, unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts)...)
+	w.nothingUnseen(t, slices.Concat(notYet, unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -55,6 +55,7 @@ func TestContractOnPostgres(t *testing.T) {
 	w.turns(t, pg.URL("turns"))
 	w.proposals(t, pg.URL("postgres"))
 	w.accountsInTime(t, pg.URL("postgres"))
+	w.plansInTime(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
@@ -75,6 +76,7 @@ func (w *world) everything(t *testing.T) {
 	w.oauth(t)
 	w.accounts(t)
 	w.signIn(t)
+	w.plans(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)
@@ -103,6 +105,8 @@ type world struct {
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
 	// fullKey may do all that a member may.
 	fullKey string
+	// adminKey is the owner's and may do all; member and task are whom and what it is used on.
+	adminKey, member, task string
 	// What the calls are about.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string

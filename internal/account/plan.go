@@ -42,6 +42,8 @@ type PlanStore interface {
 	// SetPlan gives a user a plan for good, in place of a subscription.
 	SetPlan(ctx context.Context, userID, plan string) error
 	SubscriptionStore
+	// OwnCredential is nil for a key or a grant of the user, and not_found for any other.
+	OwnCredential(ctx context.Context, userID, credentialID string) error
 	// SetCredentialCap sets what a credential may spend in a month; nil takes the cap away.
 	SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error
 }
@@ -138,6 +140,9 @@ func (p *Plans) CapCredential(ctx context.Context, actor core.Actor, credentialI
 	}
 	if micros != nil && *micros < 0 {
 		return core.InvalidField("/cap", "Must not be negative.")
+	}
+	if err := p.store.OwnCredential(ctx, actor.UserID, credentialID); err != nil {
+		return err
 	}
 	if err := p.store.SetCredentialCap(ctx, actor.UserID, credentialID, micros); err != nil {
 		return err

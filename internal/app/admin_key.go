@@ -19,7 +19,7 @@ type keyCommands struct {
 type keyCreate struct {
 	User    string        `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the key acts for."`
 	Name    string        `required:"" help:"What the key is for."`
-	Scopes  []string      `aliases:"scope" enum:"agents,manage,account" placeholder:"SCOPE" help:"agents, manage, account; repeat or separate by commas. Default: agents,manage."`
+	Scopes  []string      `aliases:"scope" enum:"agents,manage,account,admin" placeholder:"SCOPE" help:"agents, manage, account, admin (for admins alone); repeat or separate by commas. Default: agents,manage."`
 	Agents  []string      `aliases:"agent" placeholder:"ID" help:"The only agents it may touch. Default: all."`
 	Expires time.Duration `placeholder:"DURATION" help:"How long it is valid, such as 720h. Default: until revoked."`
 	JSON    bool          `help:"Print one JSON object: {\"key\":\"…\"}."`
@@ -34,6 +34,9 @@ func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		}
 		n := credential.NewKey{Name: c.Name, Agents: c.Agents}
 		for _, s := range c.Scopes {
+			if core.Scope(s) == core.ScopeAdmin && !u.Role.Administers() {
+				return core.InvalidField("/scopes", c.User+" is no admin, so that a key of theirs can't be one's.")
+			}
 			n.Scopes = append(n.Scopes, core.Scope(s))
 		}
 		if c.Expires != 0 {

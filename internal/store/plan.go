@@ -121,6 +121,15 @@ func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
 	return fail("set plan", "user", err)
 }
 
+// OwnCredential looks whether a key or a grant is the user's.
+func (db *DB) OwnCredential(ctx context.Context, userID, credentialID string) error {
+	var one int
+	err := get(ctx, db.read, `
+		SELECT 1 FROM credential_key WHERE id = $1 AND user_id = $2
+		UNION ALL SELECT 1 FROM oauth_grant WHERE id = $1 AND user_id = $2`, args{credentialID, userID}, &one)
+	return fail("look for a credential", "credential", err)
+}
+
 // SetCredentialCap sets or, with nil, takes away what a credential may spend in a month.
 func (db *DB) SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error {
 	if micros == nil {

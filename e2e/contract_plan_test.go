@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	adminPath = "/api/admin"
+	// noUser and noTask have the form of ids, and are nobody's.
+	noUser = "usr_00000000000000000000000000"
+	noTask = "trn_00000000000000000000000000"
+)
+
+// seenOfPlans is what takes time, money or a payment provider to come about; in a database one can write it.
+var seenOfPlans = []string{
+	"field SpendDifference.*", "value SpendDifference.of=*", "field UsageRow.*",
+	"value Subscription.status=past_due", "value Subscription.source=stripe",
+	"value Task.state=queued", "value Task.state=running", "value Task.state=failed", "value Task.state=cancelled",
+	"field Task.errorCode", "reply cancelSubscription 409",
+}
+
+// planCalls is a good request for every operation on plans, usage and the installation.
+func (w *world) planCalls() []call {
+	users := adminPath + "/users/"
+	return []call{
+		{operation: "getUsage", method: "GET", path: accountPath + "/usage", key: w.fullKey},
+		{operation: "exportUsage", method: "GET", path: accountPath + "/usage/export", key: w.fullKey},
+		{operation: "getSubscription", method: "GET", path: accountPath + "/subscription", key: w.fullKey},
+		{operation: "setCredentialCap", method: "PUT", path: accountPath + "/spend-caps/" + w.apiKey, body: `{"capMicros": 5}`, key: w.fullKey},
+		{operation: "listUsers", method: "GET", path: adminPath + "/users", key: w.adminKey},
+		{operation: "getUser", method: "GET", path: users + w.member, key: w.adminKey},
+		{operation: "changeUser", method: "PATCH", path: users + w.member, body: `{"disabled": false}`, key: w.adminKey},
+		{operation: "putSubscription", method: "PUT", path: users + w.member + "/subscription", body: `{"plan": "reader"}`, key: w.adminKey},
+		{operation: "cancelSubscription", method: "DELETE", path: users + w.member + "/subscription", key: w.adminKey},
+		{operation: "listPlans", method: "GET", path: adminPath + "/plans", key: w.adminKey},
+		{operation: "putPlan", method: "PUT", path: adminPath + "/plans/reader", body: `{"capabilities": ["search"]}`, key: w.adminKey},
+		{operation: "deletePlan", method: "DELETE", path: adminPath + "/plans/reader", key: w.adminKey},
+		{operation: "getAllUsage", method: "GET", path: adminPath + "/usage?userId=" + w.member, key: w.adminKey},
+		{operation: "checkSpend", method: "GET", path: adminPath + "/spend-check", key: w.adminKey},
+		{operation: "listTasks", method: "GET", path: adminPath + "/tasks", key: w.adminKey},
+		{operation: "cancelTask", method: "POST", path: adminPath + "/tasks/" + w.task + "/cancel", key: w.adminKey},
+		{operation: "listAllAudit", method: "GET", path: adminPath + "/audit", key: w.adminKey},
+	}
+}
+
+// run makes a call with the key of the owner, and expects 200.
+func (w *world) run(t *testing.T, method, path, body string) reply {
+	t.Helper()
+	return w.send(t, call{method: method, path: adminPath + path, body: body, key: w.adminKey}, http.StatusOK)
+}
+
+func (w *world) plans(t *testing.T) {
+	w.admin(t, "user", "create", "--email", "max@example.org", "--name", "Max", "--password", "correct horse battery")
+	w.adminKey = w.admin(t, "key", "create", "--user", "ada@example.org", "--name", "admin", "--scope", "agents,manage,account,admin").text("key")
+	first := w.run(t, "GET", "/users?limit=1", "")
+	w.member = first.text("users", 0, "id")
+	w.run(t, "GET", "/users?limit=1&cursor="+first.text("nextCursor"), "")
+	w.run(t, "GET", "/users", "")
+	one := "/users/" + w.member
+	w.run(t, "PUT", "/plans/reader", `{"capabilities": ["search", "chat", "research", "memories", "favourites", "manage", "mcp"], "models": ["small"],
+		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40, "storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
+	w.run(t, "GET", "/plans", "")
+	for _, body := range []string{`{}`, `{"capabilities": ["fly"]}`, `{"capabilities": [], "spendCapMicros": -1}`} {
+		w.problem(t, call{method: "PUT", path: adminPath + "/plans/bad", body: body, key: w.adminKey}, 400, "invalid_request")
+	}
+	w.run(t, "PATCH", one, `{"plan": "reader", "spendCapMicros": 3000000, "role": "admin"}`)
+	w.run(t, "PATCH", one, `{"disabled": true, "role": "member", "spendCapMicros": null}`)
+	w.run(t, "PATCH", one, `{"disabled": false, "spendCapMicros": 1000000}`)
+	owner := w.send(t, call{method: "GET", path: accountPath, key: w.fullKey}, http.StatusOK).text("account", "id")
+	w.problem(t, call{method: "PATCH", path: adminPath + "/users/" + owner, body: `{"disabled": true}`, key: w.adminKey}, 409, "conflict")
+	w.subscriptions(t, one)
+	w.usage(t)
+	w.administered(t)
+	for _, c := range w.planCalls() {
+		if c.method == "GET" {
+			tag := w.send(t, c, http.StatusOK).header.Get("ETag")
+			w.send(t, c.with("If-None-Match", tag), http.StatusNotModified)
+		}
+	}
+}
+
+func (w *world) subscriptions(t *testing.T, user string) {
+	w.problem(t, call{method: "DELETE", path: adminPath + user + "/subscription", key: w.adminKey}, 404, "not_found")
+	for _, body := range []string{
+		`{"plan": "reader", "trial": true, "endsAt": "2099-01-01T00:00:00Z", "graceDays": 3}`,
+		`{"plan": "reader", "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2020-02-01T00:00:00Z"}`,
+		`{"plan": "reader", "endsAt": "2099-01-01T00:00:00Z", "cancelAtEnd": true}`,
+		`{"plan": "reader", "endsAt": "2099-01-01T00:00:00Z"}`,
+	} {
+		w.run(t, "PUT", user+"/subscription", body)
+	}
+	w.run(t, "DELETE", user+"/subscription", "")
+	w.run(t, "DELETE", user+"/subscription?now=true", "")
+	w.run(t, "PUT", user+"/subscription", `{"plan": "reader"}`)
+	w.problem(t, call{method: "DELETE", path: adminPath + "/plans/reader", key: w.adminKey}, 409, "conflict")
+	w.run(t, "PUT", "/plans/gone", `{"capabilities": []}`)
+	w.run(t, "DELETE", "/plans/gone", "")
+	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "account", "--scope", "account").text("key")
+	w.send(t, call{method: "GET", path: accountPath + "/subscription", key: key}, http.StatusOK)
+}
+
+func (w *world) usage(t *testing.T) {
+	for _, by := range []string{"day", "agent", "credential", "model"} {
+		w.full(t, "GET", accountPath+"/usage?from=2026-01-01&to=2026-02-01&by="+by, "")
+		w.run(t, "GET", "/usage?by="+by, "")
+	}
+	w.run(t, "GET", "/usage?by=user", "")
+	w.problem(t, call{method: "GET", path: accountPath + "/usage?from=soon", key: w.fullKey}, 400, "invalid_request")
+	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": 5000000}`)
+	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": null}`)
+}
+
+func (w *world) administered(t *testing.T) {
+	for _, state := range []string{"complete", "cancelled", "failed", "queued", "running"} {
+		got := w.run(t, "GET", "/tasks?state="+state, "")
+		if state == "complete" {
+			w.task = got.text("tasks", 0, "id")
+		}
+	}
+	w.run(t, "GET", "/tasks", "")
+	w.run(t, "POST", "/tasks/"+w.task+"/cancel", "")
+	first := w.run(t, "GET", "/audit?limit=1", "")
+	w.run(t, "GET", "/audit?limit=1&cursor="+first.text("nextCursor"), "")
+	w.run(t, "GET", "/audit?limit=200", "")
+	w.run(t, "GET", "/spend-check", "")
+}
+
+// plansInTime writes into the database what takes time or money, and looks at it.
+func (w *world) plansInTime(t *testing.T, at string) {
+	database(t, at, func(_ context.Context, conn *pgx.Conn) {
+		execute(t, conn, `UPDATE subscription SET status = 'past_due', source = 'stripe', grace_until = 4000000000000`)
+		execute(t, conn, `INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at, settled_at)
+			SELECT 'spd_x', id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'), '', 'crd_x', 'agt_x', 'model', 'small', '1', 'settled', 0, 120, 1, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+		execute(t, conn, `INSERT INTO credential_budget (credential_id, period, user_id, reserved, spent) SELECT 'crd_y', '2026-01', id, 1, 2 FROM app_user WHERE email = 'ada@example.org'`)
+		for state, times := range map[string]string{
+			"queued": "NULL, NULL, NULL", "running": "'elsewhere', 1, NULL", "failed": "NULL, 1, 2", "cancelled": "NULL, 1, 2",
+		} {
+			// Due in a hundred years, so that the server leaves them alone.
+			execute(t, conn, `INSERT INTO task (id, kind, key, number, state, owner, started_at, finished_at, attempt, crashes, run_at, deadline_at, error_code, error_detail, created_at)
+				VALUES ('tsk_`+state+`', 'test', '`+state+`', 1, '`+state+`', `+times+`, 1, 0, 4900000000000, 4900000000000, 'timeout', '', 1)`)
+			w.run(t, "GET", "/tasks?state="+state, "")
+			execute(t, conn, `DELETE FROM task WHERE id = 'tsk_`+state+`'`)
+		}
+	})
+	w.run(t, "GET", "/users/"+w.member, "")
+	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + w.member + "/subscription", key: w.adminKey}, 409, "conflict")
+	w.run(t, "GET", "/spend-check", "")
+	for _, by := range []string{"day", "agent", "credential", "model"} {
+		w.full(t, "GET", accountPath+"/usage?by="+by, "")
+	}
+	w.run(t, "GET", "/usage?by=user", "")
+}
