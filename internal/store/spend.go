@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"carrel/internal/account"
@@ -50,6 +51,9 @@ func (db *DB) ReserveSpend(ctx context.Context, r account.Reservation) error {
 		if err != nil {
 			return err
 		}
+		if err := limits.refuseModel(r); err != nil {
+			return err
+		}
 		if err := closeOpen(ctx, tx, r); err != nil {
 			return err
 		}
@@ -64,8 +68,11 @@ func (db *DB) ReserveSpend(ctx context.Context, r account.Reservation) error {
 	return refusal
 }
 
-// spendLimits are the caps of a user: of a month and of a turn.
-type spendLimits struct{ month, turn sql.NullInt64 }
+// spendLimits are the caps of a user, of a month and of a turn, and the models that their plan has, if not all.
+type spendLimits struct {
+	month, turn sql.NullInt64
+	models      sql.NullString
+}
 
 // userCap is the cap of a user's month: their own, else their plan's.
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
@@ -76,9 +83,22 @@ const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE sub
 // lockLimits locks a user and reads their caps.
 func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spendLimits, err error) {
 	err = get(ctx, tx, `
-		SELECT `+userCap+`, (SELECT plan.turn_cap FROM plan WHERE plan.name = `+userPlan+`)
-		FROM app_user WHERE id = $1`+db.dialect.lock, args{userID}, &l.month, &l.turn)
+		SELECT `+userCap+`, (SELECT plan.turn_cap FROM plan WHERE plan.name = `+userPlan+`),
+			(SELECT plan.models FROM plan WHERE plan.name = `+userPlan+`)
+		FROM app_user WHERE id = $1`+db.dialect.lock, args{userID}, &l.month, &l.turn, &l.models)
 	return l, err
+}
+
+// refuseModel returns why a plan does not pay for a model, or nil. Every paid call passes here, whoever chose its model.
+func (l spendLimits) refuseModel(r account.Reservation) error {
+	if r.Kind != account.MeteredModel || !l.models.Valid {
+		return nil
+	}
+	models, err := wordsOf[string](l.models.String)
+	if err != nil || len(models) == 0 || slices.Contains(models, r.Model) {
+		return err
+	}
+	return core.Forbidden("capability_disabled", "The plan of this account does not include the model of this agent. Choose another model for it.")
 }
 
 // refuse returns why a reservation does not fit under the caps, or nil.

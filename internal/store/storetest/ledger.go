@@ -150,6 +150,18 @@ var ledgerTests = []test{
 		w.capAda(40)
 		w.must(w.reserve(w.working(), 31))
 	}},
+	{"APlanPaysForItsModelsAlone", func(w *world) {
+		p := w.plan(func(p *account.Plan) { p.Models = []string{"other", "m"} })
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
+		w.must(w.reserve(w.working(), 1))
+		w.plan(func(p *account.Plan) { p.Models = []string{"other"} })
+		t := w.working()
+		err := w.reserve(t, 1)
+		w.wantKind(err, core.KindForbidden, "")
+		w.same("code", core.AsError(err).Code, "capability_disabled")
+		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // which is no model
+		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
+	}},
 	{"WhatIsHeldForNoTurnIsSettledByItsID", func(w *world) {
 		w.capAda(100)
 		w.must(w.hold("spd_vectors"+w.ada.id, account.MeteredEmbedding, 60))

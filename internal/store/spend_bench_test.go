@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/task"
+)
+
+// BenchmarkReserveAndSettle is what a paid call costs beside the call itself: one row put aside and one settled, each
+// durable when it returns. The median is reported, since a sync of the disk now and then takes long.
+func BenchmarkReserveAndSettle(b *testing.B) {
+	for _, e := range engines {
+		b.Run(e.name, func(b *testing.B) {
+			db, _, threadID := benchDB(b, e)
+			ctx, now := b.Context(), time.Now()
+			limit := int64(1e15)
+			if err := db.SetSpendCap(ctx, benchUser, &limit); err != nil {
+				b.Fatal(err)
+			}
+			turn, err := db.InsertTask(ctx, task.Task{
+				ID: core.NewID(core.PrefixTurn), Kind: "turn", Key: threadID, UserID: benchUser, CredentialID: "crd", Owner: "n",
+				RunAt: now, DeadlineAt: now.Add(time.Hour), CreatedAt: now,
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var took []time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				start := time.Now()
+				err := db.ReserveSpend(ctx, account.Reservation{
+					ID: core.NewID(core.PrefixSpend), UserID: benchUser, TurnID: turn.ID, Kind: account.MeteredModel, Model: "m", Micros: 10, At: now,
+				})
+				if err == nil {
+					err = db.SettleSpend(ctx, turn.ID, 5, false, now)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+		})
+	}
+}
