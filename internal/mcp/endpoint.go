@@ -251,6 +251,9 @@ func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
 	who, err := e.edge.Authenticate(r.Context(), fields[1])
 	if err == nil {
 		e.edge.Authenticated(r.Context())
+		if who.Lacks.Has(core.CapMCP) { // what else a credential may not do is missing from its tools
+			err = who.Allow(core.OpUseMCP)
+		}
 	}
 	return fields[1], who, err
 }
