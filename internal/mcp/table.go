@@ -73,6 +73,9 @@ var table = []entry{
 	{operation: "createAgent", allow: core.OpManageAgents},
 	{operation: "changeAgent", allow: core.OpManageAgents},
 	{operation: "deleteAgent", allow: core.OpManageAgents},
+	{operation: "listGrants", allow: core.OpOwnAgents},
+	{operation: "putGrant", allow: core.OpOwnAgents},
+	{operation: "deleteGrant", allow: core.OpOwnAgents},
 }
 
 // notTools are the operations that have no tool, with the reason: by path, or by method and path. One that ends in a slash

@@ -20,6 +20,9 @@ var steps = []step{
 	{"DOCUMENT_ID", "search", "doc_"},
 	{"THREAD_ID", "createThread", "thr_"},
 	{"MESSAGE_ID", "sendMessage", "msg_"},
+	{"SOURCE_ID", "createSource", "src_"},
+	{"UPLOAD_ID", "createUpload", "upl_"},
+	{"FILE_ID", "listFiles", "fil_"},
 	{"MEMORY_ID", "addMemory", "mem_"},
 	{"CARD_ID", "saveFavourite", "card_"},
 	{"WEBHOOK_ID", "createWebhook", "whk_"},
@@ -27,6 +30,7 @@ var steps = []step{
 	{"KEY_ID", "createKey", "crd_"},
 	{"CODE_ID", "createConnectCode", "crd_"},
 	{"CONNECTION_ID", "listConnections", "crd_"},
+	{"PASSKEY_ID", "listPasskeys", "crd_"},
 	{"CREDENTIAL_ID", "listKeys", "crd_"},
 	{"USER_ID", "listUsers", "usr_"},
 	{"PLAN_NAME", "listPlans", "open"},
@@ -64,10 +68,17 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 		target = before + "$" + variable(name) + after
 	}
 	query := url.Values{}
+	var header string
 	for _, p := range op.list("parameters") {
 		parameter, _ := d.resolve(p.(*object))
-		if parameter.text("in") == "query" && parameter.text("required") == "true" {
+		if parameter.text("required") != "true" {
+			continue
+		}
+		switch parameter.text("in") {
+		case "query":
 			query.Set(parameter.text("name"), parameter.text("example"))
+		case "header":
+			header += " \\\n  -H '" + parameter.text("name") + ": " + parameter.text("example") + "'"
 		}
 	}
 	if len(query) > 0 {
@@ -75,22 +86,40 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 	}
 	var b strings.Builder
 	b.WriteString("curl -sS ")
+	if op.object("responses").object("201").object("headers").object("Location") != nil {
+		b.WriteString("-i ") // what came of it stands in a header
+	}
 	sample, err := d.requestSample(op)
 	if err != nil {
 		return "", err
 	}
 	// With a body curl sends POST by itself.
-	if method != "GET" && (method != "POST" || sample == "") {
+	file := fileSample(op)
+	if method != "GET" && (method != "POST" || sample+file == "") {
 		b.WriteString("-X " + method + " ")
 	}
 	b.WriteString(`"` + d.baseURL + target + `"`)
 	if !public {
 		b.WriteString(" \\\n " + authorization)
 	}
+	b.WriteString(header + file)
 	if sample != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(sample, "'", `'\''`) + "'")
 	}
 	return b.String(), nil
+}
+
+// fileSample is how to send the bytes of a file, or empty where the operation takes none. The text is the file, so that
+// nothing has to be there.
+func fileSample(op *object) string {
+	content := op.object("requestBody").object("content")
+	switch {
+	case content.object("multipart/form-data") != nil:
+		return " \\\n  -F 'file=A note.;filename=note.txt'"
+	case content.object("application/offset+octet-stream") != nil:
+		return " \\\n  -H 'Content-Type: application/offset+octet-stream' \\\n  --data-binary 'A note.'"
+	}
+	return ""
 }
 
 // shortBody is how long a body may be to stand on one line.
