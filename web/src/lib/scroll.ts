@@ -20,6 +20,7 @@ export function keepScroll(el: HTMLElement): () => void {
   el.addEventListener('keydown', stop);
   settle();
   return () => {
+    if (el.scrollTop > 0) note(); // the last scroll may not have been told yet; an element that is gone says 0
     grown.disconnect();
     for (const [type, fn] of [['scroll', note], ['wheel', stop], ['touchmove', stop], ['keydown', stop]] as const) el.removeEventListener(type, fn);
   };
