@@ -50,11 +50,11 @@ test('back restores the scroll', async (open) => {
   const page = await open(demo, '/search?q=computer+machine');
   await page.locator('li h2').nth(10).waitFor();
   await page.locator('#main').evaluate((m) => { m.scrollTop = 900; });
-  await page.waitForFunction(() => document.getElementById('main').scrollTop === 900);
+  await page.waitForFunction(() => document.getElementById('main')?.scrollTop === 900);
   await page.getByRole('link', { name: 'Memories' }).click();
   await page.getByRole('heading', { name: 'Memories', level: 1 }).waitFor();
   await page.goBack();
-  await page.waitForFunction(() => document.getElementById('main').scrollTop === 900);
+  await page.waitForFunction(() => document.getElementById('main')?.scrollTop === 900);
 });
 
 test('skeletons show while a page loads', async (open) => {
