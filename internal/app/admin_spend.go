@@ -138,7 +138,7 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 // parseCap reads a cap; none is no cap.
 func parseCap(s string) (*int64, error) {
 	if s == "none" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no cap is a cap, too
 	}
 	n, err := parseUSD(s)
 	return &n, err

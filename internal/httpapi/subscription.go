@@ -65,7 +65,7 @@ func (h handlers) CancelSubscription(ctx context.Context, p oas.CancelSubscripti
 // timeOf reads a time that may be left out.
 func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 	if !s.Set {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing was sent, which is fine
 	}
 	t, err := time.Parse(time.RFC3339, s.Value)
 	if err != nil {

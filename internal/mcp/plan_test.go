@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestAPlanWithoutMCPKeepsTheDoorShut(t *testing.T) {
 				UserID: "u", Plan: "reader", Lacks: test.lacks, Credential: core.CredentialOAuth, Scopes: []core.Scope{core.ScopeAgents},
 			}, nil
 		}
-		r := httptest.NewRequest("POST", "/mcp", nil)
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 		r.Header.Set("Authorization", "Bearer x")
 		_, _, err := e.authenticate(r)
 		got := ""

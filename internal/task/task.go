@@ -148,9 +148,9 @@ type Spec struct {
 	Kind string
 	// Key, UserID, CredentialID, IdemKey, RequestHash and Input are as in Task.
 	Key, UserID, CredentialID string
-	IdemKey     string
-	RequestHash []byte
-	Input       []byte
+	IdemKey                   string
+	RequestHash               []byte
+	Input                     []byte
 	// RunAt is when it may start; zero means now.
 	RunAt time.Time
 }
