@@ -41,7 +41,7 @@ build: ## Build bin/carrel; needs nothing but Go
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
 
 web: ## Build the web app into web/dist, which is committed (needs node 22)
-	cd web && npm ci --no-audit --no-fund --loglevel=error && npm run check && npm run build
+	cd web && npm install --no-save --no-audit --no-fund --loglevel=error && npm run check && npm run build
 
 web-check: ## Fail if web/dist is not what its sources make
 	@scripts/web-check

@@ -27,7 +27,9 @@ func runBareMCP(args []string) (bool, error) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	out := bareOutput{Memories: []bareMemory{{ID: "mem_01k9zq7m4x8v2n6b3c5d7f9h1j", Text: rowText(1), Status: "active", Origin: "client", CreatedAt: now, UpdatedAt: now}}}
 	mcp.AddTool(server, &mcp.Tool{Name: "list_memories", Description: "List remembered facts."},
-		func(context.Context, *mcp.CallToolRequest, bareInput) (*mcp.CallToolResult, bareOutput, error) { return nil, out, nil })
+		func(context.Context, *mcp.CallToolRequest, bareInput) (*mcp.CallToolResult, bareOutput, error) {
+			return nil, out, nil
+		})
 	same := func(*http.Request) *mcp.Server { return server }
 	stateless := mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{Stateless: true})
 	stateful := mcp.NewStreamableHTTPHandler(same, nil)

@@ -44,6 +44,9 @@ func (w *world) planCalls() []call {
 		{operation: "listTasks", method: "GET", path: adminPath + "/tasks", key: w.adminKey},
 		{operation: "cancelTask", method: "POST", path: adminPath + "/tasks/" + w.task + "/cancel", key: w.adminKey},
 		{operation: "listAllAudit", method: "GET", path: adminPath + "/audit", key: w.adminKey},
+		{operation: "listGrants", method: "GET", path: w.below("/grants"), key: w.adminKey},
+		{operation: "putGrant", method: "PUT", path: w.below("/grants/" + w.member), body: `{"grant": "viewer"}`, key: w.adminKey},
+		{operation: "deleteGrant", method: "DELETE", path: w.below("/grants/" + w.member), key: w.adminKey},
 	}
 }
 
@@ -75,6 +78,7 @@ func (w *world) plans(t *testing.T) {
 	w.subscriptions(t, one)
 	w.usage(t)
 	w.administered(t)
+	w.grants(t)
 	for _, c := range w.planCalls() {
 		if c.method == "GET" {
 			tag := w.send(t, c, http.StatusOK).header.Get("ETag")
@@ -127,6 +131,17 @@ func (w *world) administered(t *testing.T) {
 	w.run(t, "GET", "/audit?limit=1&cursor="+first.text("nextCursor"), "")
 	w.run(t, "GET", "/audit?limit=200", "")
 	w.run(t, "GET", "/spend-check", "")
+}
+
+func (w *world) grants(t *testing.T) {
+	path := w.below("/grants")
+	for _, grant := range []string{"viewer", "user", "manager"} {
+		w.full(t, "PUT", path+"/"+w.member, `{"grant": "`+grant+`"}`)
+	}
+	w.full(t, "PUT", path+"/everybody", `{"grant": "viewer"}`)
+	w.full(t, "GET", path, "")
+	w.full(t, "DELETE", path+"/everybody", "")
+	w.problem(t, call{method: "PUT", path: path + "/" + w.member, body: `{"grant": "owner"}`, key: w.fullKey}, 400, "invalid_request")
 }
 
 // plansInTime writes into the database what takes time or money, and looks at it.

@@ -32,8 +32,8 @@ func nodeProgram(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(clientsFolder, "node_modules", "openid-client")); err != nil {
-		t.Skip("the clients are not installed: run npm ci in e2e/clients")
+	if _, err := os.Stat(node); err != nil {
+		t.Skip("the clients are not installed: make setup")
 	}
 	return node
 }

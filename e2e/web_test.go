@@ -25,7 +25,7 @@ func TestWebApp(t *testing.T) {
 	t.Parallel()
 	skipUnless(t, "node", "chromium")
 	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
-		missing(t, "npm ci was not run in web: make setup")
+		missing(t, "the packages of web are not installed: make setup")
 	}
 	args := []string{"--test-reporter=tap"}
 	if pattern := os.Getenv(webTestsEnv); pattern != "" {
@@ -78,7 +78,7 @@ func TestWebLogic(t *testing.T) {
 	t.Parallel()
 	skipUnless(t, "node")
 	if _, err := os.Stat("../web/node_modules/vitest"); err != nil {
-		missing(t, "npm ci was not run in web: make setup")
+		missing(t, "the packages of web are not installed: make setup")
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "node_modules/vitest/vitest.mjs", "run", "--no-color")
 	cmd.Dir = "../web"

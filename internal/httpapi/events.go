@@ -43,8 +43,8 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Threads.Events(ctx, who, agentID, threadID, after)
 		},
-		there: func(who core.Actor) error {
-			_, err := a.Threads.Get(r.Context(), who, agentID, threadID)
+		there: func(ctx context.Context, who core.Actor) error {
+			_, err := a.Threads.Get(ctx, who, agentID, threadID)
 			return err
 		},
 	})
@@ -54,7 +54,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 type followed struct {
 	events func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error)
 	// there returns nil while it is there and the actor's.
-	there func(who core.Actor) error
+	there func(ctx context.Context, who core.Actor) error
 }
 
 // stream writes the events of something as they come.
@@ -116,7 +116,7 @@ func lastEventID(r *http.Request) (*task.Position, error) {
 func (a *API) mayFollow(r *http.Request, f followed) bool {
 	who, err := a.authenticate(r)
 	if err == nil {
-		err = f.there(who)
+		err = f.there(r.Context(), who)
 	}
 	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden) && !core.IsKind(err, core.KindNotFound)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // export answers a request for a file: who is asking, then the file or why there is none.
-func (a *API) export(w http.ResponseWriter, r *http.Request, write func(*reply, core.Actor) error) {
+func (a *API) export(w http.ResponseWriter, r *http.Request, write func(context.Context, *reply, core.Actor) error) {
 	who, err := a.authenticate(r)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -20,7 +20,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request, write func(*reply, 
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	if err := write(rep, who); err != nil {
+	if err := write(r.Context(), rep, who); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -29,19 +29,19 @@ func (a *API) export(w http.ResponseWriter, r *http.Request, write func(*reply, 
 
 // exportThread answers GET …/threads/{threadId}/export. It is a plain handler because the reply is no JSON.
 func (a *API) exportThread(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(rep *reply, who core.Actor) error {
-		return a.writeThread(rep, r, who, r.PathValue("agentId"), r.PathValue("threadId"))
+	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error {
+		return a.writeThread(ctx, rep, r, who, r.PathValue("agentId"), r.PathValue("threadId"))
 	})
 }
 
-func (a *API) writeThread(rep *reply, r *http.Request, who core.Actor, agentID, threadID string) error {
+func (a *API) writeThread(ctx context.Context, rep *reply, r *http.Request, who core.Actor, agentID, threadID string) error {
 	if r.URL.Query().Get("format") != "markdown" {
 		return core.InvalidField("format", "Is required, and must be markdown.")
 	}
 	rep.header.Set("Content-Type", favourite.FormatMarkdown.ContentType())
 	rep.header.Set("Content-Disposition", `attachment; filename="thread.md"`)
 	entry := func(ctx context.Context, c thread.Citation) (string, error) { return a.entry(ctx, who, agentID, c) }
-	return a.Threads.Export(r.Context(), who, agentID, threadID, entry, rep)
+	return a.Threads.Export(ctx, who, agentID, threadID, entry, rep)
 }
 
 // entry writes what a bibliography says of a cited document: by its record or, where it is gone, by what the citation

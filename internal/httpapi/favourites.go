@@ -47,10 +47,12 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 // exportFavourites answers GET …/favourites/export. It is a plain handler because the reply's type depends on a
 // parameter.
 func (a *API) exportFavourites(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(rep *reply, who core.Actor) error { return a.writeFavourites(rep, r, who, r.PathValue("agentId")) })
+	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error {
+		return a.writeFavourites(ctx, rep, r, who, r.PathValue("agentId"))
+	})
 }
 
-func (a *API) writeFavourites(rep *reply, r *http.Request, who core.Actor, agentID string) error {
+func (a *API) writeFavourites(ctx context.Context, rep *reply, r *http.Request, who core.Actor, agentID string) error {
 	if !r.URL.Query().Has("format") {
 		return core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown.")
 	}
@@ -60,5 +62,5 @@ func (a *API) writeFavourites(rep *reply, r *http.Request, who core.Actor, agent
 	}
 	rep.header.Set("Content-Type", format.ContentType())
 	rep.header.Set("Content-Disposition", `attachment; filename="`+format.Filename()+`"`)
-	return a.Favourites.Export(r.Context(), who, agentID, format, rep)
+	return a.Favourites.Export(ctx, who, agentID, format, rep)
 }

@@ -57,9 +57,9 @@ func (a *API) invokeExport(rep *reply, r *http.Request, who core.Actor) error {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) == 5 && parts[3] == "favourites":
-		return a.writeFavourites(rep, r, who, parts[2])
+		return a.writeFavourites(r.Context(), rep, r, who, parts[2])
 	case len(parts) == 6 && parts[3] == "threads":
-		return a.writeThread(rep, r, who, parts[2], parts[4])
+		return a.writeThread(r.Context(), rep, r, who, parts[2], parts[4])
 	}
 	return core.NotFound("path")
 }

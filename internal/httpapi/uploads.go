@@ -67,7 +67,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 		a.problems.Write(w, r, err)
 		return
 	}
-	uploads, err := a.takeFiles(w, s)
+	uploads, err := a.takeFiles(r.Context(), w, s)
 	if err != nil {
 		a.problems.Write(w, r, hangUp(w, err))
 		return
@@ -89,8 +89,8 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeFiles stores the files of a multipart body as they come.
-func (a *API) takeFiles(w http.ResponseWriter, s sending) ([]intake.Upload, error) {
-	if _, err := a.Sources.Managed(s.Context(), s.who, s.agent, s.sourceID); err != nil {
+func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]intake.Upload, error) {
+	if _, err := a.Sources.Managed(ctx, s.who, s.agent, s.sourceID); err != nil {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(s.Header.Get("Content-Type"))
@@ -107,9 +107,9 @@ func (a *API) takeFiles(w http.ResponseWriter, s sending) ([]intake.Upload, erro
 	if err != nil {
 		return nil, core.InvalidField("Content-Type", "Must name the boundary of the parts.")
 	}
-	uploads, err := a.takeParts(s, parts)
+	uploads, err := a.takeParts(ctx, s, parts)
 	if len(uploads) > 0 { // those that arrived are read, whatever became of the others
-		err = errors.Join(err, a.Intake.Read(s.Context(), s.who, s.agent, s.sourceID))
+		err = errors.Join(err, a.Intake.Read(ctx, s.who, s.agent, s.sourceID))
 	}
 	if err == nil && len(uploads) == 0 {
 		err = core.InvalidField("file", "No part of the body is a file: each needs a file name.")
@@ -118,7 +118,7 @@ func (a *API) takeFiles(w http.ResponseWriter, s sending) ([]intake.Upload, erro
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(s sending, parts *multipart.Reader) (uploads []intake.Upload, err error) {
+func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader) (uploads []intake.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -131,7 +131,7 @@ func (a *API) takeParts(s sending, parts *multipart.Reader) (uploads []intake.Up
 		if name == "" {
 			continue // a field of a form
 		}
-		u, err := a.Intake.Put(s.Context(), s.who, s.agent, s.sourceID, name, part)
+		u, err := a.Intake.Put(ctx, s.who, s.agent, s.sourceID, name, part)
 		if err != nil {
 			return uploads, err
 		}
@@ -167,7 +167,7 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 }
 
 // tus answers a request of the protocol for uploads.
-func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(sending) (status int, err error)) {
+func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(context.Context, sending) (status int, err error)) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")
 	s, err := a.sender(r)
@@ -176,7 +176,7 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(sending) (stat
 		if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
 			err = core.InvalidField("Tus-Resumable", "Must be 1.0.0.")
 		} else {
-			status, err = do(s)
+			status, err = do(r.Context(), s)
 		}
 	}
 	if err != nil {
@@ -188,16 +188,16 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(sending) (stat
 
 // createUpload answers POST …/uploads.
 func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(s sending) (int, error) {
+	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
 		size, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 		if err != nil || size < 0 {
 			// Who may not do it at all is told that first.
-			if _, err := a.Sources.Managed(r.Context(), s.who, s.agent, s.sourceID); err != nil {
+			if _, err := a.Sources.Managed(ctx, s.who, s.agent, s.sourceID); err != nil {
 				return 0, err
 			}
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Intake.Begin(r.Context(), s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		u, err := a.Intake.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
 		if err != nil {
 			return 0, err
 		}
@@ -221,8 +221,8 @@ func tusFilename(metadata string) string {
 
 // findUpload answers HEAD …/uploads/{uploadId}: how far it is.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(s sending) (int, error) {
-		u, err := a.Intake.Find(r.Context(), s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+		u, err := a.Intake.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
 		}
@@ -234,7 +234,7 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(s sending) (int, error) {
+	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
@@ -245,7 +245,7 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 			return 0, core.InvalidField("Upload-Offset", "Is required: how much was sent before.")
 		}
 		body := patient{r.Body, http.NewResponseController(w)}
-		u, err := a.Intake.Append(r.Context(), s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
+		u, err := a.Intake.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
 		if err != nil {
 			return 0, err
 		}
@@ -256,8 +256,8 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(s sending) (int, error) {
-		return http.StatusNoContent, a.Intake.Cancel(r.Context(), s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+		return http.StatusNoContent, a.Intake.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 	})
 }
 
@@ -268,8 +268,8 @@ func (a *API) streamImports(w http.ResponseWriter, r *http.Request) {
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Intake.Events(ctx, who, agentID, sourceID, after)
 		},
-		there: func(who core.Actor) error {
-			_, err := a.Sources.Get(r.Context(), who, agentID, sourceID)
+		there: func(ctx context.Context, who core.Actor) error {
+			_, err := a.Sources.Get(ctx, who, agentID, sourceID)
 			return err
 		},
 	})

@@ -49,14 +49,14 @@ func spendOf(s core.Spend) oas.Spend {
 
 // exportUsage answers GET /api/account/usage/export. It is a plain handler because the reply is no JSON.
 func (a *API) exportUsage(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(rep *reply, who core.Actor) error { return a.writeUsage(rep, r, who) })
+	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error { return a.writeUsage(ctx, rep, r, who) })
 }
 
-func (a *API) writeUsage(rep *reply, r *http.Request, who core.Actor) error {
+func (a *API) writeUsage(ctx context.Context, rep *reply, r *http.Request, who core.Actor) error {
 	q := r.URL.Query()
 	rep.header.Set("Content-Type", "text/csv; charset=utf-8")
 	rep.header.Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return a.Usages.WriteOwnCSV(r.Context(), who, account.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
+	return a.Usages.WriteOwnCSV(ctx, who, account.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
 }
 
 // CheckSpend answers GET /api/admin/spend-check.

@@ -38,7 +38,7 @@ func conformance(t *testing.T, address string, args ...string) string {
 	}
 	node := filepath.Join(folder, "node_modules/node/bin/node")
 	if _, err := os.Stat(node); err != nil {
-		t.Skip("the conformance suite is not installed: run npm ci in e2e/clients")
+		t.Skip("the conformance suite is not installed: make setup")
 	}
 	expected := filepath.Join(t.TempDir(), "none.yml")
 	if err := os.WriteFile(expected, []byte("server: []\n"), 0o600); err != nil {
