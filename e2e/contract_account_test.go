@@ -110,6 +110,11 @@ func (w *world) sessions(t *testing.T) {
 	browser := w.browser(t, "ada@example.org")
 	w.session = w.send(t, browser, http.StatusOK).text("credential", "id")
 	w.full(t, "GET", accountPath+"/sessions", "")
+	memory := browser
+	memory.method, memory.path, memory.body = "POST", w.below("/memories"), `{"text": "I type this myself."}`
+	if got := w.send(t, memory.with("Sec-Fetch-Site", "same-origin"), http.StatusOK); got.text("memory", "origin") != "user" {
+		t.Errorf("what a person adds is %v", got.body)
+	}
 	w.full(t, "DELETE", accountPath+"/sessions/"+w.session, "")
 	w.problem(t, browser, 401, "invalid_credential")
 	w.full(t, "DELETE", accountPath+"/sessions", "")

@@ -40,6 +40,25 @@ func TestRealMCPClientsWorkWithAKey(t *testing.T) {
 	}
 }
 
+// TestRealMCPClientsWorkThroughOAuth has programs register, send their person through the real pages, and use what they were
+// allowed: mcp-remote for a program behind it, and the inspector in both eras. The SDKs are in TestRealClientsConnect.
+func TestRealMCPClientsWorkThroughOAuth(t *testing.T) {
+	t.Parallel()
+	node := nodeProgram(t)
+	f := newOwner(t, testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}})
+	for name, args := range map[string][]string{
+		"mcp-remote":        {"mcp-remote.mjs", f.server.URL},
+		"inspector, legacy": {"inspector.mjs", f.server.URL, "legacy"},
+		"inspector, modern": {"inspector.mjs", f.server.URL, "modern"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine := newFlow(t, f.server)
+			mine.run(node, args...)
+			mine.wantNoSecretsIn(f.server.Log())
+		})
+	}
+}
+
 // TestClientsStepUp has the clients of TypeScript ask their person for more when a tool needs it.
 func TestClientsStepUp(t *testing.T) {
 	t.Parallel()

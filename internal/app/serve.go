@@ -195,6 +195,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 	flush, prune := time.NewTicker(flushEvery), time.NewTicker(pruneEvery)
 	defer flush.Stop()
 	defer prune.Stop()
+	var rest quiet
 	for {
 		var err error
 		select {
@@ -202,6 +203,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			return nil
 		case <-flush.C:
 			err = in.flush(ctx)
+			rest.look()
 		case <-prune.C:
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),

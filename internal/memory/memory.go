@@ -116,12 +116,15 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text strin
 	return s.store.InsertMemory(ctx, actor.UserID, m, core.Fold(text))
 }
 
-// origin tells a program from a person: a key is a program's, even when a person types.
+// origin tells a program from a person, who sits at a browser or at the machine: a key is a program's, even when a person
+// types.
 func origin(actor core.Actor) Origin {
-	if actor.Credential == core.CredentialOperator {
+	switch actor.Credential {
+	case core.CredentialSession, core.CredentialOperator:
 		return OriginUser
+	default:
+		return OriginClient
 	}
-	return OriginClient
 }
 
 // List returns a page of the memories of a status, newest first, and the cursor of the next page.
