@@ -44,7 +44,11 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			}
 		}
 		if c.Plan != core.PlanNone {
-			if _, err := a.plans.Get(ctx, core.Operator(""), c.Plan); err != nil {
+			_, err := a.plans.Get(ctx, core.Operator(""), c.Plan)
+			if core.IsKind(err, core.KindNotFound) {
+				return core.InvalidField("/plan", "There is no such plan. See carrel admin plan list; none is no subscription.")
+			}
+			if err != nil {
 				return err
 			}
 		}

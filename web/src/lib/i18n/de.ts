@@ -285,6 +285,8 @@ export const de: Record<Key, Text> = {
   connect_program: 'Ihr Programm',
   snippet: 'Befehl',
   snippet_oauth: 'Das Programm öffnet diese Seite und bittet Sie um Erlaubnis.',
+  snippet_with_key: 'Mit Schlüssel oder Verbindungscode',
+  snippet_key: 'Anstelle von TOKEN steht ein Schlüssel oder das Token, gegen das ein Verbindungscode getauscht wurde.',
   snippet_code: 'Erzeugen Sie unten einen Verbindungscode; er wird hier eingesetzt.',
   connect_code: 'Verbindungscode',
   code_text: 'Für Programme, die keinen Browser öffnen können. Der Code gilt 15 Minuten lang, ein einziges Mal.',

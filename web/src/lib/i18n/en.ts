@@ -287,6 +287,8 @@ export const en = {
   connect_program: 'Your program',
   snippet: 'Snippet',
   snippet_oauth: 'The program opens this site and asks you for permission.',
+  snippet_with_key: 'With a key or connect code',
+  snippet_key: 'Put a key in place of TOKEN, or the token that a connect code was exchanged for.',
   snippet_code: 'Make a connect code below; it is filled in here.',
   connect_code: 'Connect code',
   code_text: 'For programs that can’t open a browser. The code is good for 15 minutes, once.',
