@@ -15,8 +15,9 @@ import (
 const (
 	// heartbeat keeps proxies from closing a quiet stream.
 	heartbeat = 15 * time.Second
-	// recheck is how often an open stream makes sure that it may go on.
-	recheck = time.Second
+	// recheck is how often an open stream makes sure that it may go on. It is less than the second in which a stream must
+	// end whose credential was revoked: to look takes time as well.
+	recheck = 750 * time.Millisecond
 	// streamWrite is how long a client may take to accept an event before it is given up.
 	streamWrite = 30 * time.Second
 )

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// recheckEvery is how often an open stream makes sure that it may go on.
-	recheckEvery = time.Second
+	// recheckEvery is how often an open stream makes sure that it may go on. It is less than the second in which a stream
+	// must end whose credential was revoked: to look takes time as well.
+	recheckEvery = 750 * time.Millisecond
 	// beats is how many rechecks lie between two signs of life, which keep proxies from closing a quiet stream.
-	beats = 15
+	beats = 20
 	// streamWrite is how long a client may take to accept something before it is given up.
 	streamWrite = 30 * time.Second
 )
