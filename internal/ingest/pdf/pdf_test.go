@@ -203,7 +203,10 @@ func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			limits := pdf.DefaultLimits
-			limits.Time = 2 * time.Second
+			limits.Time = time.Minute // on a busy machine, too, the reason is the file's and not the clock's
+			if errors.Is(c.want, pdf.ErrTooSlow) {
+				limits.Time = time.Second
+			}
 			text, err := pdf.Extract(t.Context(), c.data, limits)
 			if !errors.Is(err, c.want) {
 				t.Errorf("want %v, got %v", c.want, err)
