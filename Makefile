@@ -86,9 +86,10 @@ bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more fla
 	@if [ -n '$(DATA)' ]; then cd bench && go run . search -data '$(abspath $(DATA))'; \
 	else echo 'search was not compared: name a folder of collections with DATA=folder (see bench/README.md)'; fi
 
-eval: ## Judge the answers of search by the collections in DATA (more flags: ARGS='-peers -per-query')
+eval: ## Judge search and answers by the collections in DATA (more flags: ARGS='-peers -per-query')
 	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .
 	@$(TOOLS)/bench-search eval -data '$(DATA)' $(ARGS)
+	@echo 'One question of 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/extract/xquad | grep ns/op
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz

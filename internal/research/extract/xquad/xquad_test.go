@@ -153,7 +153,7 @@ func TestTheNumbersHold(t *testing.T) {
 	}
 	t.Logf("\n%s", r)
 	for name, values := range map[string][2]float64{
-		"Sentence1": {r.Sentence1, 0.77}, "Sentence3": {r.Sentence3, 0.92}, "Passage1": {r.Passage1, 0.94}, "AUC": {r.AUC, 0.94},
+		"Sentence1": {r.Sentence1, 0.78}, "Sentence3": {r.Sentence3, 0.92}, "Passage1": {r.Passage1, 0.94}, "AUC": {r.AUC, 0.94},
 	} {
 		if values[0] < values[1] {
 			t.Errorf("%s is %.3f, less than %.2f", name, values[0], values[1])
