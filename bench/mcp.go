@@ -249,6 +249,10 @@ func beginMCP(ctx context.Context, addr, token string) (string, error) {
 	return id, err
 }
 
+// idleFor is how long streams are left alone before memory is read: the server gives back every half a minute what opening
+// them has left behind, and the stacks of its goroutines take two rounds to shrink.
+const idleFor = 70 * time.Second
+
 // idleStreams opens streams of as many sessions on a new server, and reads what it holds then.
 func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 	in, err := (&carrel{binary: c.binary, dir: filepath.Join(c.dir, "idle"), rows: 0}).startEmpty(ctx)
@@ -278,7 +282,7 @@ func idleStreams(ctx context.Context, c *carrel, count int) (table, error) {
 			return table{}, err
 		}
 	}
-	time.Sleep(2 * settle) // twice: what opening them left behind is gone then
+	time.Sleep(idleFor)
 	after, err := in.residentBytes()
 	if err != nil {
 		return table{}, err

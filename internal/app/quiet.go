@@ -9,7 +9,7 @@ import (
 // look: whoever is busy needs it again at once, and to collect it takes time from them.
 const (
 	worthReturning = 8 << 20
-	littleAsked    = 64 << 20
+	littleAsked    = 256 << 20
 )
 
 // quiet gives memory back to the system while little happens. The collector runs when there is something to do; after a

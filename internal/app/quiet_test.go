@@ -23,7 +23,7 @@ func TestMemoryIsGivenBackWhileItIsQuiet(t *testing.T) { //nolint:paralleltest /
 	defer runtime.KeepAlive(make([]byte, 4*littleAsked)) // as the server's: the collector lets garbage be for a while
 	runtime.GC()
 	q.look() // from here on it is known what was asked for
-	leave(2 * littleAsked >> 20)
+	leave(5 * littleAsked >> 22)
 	before := kept()
 	q.look()
 	if after := kept(); after < before/2 {
