@@ -243,7 +243,9 @@ test('search has a histogram with a range, stars and citations', async (open) =>
     await page.getByText(`${style}: Copied`).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), shape);
   }
+  const removed = page.waitForResponse((r) => r.request().method() === 'DELETE');
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().click();
+  await removed; // the next test counts favourites
 });
 
 test('favourites can be selected and exported', async (open) => {

@@ -7,6 +7,8 @@ type AnyCard = { cardId: string; title: string };
 class Stars {
   #ids = $state.raw<Record<string, Set<string>>>({});
   #loading = new Set<string>();
+  #marks = 0;
+  #writing: Promise<void> = Promise.resolve();
 
   has(agentId: string, cardId: string): boolean { return this.#ids[agentId]?.has(cardId) ?? false; }
 
@@ -14,27 +16,47 @@ class Stars {
     if (this.#ids[agentId] || this.#loading.has(agentId)) return;
     this.#loading.add(agentId);
     try {
-      const ids = new Set<string>();
-      let cursor: string | undefined;
-      do {
-        const page = await body(api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }));
-        for (const f of page.favourites) ids.add(f.cardId);
-        cursor = page.nextCursor;
-      } while (cursor);
+      let ids: Set<string>, marks: number;
+      do { // again if somebody clicked meanwhile, who knows better than what was read
+        marks = this.#marks;
+        await this.settled();
+        ids = await this.#read(agentId);
+      } while (marks !== this.#marks);
       this.#ids = { ...this.#ids, [agentId]: ids };
     } catch { /* stars are not worth a message; a click tells what is wrong */ } finally {
       this.#loading.delete(agentId);
     }
   }
 
+  async #read(agentId: string): Promise<Set<string>> {
+    const ids = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await body(api.GET('/api/agents/{agentId}/favourites', { params: { path: { agentId }, query: { limit: 200, cursor } } }));
+      for (const f of page.favourites) ids.add(f.cardId);
+      cursor = page.nextCursor;
+    } while (cursor);
+    return ids;
+  }
+
+  /** Ends when the server has all that was clicked: what is read before that may lack it. */
+  settled(): Promise<void> { return this.#writing; }
+
   mark(agentId: string, cardId: string, on: boolean): void {
+    this.#marks++;
     const next = new Set(this.#ids[agentId]);
     if (on) next.add(cardId); else next.delete(cardId);
     this.#ids = { ...this.#ids, [agentId]: next };
   }
 
   /** On the screen at once; taken back if the server says no. */
-  async toggle(agentId: string, card: AnyCard, threadId?: string): Promise<void> {
+  toggle(agentId: string, card: AnyCard, threadId?: string): Promise<void> {
+    const done = this.#toggle(agentId, card, threadId);
+    this.#writing = Promise.all([this.#writing, done]).then(() => {});
+    return done;
+  }
+
+  async #toggle(agentId: string, card: AnyCard, threadId?: string): Promise<void> {
     const on = !this.has(agentId, card.cardId);
     this.mark(agentId, card.cardId, on);
     try {
