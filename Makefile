@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check screenshots test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
+.PHONY: help run build web web-check web-test screenshots test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ web: ## Build the web app into web/dist, which is committed (needs node 22)
 
 web-check: ## Fail if web/dist is not what its sources make
 	@scripts/web-check
+
+web-test: setup ## Test the web app with a real browser and nothing beside it
+	go test -count=1 -timeout 15m -run '^TestWebApp$$' ./e2e
 
 screenshots: ## Take the pictures of docs/screenshots with a real browser
 	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e

@@ -19,10 +19,17 @@ const requireBrowserEnv = "CARREL_TEST_REQUIRE_BROWSER"
 // webTestsEnv picks browser tests by a pattern of their names.
 const webTestsEnv = "CARREL_WEB_TESTS"
 
+// webDoneEnv says that the web app was tested just before, by itself: a browser beside all other tests waits for its turn
+// longer than people do, and what it finds then is the load.
+const webDoneEnv = "CARREL_WEB_TESTED"
+
 // TestWebApp runs the tests of web/e2e: a real browser at the real program. Each of them is a subtest here. Those that fail
 // leave a picture in .cache/web.
 func TestWebApp(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(webDoneEnv) != "" {
+		t.Skip("it was tested just before, by itself: make web-test")
+	}
 	skipUnless(t, "node", "chromium")
 	if _, err := os.Stat("../web/node_modules/playwright-core"); err != nil {
 		missing(t, "the packages of web are not installed: make setup")

@@ -233,8 +233,10 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   await page.waitForURL('**to=*');
   assert.equal(await page.locator('table tbody tr').count(), rows.length, 'the plot still shows all hits');
   const star = page.getByRole('button', { name: /^Favourite/ }).first();
+  const saved = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().endsWith('/favourites'));
   await star.click();
   assert.equal(await star.getAttribute('aria-pressed'), 'true');
+  await saved; // a reload would cut it off
   await page.reload();
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
   for (const [style, shape] of [['BibTeX', /^@/], ['RIS', /^TY {2}- /], ['CSL-JSON', /^\[/], ['APA', /\(\d{4}\)\./]]) {

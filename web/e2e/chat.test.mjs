@@ -56,14 +56,14 @@ test('Stop and Esc end the turn', async (open) => {
 
 test('a reload or a dropped line resumes the turn', async (open) => {
   const page = await open(slow, '/chat', { expectErrors: true });
-  await field(page).fill('slow 3s; stream after the reload');
+  await field(page).fill('slow 10s; stream after the reload');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/chat/thr_*');
   await busy(page).waitFor();
   await page.reload();
   await busy(page).waitFor();
   await page.getByText('after the reload', { exact: true }).waitFor();
-  await field(page).fill('slow 4s; stream after the gap');
+  await field(page).fill('slow 10s; stream after the gap');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting…').waitFor();
   await page.context().setOffline(true);

@@ -49,7 +49,7 @@ export async function open(server, path, { width = 1280, height = 800, dark = fa
   page.on('request', (r) => { const u = new URL(r.url()); if (u.pathname.startsWith('/api/')) calls.add(`${r.method()} ${u.pathname}`); });
   await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`)));
   page.wrong = wrong;
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   if (path) await page.goto(server.url + path);
   return page;
 }
