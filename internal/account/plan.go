@@ -121,7 +121,7 @@ func (p *Plans) Assign(ctx context.Context, actor core.Actor, userID, plan strin
 	}
 	if plan != core.PlanNone {
 		if _, err := p.store.Plan(ctx, plan); core.IsKind(err, core.KindNotFound) {
-			return noSuchPlan()
+			return NoSuchPlan()
 		} else if err != nil {
 			return err
 		}
@@ -160,7 +160,8 @@ func (p *Plans) note(ctx context.Context, actor core.Actor, event audit.Event, u
 	p.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: by, Detail: map[string]string{"of": what}})
 }
 
-func noSuchPlan() error {
+// NoSuchPlan is what whoever names a plan that is not there is told.
+func NoSuchPlan() error {
 	return core.InvalidField("/plan", "There is no such plan. See carrel admin plan list; none is no subscription.")
 }
 

@@ -154,7 +154,7 @@ func (p *Plans) Subscribe(ctx context.Context, actor core.Actor, userID string, 
 		s.GraceUntil = &until
 	}
 	if _, err := p.store.Plan(ctx, n.Plan); core.IsKind(err, core.KindNotFound) {
-		return Subscription{}, noSuchPlan()
+		return Subscription{}, NoSuchPlan()
 	} else if err != nil {
 		return Subscription{}, err
 	}

@@ -46,7 +46,7 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if c.Plan != core.PlanNone {
 			_, err := a.plans.Get(ctx, core.Operator(""), c.Plan)
 			if core.IsKind(err, core.KindNotFound) {
-				return core.InvalidField("/plan", "There is no such plan. See carrel admin plan list; none is no subscription.")
+				return account.NoSuchPlan()
 			}
 			if err != nil {
 				return err
