@@ -27,8 +27,10 @@ type Plan struct {
 	// Price is what a month costs, for people to see. StripePrice is the price's id at Stripe, or empty.
 	Price       int64
 	StripePrice string
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	// Declared says that the plan stands in the settings, which alone change it.
+	Declared  bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // PlanStore keeps plans and who has them. A missing plan or user is not_found.

@@ -90,7 +90,7 @@ func (h handlers) ListPlans(ctx context.Context) (*oas.PlanList, error) {
 	}
 	out := &oas.PlanList{Plans: make([]oas.Plan, len(plans))}
 	for i, p := range plans {
-		out.Plans[i] = planOf(p)
+		out.Plans[i] = adminPlanOf(p)
 	}
 	return out, nil
 }
@@ -109,7 +109,7 @@ func (h handlers) PutPlan(ctx context.Context, req *oas.PlanChange, p oas.PutPla
 	if err != nil {
 		return nil, err
 	}
-	return &oas.PlanReply{Plan: planOf(plan)}, nil
+	return &oas.PlanReply{Plan: adminPlanOf(plan)}, nil
 }
 
 // DeletePlan answers DELETE /api/admin/plans/{planName}.

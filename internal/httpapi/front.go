@@ -202,7 +202,7 @@ func refused(mediaRange string) bool {
 // bodiless are the operations that say all with their path; what is sent along is not read.
 var bodiless = map[string]bool{
 	oas.BeginStepUpOperation: true, oas.BeginPasskeyOperation: true, oas.BeginTotpOperation: true, oas.RenewRecoveryCodesOperation: true,
-	oas.CreateConnectCodeOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true,
+	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true,
 }
 
 // hasBody are the methods whose requests bring a body.

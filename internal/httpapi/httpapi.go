@@ -65,6 +65,8 @@ type Services struct {
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
+	// Billing is nil where nothing is sold.
+	Billing     Billing
 	Idempotency Idempotency
 	// Sealer encrypts the replies that Idempotency keeps.
 	Sealer Sealer

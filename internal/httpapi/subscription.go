@@ -20,8 +20,12 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	if err != nil {
 		return nil, err
 	}
+	offer, err := h.offer(ctx)
+	if err != nil {
+		return nil, err
+	}
 	plan, subscription := h.entitlementOf(e)
-	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend)}, nil
+	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Billing: offer}, nil
 }
 
 // SetCredentialCap answers PUT /api/account/spend-caps/{credentialId}.
@@ -94,10 +98,19 @@ func planOf(p account.Plan) oas.Plan {
 	out := oas.Plan{
 		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)), Models: append([]string{}, p.Models...), PriceMicros: p.Price,
 		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap), RateLimit: optionalNumber(p.RateLimit),
-		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit),
+		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit), Declared: p.Declared,
 	}
 	for i, c := range p.Capabilities {
 		out.Capabilities[i] = oas.PlanCapabilitiesItem(c)
+	}
+	return out
+}
+
+// adminPlanOf is planOf with what is of no concern to those who have the plan.
+func adminPlanOf(p account.Plan) oas.Plan {
+	out := planOf(p)
+	if p.StripePrice != "" {
+		out.StripePrice = oas.NewOptString(p.StripePrice)
 	}
 	return out
 }

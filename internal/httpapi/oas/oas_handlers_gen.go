@@ -2978,7 +2978,8 @@ func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w h
 // handleDeletePlanRequest handles deletePlan operation.
 //
 // For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. One that somebody has, and `open`, stay: 409 `conflict`.
+// with the scope `admin`. One that somebody has, that new accounts get, or that the settings declare
+// stays: 409 `conflict`.
 //
 // DELETE /api/admin/plans/{planName}
 func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6893,6 +6894,84 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 	}
 }
 
+// handleOpenPortalRequest handles openPortal operation.
+//
+// Needs a session, or a key with the scope `account`. Makes a page of the payment provider with the
+// subscription, the way of paying and the invoices. Where nothing can be bought it is 404; for an
+// account that the provider does not know (`portal` of `billing` is false) it is 409 `conflict`.
+//
+// POST /api/account/subscription/portal
+func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var rawBody []byte
+
+	var response *BillingPage
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    OpenPortalOperation,
+			OperationSummary: "Change or cancel what is paid for",
+			OperationID:      "openPortal",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params:           middleware.Parameters{},
+			Raw:              r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = struct{}
+			Response = *BillingPage
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			nil,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.OpenPortal(ctx)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.OpenPortal(ctx)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeOpenPortalResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handlePutGrantRequest handles putGrant operation.
 //
 // For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
@@ -7012,7 +7091,8 @@ func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.
 // handlePutPlanRequest handles putPlan operation.
 //
 // For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Whoever has the plan has it as it is now from the next request on.
+// with the scope `admin`. Whoever has the plan has it as it is now from the next request on. One that
+// the settings declare is 409 `conflict`.
 //
 // PUT /api/admin/plans/{planName}
 func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7123,7 +7203,7 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 // handlePutSubscriptionRequest handles putSubscription operation.
 //
 // For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// with the scope `admin`. While one that is paid for at Stripe runs it is 409 `conflict`.
 //
 // PUT /api/admin/users/{userId}/subscription
 func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8485,6 +8565,104 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 	}
 
 	if err := encodeSetCredentialCapResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleStartCheckoutRequest handles startCheckout operation.
+//
+// Needs a session, or a key with the scope `account`. Makes a page of the payment provider on which
+// the plan can be bought, and where to send the browser. The plan is there as soon as the provider
+// says that it is paid for. Where nothing can be bought (`billing` of `getSubscription` is absent) it
+// is 404; while something that is paid for runs it is 409 `conflict`: the portal changes it.
+//
+// POST /api/account/subscription/checkout
+func (s *Server) handleStartCheckoutRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: StartCheckoutOperation,
+			ID:   "startCheckout",
+		}
+	)
+
+	var rawBody []byte
+	request, rawBody, close, err := s.decodeStartCheckoutRequest(r)
+	if err != nil {
+		err = &ogenerrors.DecodeRequestError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeRequest", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+	defer func() {
+		if err := close(); err != nil {
+			recordError("CloseRequest", err)
+		}
+	}()
+
+	var response *BillingPage
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    StartCheckoutOperation,
+			OperationSummary: "Buy a plan",
+			OperationID:      "startCheckout",
+			Body:             request,
+			RawBody:          rawBody,
+			Params:           middleware.Parameters{},
+			Raw:              r,
+		}
+
+		type (
+			Request  = *CheckoutStart
+			Params   = struct{}
+			Response = *BillingPage
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			nil,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.StartCheckout(ctx, request)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.StartCheckout(ctx, request)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeStartCheckoutResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)

@@ -1311,6 +1311,19 @@ func encodeListWebhooksResponse(response *WebhookList, w http.ResponseWriter) er
 	return nil
 }
 
+func encodeOpenPortalResponse(response *BillingPage, w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
 func encodePutGrantResponse(response *GrantList, w http.ResponseWriter) error {
 	if err := func() error {
 		if err := response.Validate(); err != nil {
@@ -1605,6 +1618,19 @@ func encodeSendMessageResponse(response SendMessageRes, w http.ResponseWriter) e
 }
 
 func encodeSetCredentialCapResponse(response *Changed, w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(200)
+
+	e := new(jx.Encoder)
+	response.Encode(e)
+	if _, err := e.WriteTo(w); err != nil {
+		return errors.Wrap(err, "write")
+	}
+
+	return nil
+}
+
+func encodeStartCheckoutResponse(response *BillingPage, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(200)
 

@@ -1138,6 +1138,64 @@ func (s *AuthenticatorAnswer) init() AuthenticatorAnswer {
 	return m
 }
 
+// What can be bought. Absent where nothing can.
+// Ref: #/components/schemas/Billing
+type Billing struct {
+	// Whether a plan can be bought now: nothing that is paid for runs.
+	Checkout bool `json:"checkout"`
+	// Whether the payment provider knows the account, so that it has a page with its subscription and
+	// invoices.
+	Portal bool `json:"portal"`
+	// The plans that can be bought, the cheapest first.
+	Plans []Plan `json:"plans"`
+}
+
+// GetCheckout returns the value of Checkout.
+func (s *Billing) GetCheckout() bool {
+	return s.Checkout
+}
+
+// GetPortal returns the value of Portal.
+func (s *Billing) GetPortal() bool {
+	return s.Portal
+}
+
+// GetPlans returns the value of Plans.
+func (s *Billing) GetPlans() []Plan {
+	return s.Plans
+}
+
+// SetCheckout sets the value of Checkout.
+func (s *Billing) SetCheckout(val bool) {
+	s.Checkout = val
+}
+
+// SetPortal sets the value of Portal.
+func (s *Billing) SetPortal(val bool) {
+	s.Portal = val
+}
+
+// SetPlans sets the value of Plans.
+func (s *Billing) SetPlans(val []Plan) {
+	s.Plans = val
+}
+
+// Ref: #/components/schemas/BillingPage
+type BillingPage struct {
+	// A page of the payment provider. It leads back to the settings of the web app.
+	URL string `json:"url"`
+}
+
+// GetURL returns the value of URL.
+func (s *BillingPage) GetURL() string {
+	return s.URL
+}
+
+// SetURL sets the value of URL.
+func (s *BillingPage) SetURL(val string) {
+	s.URL = val
+}
+
 // What the request was made with.
 // Ref: #/components/schemas/CallerCredential
 type CallerCredential struct {
@@ -1682,6 +1740,22 @@ func (s *CheckState) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// Ref: #/components/schemas/CheckoutStart
+type CheckoutStart struct {
+	// One of `billing.plans`.
+	Plan string `json:"plan"`
+}
+
+// GetPlan returns the value of Plan.
+func (s *CheckoutStart) GetPlan() string {
+	return s.Plan
+}
+
+// SetPlan sets the value of Plan.
+func (s *CheckoutStart) SetPlan(val string) {
+	s.Plan = val
 }
 
 // A part of a document, word for word. What names the document comes from its record.
@@ -5081,6 +5155,52 @@ func (o OptAuthenticatorAnswer) Or(d AuthenticatorAnswer) AuthenticatorAnswer {
 	return d
 }
 
+// NewOptBilling returns new OptBilling with value set to v.
+func NewOptBilling(v Billing) OptBilling {
+	return OptBilling{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptBilling is optional Billing.
+type OptBilling struct {
+	Value Billing
+	Set   bool
+}
+
+// IsSet returns true if OptBilling was set.
+func (o OptBilling) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptBilling) Reset() {
+	var v Billing
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptBilling) SetTo(v Billing) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptBilling) Get() (v Billing, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptBilling) Or(d Billing) Billing {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
 // NewOptBool returns new OptBool with value set to v.
 func NewOptBool(v bool) OptBool {
 	return OptBool{
@@ -6327,6 +6447,11 @@ type Plan struct {
 	StorageLimitBytes OptInt64 `json:"storageLimitBytes"`
 	// What a month costs.
 	PriceMicros int64 `json:"priceMicros"`
+	// The ids of the prices at Stripe that pay for it, with commas between them; the first one is sold.
+	// For admins alone.
+	StripePrice OptString `json:"stripePrice"`
+	// It stands in the settings of the installation and is changed there: here that is 409 `conflict`.
+	Declared bool `json:"declared"`
 }
 
 // GetName returns the value of Name.
@@ -6374,6 +6499,16 @@ func (s *Plan) GetPriceMicros() int64 {
 	return s.PriceMicros
 }
 
+// GetStripePrice returns the value of StripePrice.
+func (s *Plan) GetStripePrice() OptString {
+	return s.StripePrice
+}
+
+// GetDeclared returns the value of Declared.
+func (s *Plan) GetDeclared() bool {
+	return s.Declared
+}
+
 // SetName sets the value of Name.
 func (s *Plan) SetName(val string) {
 	s.Name = val
@@ -6417,6 +6552,16 @@ func (s *Plan) SetStorageLimitBytes(val OptInt64) {
 // SetPriceMicros sets the value of PriceMicros.
 func (s *Plan) SetPriceMicros(val int64) {
 	s.PriceMicros = val
+}
+
+// SetStripePrice sets the value of StripePrice.
+func (s *Plan) SetStripePrice(val OptString) {
+	s.StripePrice = val
+}
+
+// SetDeclared sets the value of Declared.
+func (s *Plan) SetDeclared(val bool) {
+	s.Declared = val
 }
 
 type PlanCapabilitiesItem string
@@ -6505,7 +6650,8 @@ type PlanChange struct {
 	RateBurst         OptInt64                     `json:"rateBurst"`
 	StorageLimitBytes OptInt64                     `json:"storageLimitBytes"`
 	PriceMicros       OptInt64                     `json:"priceMicros"`
-	// The id of the price at Stripe that pays for it.
+	// The id of the price at Stripe that pays for it. Further ones after commas are no longer sold, but
+	// still pay for it.
 	StripePrice OptString `json:"stripePrice"`
 }
 
@@ -8359,6 +8505,7 @@ type SubscriptionReply struct {
 	Plan         OptPlan         `json:"plan"`
 	Subscription OptSubscription `json:"subscription"`
 	Spend        Spend           `json:"spend"`
+	Billing      OptBilling      `json:"billing"`
 }
 
 // GetPlan returns the value of Plan.
@@ -8376,6 +8523,11 @@ func (s *SubscriptionReply) GetSpend() Spend {
 	return s.Spend
 }
 
+// GetBilling returns the value of Billing.
+func (s *SubscriptionReply) GetBilling() OptBilling {
+	return s.Billing
+}
+
 // SetPlan sets the value of Plan.
 func (s *SubscriptionReply) SetPlan(val OptPlan) {
 	s.Plan = val
@@ -8389,6 +8541,11 @@ func (s *SubscriptionReply) SetSubscription(val OptSubscription) {
 // SetSpend sets the value of Spend.
 func (s *SubscriptionReply) SetSpend(val Spend) {
 	s.Spend = val
+}
+
+// SetBilling sets the value of Billing.
+func (s *SubscriptionReply) SetBilling(val OptBilling) {
+	s.Billing = val
 }
 
 type SubscriptionSource string

@@ -238,7 +238,8 @@ type Handler interface {
 	// DeletePlan implements deletePlan operation.
 	//
 	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-	// with the scope `admin`. One that somebody has, and `open`, stay: 409 `conflict`.
+	// with the scope `admin`. One that somebody has, that new accounts get, or that the settings declare
+	// stays: 409 `conflict`.
 	//
 	// DELETE /api/admin/plans/{planName}
 	DeletePlan(ctx context.Context, params DeletePlanParams) (*Deleted, error)
@@ -508,6 +509,14 @@ type Handler interface {
 	//
 	// GET /api/account/webhooks
 	ListWebhooks(ctx context.Context) (*WebhookList, error)
+	// OpenPortal implements openPortal operation.
+	//
+	// Needs a session, or a key with the scope `account`. Makes a page of the payment provider with the
+	// subscription, the way of paying and the invoices. Where nothing can be bought it is 404; for an
+	// account that the provider does not know (`portal` of `billing` is false) it is 409 `conflict`.
+	//
+	// POST /api/account/subscription/portal
+	OpenPortal(ctx context.Context) (*BillingPage, error)
 	// PutGrant implements putGrant operation.
 	//
 	// For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
@@ -519,14 +528,15 @@ type Handler interface {
 	// PutPlan implements putPlan operation.
 	//
 	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-	// with the scope `admin`. Whoever has the plan has it as it is now from the next request on.
+	// with the scope `admin`. Whoever has the plan has it as it is now from the next request on. One that
+	// the settings declare is 409 `conflict`.
 	//
 	// PUT /api/admin/plans/{planName}
 	PutPlan(ctx context.Context, req *PlanChange, params PutPlanParams) (*PlanReply, error)
 	// PutSubscription implements putSubscription operation.
 	//
 	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-	// with the scope `admin`.
+	// with the scope `admin`. While one that is paid for at Stripe runs it is 409 `conflict`.
 	//
 	// PUT /api/admin/users/{userId}/subscription
 	PutSubscription(ctx context.Context, req *SubscriptionChange, params PutSubscriptionParams) (*UserReply, error)
@@ -641,6 +651,15 @@ type Handler interface {
 	//
 	// PUT /api/account/spend-caps/{credentialId}
 	SetCredentialCap(ctx context.Context, req *CapChange, params SetCredentialCapParams) (*Changed, error)
+	// StartCheckout implements startCheckout operation.
+	//
+	// Needs a session, or a key with the scope `account`. Makes a page of the payment provider on which
+	// the plan can be bought, and where to send the browser. The plan is there as soon as the provider
+	// says that it is paid for. Where nothing can be bought (`billing` of `getSubscription` is absent) it
+	// is 404; while something that is paid for runs it is 409 `conflict`: the portal changes it.
+	//
+	// POST /api/account/subscription/checkout
+	StartCheckout(ctx context.Context, req *CheckoutStart) (*BillingPage, error)
 	// StepUp implements stepUp operation.
 	//
 	// Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of
