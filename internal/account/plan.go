@@ -167,6 +167,24 @@ func NoSuchPlan() error {
 	return core.InvalidField("/plan", "There is no such plan. See carrel admin plan list; none is no subscription.")
 }
 
+// burstSeconds is how many seconds' worth of requests a plan that says nothing of it allows at once: the proportion that
+// the server's own limits have.
+const burstSeconds = 4
+
+// maxBurstSeconds is how long servers remember at least who has asked, and so the longest that a bucket may take to fill.
+const maxBurstSeconds = 3600
+
+// rate is how often accounts with the plan may ask.
+func (p Plan) rate() (r core.Rate) {
+	if p.RateLimit != nil {
+		r = core.Rate{PerSecond: int(*p.RateLimit), Burst: burstSeconds * int(*p.RateLimit)}
+	}
+	if p.RateBurst != nil {
+		r.Burst = int(*p.RateBurst)
+	}
+	return r
+}
+
 // maxLimit keeps sums of limits far from overflow.
 const maxLimit = int64(1e15)
 
@@ -201,6 +219,9 @@ func (p Plan) check() error {
 		if n != nil && (*n < 1 || *n > 1_000_000) {
 			add(pointer, "Must be a whole number from 1 to 1000000.")
 		}
+	}
+	if r := p.rate(); r.PerSecond > 0 && r.Burst > maxBurstSeconds*r.PerSecond {
+		add("/rateBurst", "Must be at most an hour's worth of the rate.")
 	}
 	if bad != nil {
 		slices.SortFunc(bad, func(a, b core.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })

@@ -18,6 +18,6 @@ func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi
 		Authenticate: func(ctx context.Context, token string) (core.Actor, error) {
 			return in.credentials.AuthenticateFor(ctx, token, cfg.BaseURL+httpapi.MCPPath)
 		},
-		Authenticated: server.Authenticated, Problem: problems.Write, Sealer: in.replies, Draining: draining, Log: log,
+		Admit: server.Admit, Problem: problems.Write, Sealer: in.replies, Draining: draining, Log: log,
 	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,7 +100,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Plans: in.plans, Spending: in.spending, Usages: in.usages,
 		Directory: in.directory, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth,
 		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
+	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, OAuthScopes: oauth.Scopes()}, problems, log)
 	if err != nil {
 		return err
@@ -129,7 +130,9 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 		// Waits and streams end, so that what is left are requests that end by themselves.
 		Draining: sync.OnceFunc(func() { close(draining) }),
 		Ready:    in.store.Ping,
-		Version:  Version(),
+		// As the API looks for it.
+		SessionCookie: credential.SessionCookie(strings.HasPrefix(cfg.BaseURL, "https:")),
+		Version:       Version(),
 	})
 	if err := srv.Listen(ctx); err != nil {
 		return err

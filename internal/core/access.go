@@ -125,6 +125,8 @@ func (a Actor) Allow(op Operation) error {
 		}
 	case a.Spend.Capped && a.Spend.Used >= a.Spend.Cap:
 		return a.Spend.Reached()
+	case a.CredentialSpend.Capped && a.CredentialSpend.Used >= a.CredentialSpend.Cap:
+		return a.CredentialSpend.Reached()
 	}
 	return nil
 }

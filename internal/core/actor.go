@@ -55,9 +55,16 @@ type Actor struct {
 	Scopes []Scope
 	// Agents are the only agents the credential may touch; empty means all of the user's.
 	Agents []string
+	// CredentialSpend is what was used of the credential's own cap, if it has one.
+	CredentialSpend Spend
+	// Rate is how often all credentials of the user together may ask.
+	Rate Rate
 	// AuthenticatedAt is when the person of a session last proved who they are; other credentials have no such time.
 	AuthenticatedAt time.Time
 }
+
+// Rate is how often somebody may ask: so many times a second, and so many at once. What is 0 is left to the server.
+type Rate struct{ PerSecond, Burst int }
 
 // SpendScope is what a cap holds for.
 type SpendScope string

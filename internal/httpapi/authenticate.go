@@ -22,7 +22,7 @@ func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 		who, err = a.session(r)
 	}
 	if err == nil {
-		a.hooks.Authenticated(r.Context())
+		err = a.hooks.Admit(r.Context(), who)
 	}
 	return who, err
 }

@@ -87,11 +87,11 @@ type Options struct {
 	OAuthScopes []string
 }
 
-// Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and that
-// its credential is good, for rate limits.
+// Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and whose
+// credential it carries, for rate limits, which may refuse it.
 type Hooks struct {
-	Route         func(ctx context.Context, pattern string)
-	Authenticated func(ctx context.Context)
+	Route func(ctx context.Context, pattern string)
+	Admit func(ctx context.Context, who core.Actor) error
 }
 
 // API serves the REST paths.

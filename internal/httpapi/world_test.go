@@ -208,7 +208,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
 		Limits: w.signIn.limits, Passkeys: w.signIn.passkeys, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Authenticated: server.Authenticated},
+	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: w.draining}, problems, log)
 	if err != nil {
 		t.Fatal(err)

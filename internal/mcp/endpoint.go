@@ -42,8 +42,8 @@ type Edge struct {
 	// Authenticate returns who a bearer token acts for. It is asked on every request, and once a second while a stream
 	// is open.
 	Authenticate func(ctx context.Context, token string) (core.Actor, error)
-	// Authenticated is told of every request whose credential is good.
-	Authenticated func(ctx context.Context)
+	// Admit is told of every request whose credential is good, and refuses those that come too often.
+	Admit func(ctx context.Context, who core.Actor) error
 	// Problem answers a request that does not get as far as the protocol, with the challenge that belongs to it.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// Sealer signs the ids of sessions, so that they outlive the process and can't be used by others.
@@ -250,10 +250,10 @@ func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
 	}
 	who, err := e.edge.Authenticate(r.Context(), fields[1])
 	if err == nil {
-		e.edge.Authenticated(r.Context())
-		if who.Lacks.Has(core.CapMCP) { // what else a credential may not do is missing from its tools
-			err = who.Allow(core.OpUseMCP)
-		}
+		err = e.edge.Admit(r.Context(), who)
+	}
+	if err == nil && who.Lacks.Has(core.CapMCP) { // what else a credential may not do is missing from its tools
+		err = who.Allow(core.OpUseMCP)
 	}
 	return fields[1], who, err
 }

@@ -46,7 +46,7 @@ func fixture(t testing.TB) (address string) {
 			}
 			return core.Actor{UserID: "usr_1"}, nil
 		},
-		Authenticated: func(context.Context) {}, Problem: httpapi.NewProblems(base, log).Write,
+		Admit: func(context.Context, core.Actor) error { return nil }, Problem: httpapi.NewProblems(base, log).Write,
 	}
 	server := func(o sdk.ServerOptions) *sdk.Server {
 		o.CompletionHandler = func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {

@@ -19,7 +19,7 @@ func TestAPlanWithoutMCPKeepsTheDoorShut(t *testing.T) {
 		"without MCP": {core.SetOf(core.CapMCP), "capability_disabled"},
 	} {
 		var e endpoint
-		e.edge.Authenticated = func(context.Context) {}
+		e.edge.Admit = func(context.Context, core.Actor) error { return nil }
 		e.edge.Authenticate = func(context.Context, string) (core.Actor, error) {
 			return core.Actor{
 				UserID: "u", Plan: "reader", Lacks: test.lacks, Credential: core.CredentialOAuth, Scopes: []core.Scope{core.ScopeAgents},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"carrel/internal/config"
+	"carrel/internal/core"
 	"carrel/internal/obs"
 	"carrel/internal/server"
 )
@@ -26,7 +27,7 @@ func BenchmarkChain(b *testing.B) {
 	body := []byte(`{"agents":[]}`)
 	register := func(mux *http.ServeMux) {
 		mux.HandleFunc("GET /api/agents", func(w http.ResponseWriter, r *http.Request) {
-			server.Authenticated(r.Context())
+			_ = server.Admit(r.Context(), core.Actor{UserID: "u"})
 			_, _ = w.Write(body)
 		})
 	}

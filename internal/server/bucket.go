@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"carrel/internal/core"
 )
 
 // policy is one limit, and how it is told to clients (draft-ietf-httpapi-ratelimit-headers).
@@ -15,7 +17,7 @@ type policy struct {
 	quoted string
 	rate   rate.Limit
 	burst  int
-	header []string
+	header string
 }
 
 // newPolicy allows a burst at once and then so many a second. As a quota that is the burst in the time that the
@@ -25,7 +27,7 @@ func newPolicy(name string, perSecond float64, burst int) *policy {
 	quoted := strconv.Quote(name)
 	return &policy{
 		name: name, quoted: quoted, rate: rate.Limit(perSecond), burst: burst,
-		header: []string{quoted + ";q=" + strconv.Itoa(burst) + ";w=" + strconv.Itoa(window)},
+		header: quoted + ";q=" + strconv.Itoa(burst) + ";w=" + strconv.Itoa(window),
 	}
 }
 
@@ -68,9 +70,15 @@ type buckets struct {
 	shards [shardCount]shard
 }
 
+// bucket has the policy of all of its set, or one of its own.
+type bucket struct {
+	*rate.Limiter
+	policy *policy
+}
+
 type shard struct {
 	sync.Mutex
-	young, old map[uint64]*rate.Limiter
+	young, old map[uint64]*bucket
 	turned     time.Time
 }
 
@@ -84,11 +92,35 @@ func (b *buckets) take(key uint64, now time.Time) verdict {
 	s.Lock()
 	l := s.find(key, now, b.keep)
 	if l == nil {
-		l = rate.NewLimiter(b.policy.rate, b.policy.burst)
+		l = newBucket(b.policy)
 		s.put(key, l, now)
 	}
 	s.Unlock()
-	return b.ask(l, now)
+	return l.take(now)
+}
+
+// takeAt is take with a rate of the key's own, as far as it has one. A bucket whose rate is another from now on keeps
+// what was taken from it: to change a plan, and back, gives nothing away.
+func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
+	perSecond, burst := b.policy.rate, b.policy.burst
+	if own.PerSecond > 0 {
+		perSecond = rate.Limit(own.PerSecond)
+	}
+	if own.Burst > 0 {
+		burst = own.Burst
+	}
+	s := b.shard(key)
+	s.Lock()
+	defer s.Unlock() // the policy of a bucket is changed and read
+	l := s.find(key, now, b.keep)
+	if l == nil {
+		l = newBucket(b.policy)
+		s.put(key, l, now)
+	}
+	if l.policy.rate != perSecond || l.policy.burst != burst {
+		l.change(newPolicy(b.policy.name, float64(perSecond), burst), now)
+	}
+	return l.take(now)
 }
 
 // takeKnown asks the bucket of this key for a token, if there is one.
@@ -100,19 +132,28 @@ func (b *buckets) takeKnown(key uint64, now time.Time) (verdict, bool) {
 	if l == nil {
 		return verdict{}, false
 	}
-	return b.ask(l, now), true
+	return l.take(now), true
 }
 
-func (b *buckets) ask(l *rate.Limiter, now time.Time) verdict {
+func newBucket(p *policy) *bucket { return &bucket{rate.NewLimiter(p.rate, p.burst), p} }
+
+func (l *bucket) take(now time.Time) verdict {
 	allowed := l.AllowN(now, 1)
-	return verdict{policy: b.policy, allowed: allowed, tokens: l.TokensAt(now)}
+	return verdict{policy: l.policy, allowed: allowed, tokens: l.TokensAt(now)}
+}
+
+// change gives a bucket another policy. A full one stays full; of any other what is missing stays missing.
+func (l *bucket) change(p *policy, now time.Time) {
+	missing := float64(l.policy.burst) - l.TokensAt(now)
+	l.Limiter, l.policy = rate.NewLimiter(p.rate, p.burst), p
+	l.AllowN(now, min(p.burst, int(math.Ceil(missing))))
 }
 
 // shard spreads the keys, which are hashes, so that requests rarely wait for one another.
 func (b *buckets) shard(key uint64) *shard { return &b.shards[key%shardCount] }
 
 // find returns the bucket and marks it as used. The shard is locked.
-func (s *shard) find(key uint64, now time.Time, keep time.Duration) *rate.Limiter {
+func (s *shard) find(key uint64, now time.Time, keep time.Duration) *bucket {
 	if s.turned.IsZero() {
 		s.turned = now
 	}
@@ -130,12 +171,12 @@ func (s *shard) find(key uint64, now time.Time, keep time.Duration) *rate.Limite
 	return l
 }
 
-func (s *shard) put(key uint64, l *rate.Limiter, now time.Time) {
+func (s *shard) put(key uint64, l *bucket, now time.Time) {
 	if len(s.young) >= maxPerGeneration {
 		s.turn(now)
 	}
 	if s.young == nil {
-		s.young = map[uint64]*rate.Limiter{}
+		s.young = map[uint64]*bucket{}
 	}
 	s.young[key] = l
 }

@@ -54,7 +54,8 @@ func TestUnusedBucketsAreForgotten(t *testing.T) {
 
 func TestABucketIsNotForgottenBeforeItIsFullAgain(t *testing.T) {
 	t.Parallel()
-	for _, b := range []*buckets{newLimiter(nil).addresses, newLimiter(nil).signIns, newLimiter(nil).credentials} {
+	l := newLimiter(nil, "")
+	for _, b := range []*buckets{l.addresses, l.signIns, l.credentials, l.users} {
 		refill := time.Duration(float64(b.policy.burst) / float64(b.policy.rate) * float64(time.Second))
 		if b.keep < refill {
 			t.Errorf("%s is kept %v and takes %v to fill up", b.policy.name, b.keep, refill)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"carrel/internal/core"
 	"carrel/internal/obs"
 )
 
@@ -19,12 +20,15 @@ type exchange struct {
 	id      string
 	// idHeader is the X-Request-Id of the reply, here so that it needs no slice of its own.
 	idHeader [1]string
-	// limitHeader is the RateLimit of the reply, likewise.
-	limitHeader [1]string
-	addr        netip.Addr
-	program     string
-	https       bool
-	route       string
+	// limitHeader and policyHeader are the RateLimit and RateLimit-Policy of the reply, likewise: a line for each limit that
+	// the request was counted against.
+	limitHeader, policyHeader [2]string
+	addr                      netip.Addr
+	program                   string
+	https                     bool
+	route                     string
+	// server is set where requests are limited.
+	server *Server
 	// authenticated is atomic because a handler may check the credential in another goroutine.
 	authenticated atomic.Bool
 	out           response
@@ -81,12 +85,16 @@ func SetRoute(ctx context.Context, pattern string) {
 	}
 }
 
-// Authenticated says that the credential of the request was checked and is good. From then on requests that carry it
-// are counted by credential; until then, and when nobody calls this, they are counted by address. See limiter.
-func Authenticated(ctx context.Context) {
-	if x := exchangeOf(ctx); x != nil {
-		x.authenticated.Store(true)
+// Admit says whose credential the request carries, which was checked and is good, and returns the refusal where its user
+// asks too often. From then on requests that carry it are counted by credential; until then, and when nobody calls this,
+// they are counted by address. See limiter.
+func Admit(ctx context.Context, who core.Actor) error {
+	x := exchangeOf(ctx)
+	if x == nil || x.server == nil {
+		return nil
 	}
+	x.authenticated.Store(true)
+	return x.server.admit(x, who)
 }
 
 // observe is the outermost layer: it makes the exchange, and when the request has ended, however it did, logs and

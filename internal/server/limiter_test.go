@@ -19,18 +19,28 @@ import (
 func limited(t *testing.T, revoked map[string]bool) harness {
 	t.Helper()
 	opts := server.Options{
-		SignInPaths: []string{"/sign-in"},
+		SignInPaths:   []string{"/sign-in"},
+		SessionCookie: "session",
 		Routes: func(mux *http.ServeMux) {
 			mux.HandleFunc("/public", ok)
 			mux.HandleFunc("/sign-in", ok)
 			mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 				_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 				token = strings.TrimSpace(token)
+				if c, err := r.Cookie("session"); err == nil && token == "" {
+					token = c.Value
+				}
 				if !strings.HasPrefix(token, "good") || revoked[token] {
 					problem(w, r, core.Unauthenticated("invalid_credential", "No."))
 					return
 				}
-				server.Authenticated(r.Context())
+				// A credential is that of the user after its last dash, who may ask as often as the header says.
+				who := core.Actor{UserID: token[strings.LastIndex(token, "-")+1:]}
+				_, _ = fmt.Sscanf(r.Header.Get("Test-Rate"), "%d/%d", &who.Rate.PerSecond, &who.Rate.Burst)
+				if err := server.Admit(r.Context(), who); err != nil {
+					problem(w, r, err)
+					return
+				}
 				ok(w, r)
 			})
 		},
@@ -133,6 +143,86 @@ func TestAGoodCredentialHasItsOwnAllowance(t *testing.T) {
 		}
 		if rec := h.do("GET", "/api/x", bearer("good-a")); !strings.HasPrefix(rec.Header().Get("RateLimit"), `"credential";r=0;`) {
 			t.Errorf("RateLimit %q", rec.Header().Get("RateLimit"))
+		}
+	})
+}
+
+func TestTheCredentialsOfAUserShareTheUsersAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := limited(t, nil)
+		use := func(user string) func(i int) *httptest.ResponseRecorder {
+			return func(i int) *httptest.ResponseRecorder {
+				return h.do("GET", "/api/x", bearer(fmt.Sprintf("good%d-%s", i%5, user)))
+			}
+		}
+		if got := spend(900, use("ada")); got != 400 {
+			t.Errorf("%d of a user with five credentials passed", got)
+		}
+		rec := use("ada")(0)
+		wantProblem(t, rec, 429, "rate_limited")
+		if got := strings.Join(rec.Header().Values("RateLimit"), ", "); !strings.HasSuffix(got, `, "user";r=0;t=4`) || !strings.HasPrefix(got, `"credential";r=`) {
+			t.Errorf("RateLimit %q", got)
+		}
+		if got := strings.Join(rec.Header().Values("RateLimit-Policy"), ", "); got != `"credential";q=200;w=4, "user";q=400;w=4` {
+			t.Errorf("RateLimit-Policy %q", got)
+		}
+		if got := rec.Header().Get("Retry-After"); got != "1" {
+			t.Errorf("Retry-After %q", got)
+		}
+		if rec := use("bob")(0); rec.Code != 200 {
+			t.Errorf("another user: %d", rec.Code)
+		}
+		time.Sleep(time.Second)
+		if got := spend(300, use("ada")); got != 100 {
+			t.Errorf("%d passed after a second", got)
+		}
+	})
+}
+
+func TestAPlanSaysHowOftenItsUsersMayAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := limited(t, nil)
+		use := func(plan string) func(int) *httptest.ResponseRecorder {
+			return func(int) *httptest.ResponseRecorder {
+				return h.do("GET", "/api/x", bearer("good-ada"), header("Test-Rate", plan))
+			}
+		}
+		if got := spend(30, use("2/10")); got != 10 {
+			t.Errorf("%d passed", got)
+		}
+		// Another plan counts from the next request on. What was taken stays taken, there and back.
+		if got := spend(30, use("2/20")); got != 10 {
+			t.Errorf("%d passed with a larger plan", got)
+		}
+		if got := spend(30, use("2/10")); got != 0 {
+			t.Errorf("%d passed back on the smaller one", got)
+		}
+		time.Sleep(3 * time.Second)
+		if got := spend(30, use("2/10")); got != 6 {
+			t.Errorf("%d passed after three seconds", got)
+		}
+	})
+}
+
+func TestTheSessionOfABrowserIsACredential(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := limited(t, nil)
+		use := func(session string) func(int) *httptest.ResponseRecorder {
+			return func(int) *httptest.ResponseRecorder {
+				return h.do("GET", "/api/x", header("Cookie", "theme=dark; session="+session))
+			}
+		}
+		// The first request of each counts against the address; people behind one address do not share more than that.
+		for _, user := range []string{"ada", "bob", "cat"} {
+			if got := spend(300, use("good-"+user)); got != 200 {
+				t.Errorf("%d of the session of %s passed", got, user)
+			}
+		}
+		if rec := use("good-dan")(0); rec.Header().Get("RateLimit") != `"address";r=196;t=1` {
+			t.Errorf("left to the address: %q", rec.Header().Get("RateLimit"))
+		}
+		if got := spend(300, func(i int) *httptest.ResponseRecorder { return use(fmt.Sprint("junk", i))(i) }); got != 196 {
+			t.Errorf("%d invented sessions passed", got)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/core"
 	"carrel/internal/obs"
 	"carrel/internal/server"
 )
@@ -251,7 +252,9 @@ func TestOutsideOfARequestThereIsNothingToKnow(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	server.SetRoute(ctx, "/x")
-	server.Authenticated(ctx)
+	if err := server.Admit(ctx, core.Actor{UserID: "u"}); err != nil {
+		t.Error(err)
+	}
 	if server.RequestID(ctx) != "" || server.ClientAddr(ctx).IsValid() || obs.RequestID(ctx) != "" {
 		t.Error("a context without a request has one")
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	Draining func()
 	// SignInPaths are paths beside those of the API where a secret can be guessed, limited as strictly.
 	SignInPaths []string
+	// SessionCookie is the name of the cookie that holds the session of a browser; without it browsers count by address.
+	SessionCookie string
 	// Version is shown in the first line of the log.
 	Version string
 }
@@ -65,7 +67,7 @@ func New(cfg config.Config, log *slog.Logger, m *obs.Metrics, opts Options) *Ser
 	}
 	s := &Server{cfg: cfg, log: log, metrics: m, opts: opts}
 	if cfg.RateLimits {
-		s.limiter = newLimiter(opts.SignInPaths)
+		s.limiter = newLimiter(opts.SignInPaths, opts.SessionCookie)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.healthz)
