@@ -82,13 +82,13 @@ func (e Entitlement) Now(now time.Time) *Plan {
 	return e.Plan
 }
 
-// Entitle gives an actor what their account has at this time: plan, capabilities, rate, and what is used of the cap of
-// the user or else of the plan.
+// Entitle gives an actor what their account has at this time: plan, capabilities, models, rate, and what is used of
+// the cap of the user or else of the plan.
 func (e Entitlement) Entitle(a *core.Actor, own *int64, used int64, now time.Time) {
-	a.Plan, a.Lacks, a.Spend, a.Rate = core.PlanNone, 0, core.Spend{}, core.Rate{}
+	a.Plan, a.Lacks, a.Models, a.Spend, a.Rate = core.PlanNone, 0, nil, core.Spend{}, core.Rate{}
 	limit := own
 	if p := e.Now(now); p != nil {
-		a.Plan, a.Lacks, a.Rate = p.Name, core.Without(p.Capabilities...), p.rate()
+		a.Plan, a.Lacks, a.Models, a.Rate = p.Name, core.Without(p.Capabilities...), p.Models, p.rate()
 		if limit == nil {
 			limit = p.SpendCap
 		}

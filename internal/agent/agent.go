@@ -2,6 +2,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -95,14 +96,14 @@ type Change struct {
 	Model        *string
 }
 
-// allowed returns nil if the change names a model that the operator allows, or none.
-func (s *Service) allowed(c Change) error {
-	if c.Model == nil || s.models == nil {
+// allowed returns nil if the change names a model that the operator and the actor's plan allow, or none.
+func (s *Service) allowed(actor core.Actor, c Change) error {
+	if c.Model == nil {
 		return nil
 	}
 	name := strings.TrimSpace(*c.Model)
-	if name == "" || slices.Contains(s.models, name) {
-		return nil
+	if name == "" || s.models == nil || slices.Contains(s.models, name) {
+		return actor.AllowModel(name)
 	}
 	if len(s.models) == 0 {
 		return core.InvalidField("/model", "There is no model to choose: this installation answers without one. Leave it empty.")
@@ -110,7 +111,7 @@ func (s *Service) allowed(c Change) error {
 	return core.InvalidField("/model", "Must be empty or one of: "+strings.Join(s.models, ", ")+".")
 }
 
-// AllowModels says which models an agent may name. Without it any name is taken, as tests and commands do.
+// AllowModels says which models an agent may name; the first is asked for agents that name none. Without it any name is taken, as tests and commands do.
 func (s *Service) AllowModels(names []string) { s.models = append([]string{}, names...) }
 
 // apply sets the fields that are given and returns what is wrong with them.
@@ -153,7 +154,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent
 			ID: core.NewIDIn(ctx, core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
 		}},
 	}
-	if err := s.allowed(c); err != nil {
+	if err := s.allowed(actor, c); err != nil {
 		return Agent{}, err
 	}
 	if err := c.apply(&a); err != nil {
@@ -202,7 +203,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 	if err := s.Allow(ctx, actor, core.OpManageAgents, agentID); err != nil {
 		return Agent{}, err
 	}
-	if err := s.allowed(c); err != nil {
+	if err := s.allowed(actor, c); err != nil {
 		return Agent{}, err
 	}
 	if err := c.apply(&Agent{}); err != nil {
@@ -235,7 +236,22 @@ func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation
 	if err != nil {
 		return err
 	}
-	return actor.AllowAgent(op, agentID, g)
+	if err := actor.AllowAgent(op, agentID, g); err != nil {
+		return err
+	}
+	return s.allowAnswer(ctx, actor, op, agentID)
+}
+
+// allowAnswer refuses a message that the plan would not pay the answer of, before a turn is made of it.
+func (s *Service) allowAnswer(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
+	if op != core.OpSendMessage && op != core.OpResearch || len(actor.Models) == 0 || len(s.models) == 0 {
+		return nil
+	}
+	a, err := s.store.Agent(ctx, actor.UserID, agentID)
+	if err != nil {
+		return err
+	}
+	return actor.AllowModel(cmp.Or(a.Model, s.models[0]))
 }
 
 func reachable(actor core.Actor, agentID string) error {

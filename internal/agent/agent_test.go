@@ -82,6 +82,41 @@ func TestOnlyModelsThatAreAllowedCanBeChosen(t *testing.T) {
 	}
 }
 
+func TestAModelOutsideThePlanIsRefusedWhenItIsChosenAndWhenItIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, name := t.Context(), func(s string) *string { return &s }
+	w.AllowModels([]string{"large", "small"})
+	a := w.make(t, w.ada, "Papers")
+	who := w.ada
+	who.Models = []string{"small"}
+	refused := func(what string, err error) {
+		t.Helper()
+		if e := core.AsError(err); err == nil || e.Kind != core.KindForbidden || e.Code != "capability_disabled" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := w.Create(ctx, who, agent.Change{Name: name("Other"), Model: name("large")})
+	refused("a new agent", err)
+	_, err = w.Service.Change(ctx, who, a.ID, agent.Change{Model: name("large")})
+	refused("a change", err)
+	refused("a message, to the installation's model", w.Allow(ctx, who, core.OpSendMessage, a.ID))
+	refused("research", w.Allow(ctx, who, core.OpResearch, a.ID))
+	if err := w.Allow(ctx, who, core.OpSearch, a.ID); err != nil {
+		t.Errorf("a search, which asks no model: %v", err)
+	}
+	if _, err = w.Service.Change(ctx, who, a.ID, agent.Change{Model: name("small")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
+		t.Errorf("a message, to a model of the plan: %v", err)
+	}
+	w.AllowModels(nil)
+	if err := w.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
+		t.Errorf("a message where there is no model at all: %v", err)
+	}
+}
+
 func TestANewAgentHasALibrary(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -145,6 +146,15 @@ func (s Spend) Reached() *Error {
 			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))
 	}
 	return e
+}
+
+// AllowModel returns nil when the plan of the actor pays for this model, or no model is asked.
+func (a Actor) AllowModel(name string) error {
+	if name == "" || len(a.Models) == 0 || slices.Contains(a.Models, name) {
+		return nil
+	}
+	return Forbidden("capability_disabled",
+		"The plan of this account does not include this model. Choose another one for the agent; /api/account/subscription lists those it has.")
 }
 
 // AllowOn is Allow for an operation on an agent, which the credential must be able to touch. Whether the agent is

@@ -57,6 +57,8 @@ type Actor struct {
 	Agents []string
 	// CredentialSpend is what was used of the credential's own cap, if it has one.
 	CredentialSpend Spend
+	// Models are the only models that the plan pays for; empty means all.
+	Models []string
 	// Rate is how often all credentials of the user together may ask.
 	Rate Rate
 	// AuthenticatedAt is when the person of a session last proved who they are; other credentials have no such time.

@@ -52,6 +52,9 @@ func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (
 		UserID: u.ID, Role: u.Role, CredentialID: k.ID, Credential: k.Kind, Scopes: k.Scopes, Agents: k.Agents,
 	}
 	found.Entitlement.Entitle(&who, u.SpendCap, found.Used, now)
+	if found.Cap != nil {
+		who.CredentialSpend = core.Spend{Of: core.SpendOfCredential, Capped: true, Cap: *found.Cap, Used: found.CapUsed, ResetsAt: core.MonthEnd(now)}
+	}
 	return who, nil
 }
 

@@ -37,6 +37,9 @@ type Found struct {
 	User account.User
 	// Used is what the user has spent and reserved in the month asked for, in micro-dollars.
 	Used int64
+	// Cap is what the credential may spend in a month, or nil, and CapUsed what it has spent and reserved.
+	Cap     *int64
+	CapUsed int64
 	// Entitlement is what the account has.
 	Entitlement account.Entitlement
 	// Audience are the resources that an OAuth token is for.

@@ -16,6 +16,7 @@ func TestPlans(t *testing.T) {
 		{"APlanWithoutACapabilityRefusesAndHidesIt", capabilityDisabled},
 		{"ASubscriptionIsGivenForATime", subscriptionForATime},
 		{"UsageIsToldWithWhatIsLeft", usageTold},
+		{"AKeyAtItsOwnCapIsRefusedBeforeATurnIsMade", credentialCapped},
 		{"AnAdminManagesAccountsAndNobodyElseDoes", adminManages},
 		{"AnAgentIsSharedThroughTheAPI", agentShared},
 	})
@@ -101,6 +102,23 @@ func usageTold(t *testing.T, w *world) {
 	mine.send("PUT", key, `{"capMicros": 300000}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": null}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
+}
+
+func credentialCapped(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	mine, messages := p.accountKey(), p.at("/threads/"+p.newThread("T")+"/messages")
+	keys := mine.get("/api/account/keys").ok(t).list("keys", "id") // newest first
+	mine.send("PUT", "/api/account/spend-caps/"+keys[len(keys)-1], `{"capMicros": 0}`).ok(t)
+	got := p.post(messages, object{"text": "hi"})
+	got.refused(t, 402, "spend_cap_reached")
+	if !strings.Contains(string(got.body), "of this credential") {
+		t.Errorf("the refusal does not say whose cap it is: %s", got.body)
+	}
+	p.post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
+	if n := len(p.get(messages).ok(t).list("messages", "id")); n != 0 {
+		t.Errorf("%d messages were kept of what was refused", n)
+	}
+	mine.post(messages, object{"text": "hi"}).ok(t) // another key of the same user
 }
 
 func adminManages(t *testing.T, w *world) {

@@ -61,20 +61,21 @@ func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) erro
 	return changed("insert key", "user", n, err)
 }
 
-// KeyByHash finds a key with its user and what the user has spent and reserved in the period.
+// KeyByHash finds a key with its user and what the user and it have spent and reserved in the period.
 func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var k keyRow
 	var u userRow
 	var e entitlementRow
 	var f credential.Found
+	var own sql.NullInt64
 	err := get(ctx, db.read, `
 		SELECT `+keyColumns+`,
 			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
+			coalesce(b.reserved + b.spent, 0), `+capColumns+`, `+entitlementColumns+`
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id
-		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+entitlementJoin+`
-		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used}, e.dest())...)
+		LEFT JOIN budget b ON b.user_id = k.user_id AND b.period = $1`+capJoin("k.id")+entitlementJoin+`
+		WHERE k.hash = $2`, args{period, hash}, slices.Concat(k.dest(), u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err == nil {
 		f.Key, err = k.value()
 	}
@@ -84,8 +85,17 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 	if err != nil {
 		return credential.Found{}, fail("read key", "key", err)
 	}
-	f.User = u.value()
+	f.User, f.Cap = u.value(), optNull(own)
 	return f, nil
+}
+
+// capColumns and capJoin bring along what a credential may spend in a month, and what it has in the period $1.
+const capColumns = `credential_cap.micros, coalesce(credential_budget.reserved + credential_budget.spent, 0)`
+
+func capJoin(id string) string {
+	return `
+		LEFT JOIN credential_cap ON credential_cap.credential_id = ` + id + `
+		LEFT JOIN credential_budget ON credential_budget.credential_id = credential_cap.credential_id AND credential_budget.period = $1`
 }
 
 // Keys returns a user's keys, newest first.

@@ -268,26 +268,26 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (cred
 	var f credential.Found
 	var scopes, resources string
 	var created, expires int64
-	var revoked sql.NullInt64
+	var revoked, own sql.NullInt64
 	k := &f.Key
 	err := get(ctx, db.read, `
 		SELECT g.id, c.name, t.scopes, t.resources, t.created_at, t.expires_at, g.revoked_at,
 			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
-			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
+			coalesce(b.reserved + b.spent, 0), `+capColumns+`, `+entitlementColumns+`
 		FROM oauth_token t
 		JOIN oauth_grant g ON g.id = t.grant_id
 		JOIN oauth_client c ON c.id = g.client_id
 		JOIN app_user u ON u.id = g.user_id
-		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1`+entitlementJoin+`
+		LEFT JOIN budget b ON b.user_id = g.user_id AND b.period = $1`+capJoin("g.id")+entitlementJoin+`
 		WHERE t.hash = $2`, args{period, hash},
-		slices.Concat([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest(), []any{&f.Used}, e.dest())...)
+		slices.Concat([]any{&k.ID, &k.Name, &scopes, &resources, &created, &expires, &revoked}, u.dest(), []any{&f.Used, &own, &f.CapUsed}, e.dest())...)
 	if err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
 	if f.Entitlement, err = e.value(); err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
-	f.User = u.value()
+	f.User, f.Cap = u.value(), optNull(own)
 	granted, err := wordsOf[string](scopes)
 	if err != nil {
 		return credential.Found{}, fail("read access token", "token", err)

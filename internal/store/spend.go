@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"carrel/internal/account"
@@ -95,10 +94,10 @@ func (l spendLimits) refuseModel(r account.Reservation) error {
 		return nil
 	}
 	models, err := wordsOf[string](l.models.String)
-	if err != nil || len(models) == 0 || slices.Contains(models, r.Model) {
+	if err != nil {
 		return err
 	}
-	return core.Forbidden("capability_disabled", "The plan of this account does not include the model of this agent. Choose another model for it.")
+	return core.Actor{Models: models}.AllowModel(r.Model)
 }
 
 // refuse returns why a reservation does not fit under the caps, or nil.

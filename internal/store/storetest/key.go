@@ -32,6 +32,22 @@ var keyTests = []test{
 		w.must(err)
 		w.same("found", got, credential.Found{Key: k, User: w.ada.user, Entitlement: w.has(w.ada)})
 	}},
+	{"AKeyIsFoundWithWhatItHasUsedOfItsOwnCap", func(w *world) {
+		k := w.key(w.ada.id)
+		h := hash()
+		w.must(w.db.InsertKey(w.ctx, k, h))
+		w.must(w.reserve(w.with(k.ID), 30))
+		got, err := w.db.KeyByHash(w.ctx, h, core.Month(w.now))
+		w.must(err)
+		w.same("cap of a key without one", got.Cap, (*int64)(nil))
+		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, k.ID, new(int64(50))))
+		for month, used := range map[string]int64{core.Month(w.now): 30, "2020-01": 0} {
+			got, err := w.db.KeyByHash(w.ctx, h, month)
+			w.must(err)
+			w.same("cap", got.Cap, new(int64(50)))
+			w.same("used of it in "+month, got.CapUsed, used)
+		}
+	}},
 	{"AKeyThatEndedIn1970HasEnded", func(w *world) {
 		epoch := time.UnixMilli(0).UTC()
 		k := w.key(w.ada.id)

@@ -433,6 +433,11 @@ var oauthTokenTests = []test{
 			},
 			Entitlement: w.has(w.ada), User: w.ada.user, Audience: []string{"https://r.example"},
 		})
+		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, g.ID, new(int64(50))))
+		w.must(w.reserve(w.with(g.ID), 30))
+		got, err = w.db.TokenByHash(w.ctx, r.AccessHash, core.Month(w.now))
+		w.must(err)
+		w.same("cap and what is used of it", []int64{*got.Cap, got.CapUsed}, []int64{50, 30})
 		w.ends(true)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(2)))
 		w.ends(false)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(3)))
 		got, err = w.db.TokenByHash(w.ctx, r.AccessHash, period)
