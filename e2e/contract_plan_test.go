@@ -31,6 +31,7 @@ func (w *world) planCalls() []call {
 		{operation: "getUsage", method: "GET", path: accountPath + "/usage", key: w.fullKey},
 		{operation: "exportUsage", method: "GET", path: accountPath + "/usage/export", key: w.fullKey},
 		{operation: "getSubscription", method: "GET", path: accountPath + "/subscription", key: w.fullKey},
+		{operation: "listCredentialCaps", method: "GET", path: accountPath + "/spend-caps", key: w.fullKey},
 		{operation: "setCredentialCap", method: "PUT", path: accountPath + "/spend-caps/" + w.apiKey, body: `{"capMicros": 5}`, key: w.fullKey},
 		{operation: "listUsers", method: "GET", path: adminPath + "/users", key: w.adminKey},
 		{operation: "getUser", method: "GET", path: users + w.member, key: w.adminKey},
@@ -42,6 +43,7 @@ func (w *world) planCalls() []call {
 		{operation: "deletePlan", method: "DELETE", path: adminPath + "/plans/reader", key: w.adminKey},
 		{operation: "getAllUsage", method: "GET", path: adminPath + "/usage?userId=" + w.member, key: w.adminKey},
 		{operation: "checkSpend", method: "GET", path: adminPath + "/spend-check", key: w.adminKey},
+		{operation: "getSystem", method: "GET", path: adminPath + "/system", key: w.adminKey},
 		{operation: "listTasks", method: "GET", path: adminPath + "/tasks", key: w.adminKey},
 		{operation: "cancelTask", method: "POST", path: adminPath + "/tasks/" + w.task + "/cancel", key: w.adminKey},
 		{operation: "listAllAudit", method: "GET", path: adminPath + "/audit", key: w.adminKey},
@@ -64,6 +66,7 @@ func (w *world) plans(t *testing.T) {
 	w.member = first.text("users", 0, "id")
 	w.run(t, "GET", "/users?limit=1&cursor="+first.text("nextCursor"), "")
 	w.run(t, "GET", "/users", "")
+	w.run(t, "GET", "/users?q=MAX@", "")
 	one := "/users/" + w.member
 	w.run(t, "PUT", "/plans/reader", `{"capabilities": ["search", "chat", "research", "memories", "favourites", "manage", "mcp"], "models": ["small"],
 		"spendCapMicros": 5000000, "turnCapMicros": 500000, "rateLimit": 10, "rateBurst": 40, "storageLimitBytes": 1000000, "priceMicros": 9000000, "stripePrice": "price_1"}`)
@@ -116,6 +119,7 @@ func (w *world) usage(t *testing.T) {
 	w.run(t, "GET", "/usage?by=user", "")
 	w.problem(t, call{method: "GET", path: accountPath + "/usage?from=soon", key: w.fullKey}, 400, "invalid_request")
 	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": 5000000}`)
+	w.full(t, "GET", accountPath+"/spend-caps", "")
 	w.full(t, "PUT", accountPath+"/spend-caps/"+w.apiKey, `{"capMicros": null}`)
 }
 
@@ -132,12 +136,15 @@ func (w *world) administered(t *testing.T) {
 	w.run(t, "GET", "/audit?limit=1&cursor="+first.text("nextCursor"), "")
 	w.run(t, "GET", "/audit?limit=200", "")
 	w.run(t, "GET", "/spend-check", "")
+	w.run(t, "GET", "/system", "")
 }
 
 func (w *world) grants(t *testing.T) {
 	path := w.below("/grants")
+	theirs := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "shared", "--scope", "agents").text("key")
 	for _, grant := range []string{"viewer", "user", "manager"} {
-		w.full(t, "PUT", path+"/"+w.member, `{"grant": "`+grant+`"}`)
+		w.full(t, "PUT", path+"/max@example.org", `{"grant": "`+grant+`"}`)
+		w.send(t, call{method: "GET", path: "/api/agents", key: theirs}, http.StatusOK)
 	}
 	w.full(t, "PUT", path+"/everybody", `{"grant": "viewer"}`)
 	w.full(t, "GET", path, "")

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"carrel/internal/audit"
@@ -11,8 +12,9 @@ import (
 // DirectoryStore keeps users for those who administer them. A missing user is not_found.
 type DirectoryStore interface {
 	UserByID(ctx context.Context, userID string) (User, error)
-	// UsersBefore returns up to n users, newest first: those older than the id in before, unless it is empty.
-	UsersBefore(ctx context.Context, before string, n int) ([]User, error)
+	// UsersBefore returns up to n users, newest first: those older than the id in before, unless it is empty, whose name
+	// or address has the words in it.
+	UsersBefore(ctx context.Context, words, before string, n int) ([]User, error)
 	// AdjustUser lets change edit the role, the cap and the end of a user, and stores the outcome, in one transaction.
 	AdjustUser(ctx context.Context, userID string, change func(*User) error) (User, error)
 }
@@ -38,8 +40,9 @@ func (d *Directory) Get(ctx context.Context, actor core.Actor, userID string) (U
 	return d.store.UserByID(ctx, userID)
 }
 
-// List returns a page of accounts, newest first, and the cursor of the next page.
-func (d *Directory) List(ctx context.Context, actor core.Actor, page core.Page) ([]User, string, error) {
+// List returns a page of the accounts whose name or address has the words in it, newest first, and the cursor of the next
+// page.
+func (d *Directory) List(ctx context.Context, actor core.Actor, words string, page core.Page) ([]User, string, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return nil, "", err
 	}
@@ -51,7 +54,7 @@ func (d *Directory) List(ctx context.Context, actor core.Actor, page core.Page) 
 	if err != nil {
 		return nil, "", err
 	}
-	users, err := d.store.UsersBefore(ctx, before, rows+1)
+	users, err := d.store.UsersBefore(ctx, strings.TrimSpace(words), before, rows+1)
 	if err != nil || len(users) <= rows {
 		return users, "", err
 	}

@@ -48,6 +48,8 @@ type PlanStore interface {
 	OwnCredential(ctx context.Context, userID, credentialID string) error
 	// SetCredentialCap sets what a credential may spend in a month; nil takes the cap away.
 	SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error
+	// CredentialCaps returns the caps of a user's credentials, with what is spent and reserved of each in a month.
+	CredentialCaps(ctx context.Context, userID, month string) ([]CredentialCap, error)
 }
 
 // Plans is where plans are made, and given to accounts.
@@ -133,6 +135,20 @@ func (p *Plans) Assign(ctx context.Context, actor core.Actor, userID, plan strin
 	}
 	p.note(ctx, actor, audit.PlanAssigned, userID, plan)
 	return nil
+}
+
+// CredentialCap is what a credential may spend in a month, and what it has, in micro-dollars.
+type CredentialCap struct {
+	CredentialID string
+	Cap, Used    int64
+}
+
+// Caps returns the caps of the actor's credentials; those without one are left out.
+func (p *Plans) Caps(ctx context.Context, actor core.Actor) ([]CredentialCap, error) {
+	if err := actor.Allow(core.OpBilling); err != nil {
+		return nil, err
+	}
+	return p.store.CredentialCaps(ctx, actor.UserID, core.Month(p.clock.Now()))
 }
 
 // CapCredential sets what one of the actor's credentials may spend in a month; nil takes the cap away.

@@ -19,6 +19,8 @@ type Share struct {
 // ShareStore keeps whom agents are shared with.
 type ShareStore interface {
 	Shares(ctx context.Context, agentID string) ([]Share, error)
+	// UserIDByEmail returns whose address this is; nobody's is not_found.
+	UserIDByEmail(ctx context.Context, email string) (string, error)
 	// PutShare takes the place of what the user, or everybody, had; a user who is not there is not_found.
 	PutShare(ctx context.Context, agentID string, s Share) error
 	DeleteShare(ctx context.Context, agentID, userID string) error
@@ -32,9 +34,14 @@ func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) 
 	return s.store.Shares(ctx, agentID)
 }
 
-// Share lets a user, or with an empty id everybody, use an agent from their next request on.
-func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, userID, grant string) error {
+// Share lets a user, or with an empty id everybody, use an agent from their next request on. A user is named by id or
+// e-mail address: people know each other by addresses, and only those who administer accounts see ids.
+func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, grant string) error {
 	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+		return err
+	}
+	userID, err := s.userID(ctx, user)
+	if err != nil {
 		return err
 	}
 	g, ok := core.GrantOf(strings.TrimSpace(grant))
@@ -49,9 +56,21 @@ func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, userID, 
 	return s.store.PutShare(ctx, agentID, Share{UserID: userID, Grant: g, CreatedAt: s.clock.Now()})
 }
 
+// userID returns the id of a user who may be named by their address.
+func (s *Service) userID(ctx context.Context, user string) (string, error) {
+	if !strings.Contains(user, "@") {
+		return user, nil
+	}
+	return s.store.UserIDByEmail(ctx, user)
+}
+
 // Unshare takes a user's, or everybody's, grant away; what they wrote with the agent stays theirs to read.
-func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, userID string) error {
+func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user string) error {
 	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+		return err
+	}
+	userID, err := s.userID(ctx, user)
+	if err != nil {
 		return err
 	}
 	return s.store.DeleteShare(ctx, agentID, userID)

@@ -11,7 +11,7 @@ import (
 
 // ListUsers answers GET /api/admin/users.
 func (h handlers) ListUsers(ctx context.Context, p oas.ListUsersParams) (*oas.UserList, error) {
-	users, next, err := h.Directory.List(ctx, actor(ctx), page(p.Limit, p.Cursor))
+	users, next, err := h.Directory.List(ctx, actor(ctx), p.Q.Value, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}

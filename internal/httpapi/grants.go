@@ -10,11 +10,11 @@ import (
 const everybody = "everybody"
 
 // grantee returns whom a path means; everybody has no id.
-func grantee(userID string) string {
-	if userID == everybody {
+func grantee(user string) string {
+	if user == everybody {
 		return ""
 	}
-	return userID
+	return user
 }
 
 // ListGrants answers GET /api/agents/{agentId}/grants.

@@ -41,6 +41,11 @@ type Attempts interface {
 	Attempts(ctx context.Context, actor core.Actor) ([]oauth.Attempt, error)
 }
 
+// Machinery tells how the installation is doing, to those who administer it.
+type Machinery interface {
+	State(ctx context.Context, actor core.Actor) (State, error)
+}
+
 // Services is what the API speaks for.
 type Services struct {
 	Agents      *agent.Service
@@ -65,6 +70,7 @@ type Services struct {
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
+	Machinery   Machinery
 	// Billing is nil where nothing is sold.
 	Billing     Billing
 	Idempotency Idempotency

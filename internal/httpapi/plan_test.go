@@ -100,6 +100,9 @@ func usageTold(t *testing.T, w *world) {
 	p.get("/api/account/usage").refused(t, 403, "insufficient_scope")
 	key := "/api/account/spend-caps/" + mine.get("/api/account/keys").ok(t).list("keys", "id")[0]
 	mine.send("PUT", key, `{"capMicros": 300000}`).ok(t)
+	if caps := mine.get("/api/account/spend-caps").ok(t); !strings.Contains(string(caps.body), `"capMicros":300000,"usedMicros":0,"leftMicros":300000`) {
+		t.Errorf("the caps are %s", caps.body)
+	}
 	mine.send("PUT", key, `{"capMicros": null}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
 }
@@ -132,6 +135,9 @@ func adminManages(t *testing.T, w *world) {
 	p.get("/api/agents").ok(t)
 	admin.send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden") // the owner's to do
 	admin.send("PATCH", "/api/admin/users/"+admin.id, `{"disabled": true}`).refused(t, 409, "conflict")
+	if found := admin.get("/api/admin/users?q="+strings.ToUpper(p.id)).ok(t).list("users", "id"); len(found) != 1 || found[0] != p.id {
+		t.Errorf("found by address: %v", found)
+	}
 	admin.get("/api/admin/users/usr_none").refused(t, 404, "not_found")
 	if events := admin.get("/api/admin/audit?userId="+p.id).ok(t).list("events", "event"); !strings.Contains(strings.Join(events, " "), "user_enabled") {
 		t.Errorf("the log has %v", events)
@@ -161,10 +167,23 @@ func agentShared(t *testing.T, w *world) {
 	if got := owner.get(owner.at("/grants")).ok(t); len(got.list("grants", "grant")) != 1 {
 		t.Errorf("the grants are %s", got.body)
 	}
+	if got := other.get(other.at("")).ok(t).str("agent", "access"); got != "user" {
+		t.Errorf("the agent is to its user: %s", got)
+	}
+	if got := owner.get(owner.at("")).ok(t).str("agent", "access"); got != "owner" {
+		t.Errorf("the agent is to its owner: %s", got)
+	}
 	owner.send("DELETE", share, "").ok(t)
 	other.get(other.at("/threads/" + thread)).ok(t)
 	other.post(other.at("/threads"), object{}).refused(t, 404, "not_found")
 	owner.send("PUT", owner.at("/grants/everybody"), `{"grant": "user"}`).ok(t)
 	other.newThread("Again")
 	owner.send("DELETE", owner.at("/grants/everybody"), "").ok(t)
+	byAddress := owner.at("/grants/" + strings.ToUpper(other.id+"@example.org"))
+	owner.send("PUT", byAddress, `{"grant": "viewer"}`).ok(t)
+	other.get(other.at("")).ok(t)
+	owner.send("DELETE", byAddress, "").ok(t)
+	other.get(other.at("")).refused(t, 404, "not_found")
+	owner.send("PUT", owner.at("/grants/nobody@example.org"), `{"grant": "viewer"}`).refused(t, 404, "not_found")
+	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"), `{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }

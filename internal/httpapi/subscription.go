@@ -28,6 +28,19 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Billing: offer}, nil
 }
 
+// ListCredentialCaps answers GET /api/account/spend-caps.
+func (h handlers) ListCredentialCaps(ctx context.Context) (*oas.CapList, error) {
+	caps, err := h.Plans.Caps(ctx, actor(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &oas.CapList{Caps: make([]oas.CredentialCap, len(caps))}
+	for i, c := range caps {
+		out.Caps[i] = oas.CredentialCap{CredentialId: c.CredentialID, CapMicros: c.Cap, UsedMicros: c.Used, LeftMicros: max(0, c.Cap-c.Used)}
+	}
+	return out, nil
+}
+
 // SetCredentialCap answers PUT /api/account/spend-caps/{credentialId}.
 func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams) (*oas.Changed, error) {
 	var limit *int64

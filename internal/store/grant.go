@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
 )
@@ -95,6 +96,12 @@ func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error)
 		return nil, fail("list whom an agent is shared with", "agent", err)
 	}
 	return shares, nil
+}
+
+// UserIDByEmail returns whose address this is.
+func (db *DB) UserIDByEmail(ctx context.Context, email string) (id string, err error) {
+	err = get(ctx, db.read, `SELECT id FROM app_user WHERE email = $1`, args{account.NormalEmail(email)}, &id)
+	return id, fail("find a user by address", "user", err)
 }
 
 // PutShare shares an agent with somebody, or with everybody, in place of what they had.

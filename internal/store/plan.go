@@ -130,6 +130,24 @@ func (db *DB) OwnCredential(ctx context.Context, userID, credentialID string) er
 	return fail("look for a credential", "credential", err)
 }
 
+// CredentialCaps returns the caps of a user's credentials.
+func (db *DB) CredentialCaps(ctx context.Context, userID, month string) ([]account.CredentialCap, error) {
+	var c account.CredentialCap
+	caps := []account.CredentialCap{}
+	err := db.read.each(ctx, `
+		SELECT c.credential_id, c.micros, coalesce(b.reserved + b.spent, 0)
+		FROM credential_cap c LEFT JOIN credential_budget b ON b.credential_id = c.credential_id AND b.period = $1
+		WHERE c.user_id = $2 ORDER BY c.credential_id`, args{month, userID},
+		[]any{&c.CredentialID, &c.Cap, &c.Used}, func() error {
+			caps = append(caps, c)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list the caps of credentials", "user", err)
+	}
+	return caps, nil
+}
+
 // SetCredentialCap sets or, with nil, takes away what a credential may spend in a month.
 func (db *DB) SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error {
 	if micros == nil {

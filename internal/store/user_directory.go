@@ -2,18 +2,23 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"carrel/internal/account"
 )
 
 var _ account.DirectoryStore = (*DB)(nil)
 
-// UsersBefore returns up to n users, newest first.
-func (db *DB) UsersBefore(ctx context.Context, before string, n int) ([]account.User, error) {
+// likeEscape keeps what people type from having a meaning in LIKE.
+var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// UsersBefore returns up to n users, newest first. On SQLite only the letters of ASCII are the same large and small.
+func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]account.User, error) {
 	var r userRow
 	users := make([]account.User, 0, room(n))
-	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user WHERE id < $1 ORDER BY id DESC LIMIT $2 + 0`,
-		args{firstPage(before), n}, r.dest(), func() error {
+	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user
+		WHERE id < $1 AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
+		args{firstPage(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
 			users = append(users, r.value())
 			return nil
 		})

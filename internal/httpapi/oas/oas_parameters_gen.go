@@ -1443,7 +1443,7 @@ func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (
 type DeleteGrantParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// The id of an account, or `everybody`.
+	// The id of an account, its e-mail address, or `everybody`.
 	UserId string
 }
 
@@ -6041,6 +6041,8 @@ func decodeListThreadsParams(args [1]string, argsEscaped bool, r *http.Request) 
 
 // ListUsersParams is parameters of listUsers operation.
 type ListUsersParams struct {
+	// Only accounts whose name or e-mail address has this in it.
+	Q OptString `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
 	// `nextCursor` of the page before, as it is.
@@ -6048,6 +6050,15 @@ type ListUsersParams struct {
 }
 
 func unpackListUsersParams(packed middleware.Parameters) (params ListUsersParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "q",
+			In:   "query",
+		}
+		if v, ok := packed[key]; ok {
+			params.Q = v.(OptString)
+		}
+	}
 	{
 		key := middleware.ParameterKey{
 			Name: "limit",
@@ -6071,6 +6082,47 @@ func unpackListUsersParams(packed middleware.Parameters) (params ListUsersParams
 
 func decodeListUsersParams(args [0]string, argsEscaped bool, r *http.Request) (params ListUsersParams, _ error) {
 	q := uri.NewQueryDecoder(r.URL.Query())
+	// Decode query: q.
+	if err := func() error {
+		cfg := uri.QueryParameterDecodingConfig{
+			Name:    "q",
+			Style:   uri.QueryStyleForm,
+			Explode: true,
+		}
+
+		if err := q.HasParam(cfg); err == nil {
+			if err := q.DecodeParam(cfg, func(d uri.Decoder) error {
+				var paramsDotQVal string
+				if err := func() error {
+					val, err := d.DecodeValue()
+					if err != nil {
+						return err
+					}
+
+					c, err := conv.ToString(val)
+					if err != nil {
+						return err
+					}
+
+					paramsDotQVal = c
+					return nil
+				}(); err != nil {
+					return err
+				}
+				params.Q.SetTo(paramsDotQVal)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "q",
+			In:   "query",
+			Err:  err,
+		}
+	}
 	// Decode query: limit.
 	if err := func() error {
 		cfg := uri.QueryParameterDecodingConfig{
@@ -6185,7 +6237,7 @@ func decodeListUsersParams(args [0]string, argsEscaped bool, r *http.Request) (p
 type PutGrantParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// The id of an account, or `everybody`.
+	// The id of an account, its e-mail address, or `everybody`.
 	UserId string
 }
 

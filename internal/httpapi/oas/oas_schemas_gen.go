@@ -198,6 +198,8 @@ type Agent struct {
 	Sources []AgentSource `json:"sources"`
 	// The source that is searched when none is named.
 	DefaultSourceId string `json:"defaultSourceId"`
+	// What it is to this caller: their own, or shared with them for this.
+	Access AgentAccess `json:"access"`
 	// What this caller may do with this agent now.
 	Capabilities []AgentCapabilitiesItem `json:"capabilities"`
 	CreatedAt    string                  `json:"createdAt"`
@@ -237,6 +239,11 @@ func (s *Agent) GetSources() []AgentSource {
 // GetDefaultSourceId returns the value of DefaultSourceId.
 func (s *Agent) GetDefaultSourceId() string {
 	return s.DefaultSourceId
+}
+
+// GetAccess returns the value of Access.
+func (s *Agent) GetAccess() AgentAccess {
+	return s.Access
 }
 
 // GetCapabilities returns the value of Capabilities.
@@ -289,6 +296,11 @@ func (s *Agent) SetDefaultSourceId(val string) {
 	s.DefaultSourceId = val
 }
 
+// SetAccess sets the value of Access.
+func (s *Agent) SetAccess(val AgentAccess) {
+	s.Access = val
+}
+
 // SetCapabilities sets the value of Capabilities.
 func (s *Agent) SetCapabilities(val []AgentCapabilitiesItem) {
 	s.Capabilities = val
@@ -302,6 +314,62 @@ func (s *Agent) SetCreatedAt(val string) {
 // SetUpdatedAt sets the value of UpdatedAt.
 func (s *Agent) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
+}
+
+// What it is to this caller: their own, or shared with them for this.
+type AgentAccess string
+
+const (
+	AgentAccessOwner   AgentAccess = "owner"
+	AgentAccessManager AgentAccess = "manager"
+	AgentAccessUser    AgentAccess = "user"
+	AgentAccessViewer  AgentAccess = "viewer"
+)
+
+// AllValues returns all AgentAccess values.
+func (AgentAccess) AllValues() []AgentAccess {
+	return []AgentAccess{
+		AgentAccessOwner,
+		AgentAccessManager,
+		AgentAccessUser,
+		AgentAccessViewer,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AgentAccess) MarshalText() ([]byte, error) {
+	switch s {
+	case AgentAccessOwner:
+		return []byte(s), nil
+	case AgentAccessManager:
+		return []byte(s), nil
+	case AgentAccessUser:
+		return []byte(s), nil
+	case AgentAccessViewer:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AgentAccess) UnmarshalText(data []byte) error {
+	switch AgentAccess(data) {
+	case AgentAccessOwner:
+		*s = AgentAccessOwner
+		return nil
+	case AgentAccessManager:
+		*s = AgentAccessManager
+		return nil
+	case AgentAccessUser:
+		*s = AgentAccessUser
+		return nil
+	case AgentAccessViewer:
+		*s = AgentAccessViewer
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
 }
 
 type AgentCapabilitiesItem string
@@ -1374,6 +1442,21 @@ func (s *CapChange) SetCapMicros(val NilInt64) {
 	s.CapMicros = val
 }
 
+// Ref: #/components/schemas/CapList
+type CapList struct {
+	Caps []CredentialCap `json:"caps"`
+}
+
+// GetCaps returns the value of Caps.
+func (s *CapList) GetCaps() []CredentialCap {
+	return s.Caps
+}
+
+// SetCaps sets the value of Caps.
+func (s *CapList) SetCaps(val []CredentialCap) {
+	s.Caps = val
+}
+
 // One search result. The same document is the same card in every search, conversation and favourite.
 // Ref: #/components/schemas/Card
 type Card struct {
@@ -2441,6 +2524,57 @@ func (s *ConnectionScopesItem) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// Ref: #/components/schemas/CredentialCap
+type CredentialCap struct {
+	// The id of a key or a connection.
+	CredentialId string `json:"credentialId"`
+	// Millionths of a US dollar a month.
+	CapMicros int64 `json:"capMicros"`
+	// Used this month, with what is reserved.
+	UsedMicros int64 `json:"usedMicros"`
+	LeftMicros int64 `json:"leftMicros"`
+}
+
+// GetCredentialId returns the value of CredentialId.
+func (s *CredentialCap) GetCredentialId() string {
+	return s.CredentialId
+}
+
+// GetCapMicros returns the value of CapMicros.
+func (s *CredentialCap) GetCapMicros() int64 {
+	return s.CapMicros
+}
+
+// GetUsedMicros returns the value of UsedMicros.
+func (s *CredentialCap) GetUsedMicros() int64 {
+	return s.UsedMicros
+}
+
+// GetLeftMicros returns the value of LeftMicros.
+func (s *CredentialCap) GetLeftMicros() int64 {
+	return s.LeftMicros
+}
+
+// SetCredentialId sets the value of CredentialId.
+func (s *CredentialCap) SetCredentialId(val string) {
+	s.CredentialId = val
+}
+
+// SetCapMicros sets the value of CapMicros.
+func (s *CredentialCap) SetCapMicros(val int64) {
+	s.CapMicros = val
+}
+
+// SetUsedMicros sets the value of UsedMicros.
+func (s *CredentialCap) SetUsedMicros(val int64) {
+	s.UsedMicros = val
+}
+
+// SetLeftMicros sets the value of LeftMicros.
+func (s *CredentialCap) SetLeftMicros(val int64) {
+	s.LeftMicros = val
 }
 
 // Ref: #/components/schemas/Deleted
@@ -8642,6 +8776,235 @@ func (s *SubscriptionStatus) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+// Ref: #/components/schemas/SystemDatabase
+type SystemDatabase struct {
+	// `sqlite` or `postgres`.
+	Kind string `json:"kind"`
+	// What it takes up.
+	Bytes int64 `json:"bytes"`
+}
+
+// GetKind returns the value of Kind.
+func (s *SystemDatabase) GetKind() string {
+	return s.Kind
+}
+
+// GetBytes returns the value of Bytes.
+func (s *SystemDatabase) GetBytes() int64 {
+	return s.Bytes
+}
+
+// SetKind sets the value of Kind.
+func (s *SystemDatabase) SetKind(val string) {
+	s.Kind = val
+}
+
+// SetBytes sets the value of Bytes.
+func (s *SystemDatabase) SetBytes(val int64) {
+	s.Bytes = val
+}
+
+// The search index of the server that answers.
+// Ref: #/components/schemas/SystemIndex
+type SystemIndex struct {
+	// Documents that searches find.
+	Documents int `json:"documents"`
+	// Files that hold them.
+	Segments int `json:"segments"`
+	// Size of these files.
+	Bytes int64 `json:"bytes"`
+	// Whether a new index is being made; searches read the old one until it is there.
+	Rebuilding bool `json:"rebuilding"`
+}
+
+// GetDocuments returns the value of Documents.
+func (s *SystemIndex) GetDocuments() int {
+	return s.Documents
+}
+
+// GetSegments returns the value of Segments.
+func (s *SystemIndex) GetSegments() int {
+	return s.Segments
+}
+
+// GetBytes returns the value of Bytes.
+func (s *SystemIndex) GetBytes() int64 {
+	return s.Bytes
+}
+
+// GetRebuilding returns the value of Rebuilding.
+func (s *SystemIndex) GetRebuilding() bool {
+	return s.Rebuilding
+}
+
+// SetDocuments sets the value of Documents.
+func (s *SystemIndex) SetDocuments(val int) {
+	s.Documents = val
+}
+
+// SetSegments sets the value of Segments.
+func (s *SystemIndex) SetSegments(val int) {
+	s.Segments = val
+}
+
+// SetBytes sets the value of Bytes.
+func (s *SystemIndex) SetBytes(val int64) {
+	s.Bytes = val
+}
+
+// SetRebuilding sets the value of Rebuilding.
+func (s *SystemIndex) SetRebuilding(val bool) {
+	s.Rebuilding = val
+}
+
+// Ref: #/components/schemas/SystemNode
+type SystemNode struct {
+	ID       string `json:"id"`
+	Version  string `json:"version"`
+	JoinedAt string `json:"joinedAt"`
+}
+
+// GetID returns the value of ID.
+func (s *SystemNode) GetID() string {
+	return s.ID
+}
+
+// GetVersion returns the value of Version.
+func (s *SystemNode) GetVersion() string {
+	return s.Version
+}
+
+// GetJoinedAt returns the value of JoinedAt.
+func (s *SystemNode) GetJoinedAt() string {
+	return s.JoinedAt
+}
+
+// SetID sets the value of ID.
+func (s *SystemNode) SetID(val string) {
+	s.ID = val
+}
+
+// SetVersion sets the value of Version.
+func (s *SystemNode) SetVersion(val string) {
+	s.Version = val
+}
+
+// SetJoinedAt sets the value of JoinedAt.
+func (s *SystemNode) SetJoinedAt(val string) {
+	s.JoinedAt = val
+}
+
+// Ref: #/components/schemas/SystemReply
+type SystemReply struct {
+	// Of the server that answers.
+	Version string `json:"version"`
+	// When it started.
+	StartedAt string         `json:"startedAt"`
+	Database  SystemDatabase `json:"database"`
+	// The servers that run, this one among them.
+	Nodes []SystemNode `json:"nodes"`
+	Index SystemIndex  `json:"index"`
+	Tasks SystemTasks  `json:"tasks"`
+}
+
+// GetVersion returns the value of Version.
+func (s *SystemReply) GetVersion() string {
+	return s.Version
+}
+
+// GetStartedAt returns the value of StartedAt.
+func (s *SystemReply) GetStartedAt() string {
+	return s.StartedAt
+}
+
+// GetDatabase returns the value of Database.
+func (s *SystemReply) GetDatabase() SystemDatabase {
+	return s.Database
+}
+
+// GetNodes returns the value of Nodes.
+func (s *SystemReply) GetNodes() []SystemNode {
+	return s.Nodes
+}
+
+// GetIndex returns the value of Index.
+func (s *SystemReply) GetIndex() SystemIndex {
+	return s.Index
+}
+
+// GetTasks returns the value of Tasks.
+func (s *SystemReply) GetTasks() SystemTasks {
+	return s.Tasks
+}
+
+// SetVersion sets the value of Version.
+func (s *SystemReply) SetVersion(val string) {
+	s.Version = val
+}
+
+// SetStartedAt sets the value of StartedAt.
+func (s *SystemReply) SetStartedAt(val string) {
+	s.StartedAt = val
+}
+
+// SetDatabase sets the value of Database.
+func (s *SystemReply) SetDatabase(val SystemDatabase) {
+	s.Database = val
+}
+
+// SetNodes sets the value of Nodes.
+func (s *SystemReply) SetNodes(val []SystemNode) {
+	s.Nodes = val
+}
+
+// SetIndex sets the value of Index.
+func (s *SystemReply) SetIndex(val SystemIndex) {
+	s.Index = val
+}
+
+// SetTasks sets the value of Tasks.
+func (s *SystemReply) SetTasks(val SystemTasks) {
+	s.Tasks = val
+}
+
+// Ref: #/components/schemas/SystemTasks
+type SystemTasks struct {
+	Queued  int64 `json:"queued"`
+	Running int64 `json:"running"`
+	// How long the longest waiting task has been kept waiting.
+	OldestSeconds int64 `json:"oldestSeconds"`
+}
+
+// GetQueued returns the value of Queued.
+func (s *SystemTasks) GetQueued() int64 {
+	return s.Queued
+}
+
+// GetRunning returns the value of Running.
+func (s *SystemTasks) GetRunning() int64 {
+	return s.Running
+}
+
+// GetOldestSeconds returns the value of OldestSeconds.
+func (s *SystemTasks) GetOldestSeconds() int64 {
+	return s.OldestSeconds
+}
+
+// SetQueued sets the value of Queued.
+func (s *SystemTasks) SetQueued(val int64) {
+	s.Queued = val
+}
+
+// SetRunning sets the value of Running.
+func (s *SystemTasks) SetRunning(val int64) {
+	s.Running = val
+}
+
+// SetOldestSeconds sets the value of OldestSeconds.
+func (s *SystemTasks) SetOldestSeconds(val int64) {
+	s.OldestSeconds = val
 }
 
 // Ref: #/components/schemas/Task

@@ -335,6 +335,13 @@ type Handler interface {
 	//
 	// GET /api/account/subscription
 	GetSubscription(ctx context.Context) (*SubscriptionReply, error)
+	// GetSystem implements getSystem operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. The index is that of the server that answers.
+	//
+	// GET /api/admin/system
+	GetSystem(ctx context.Context) (*SystemReply, error)
 	// GetThread implements getThread operation.
 	//
 	// Read a thread.
@@ -409,6 +416,13 @@ type Handler interface {
 	//
 	// GET /api/account/connections
 	ListConnections(ctx context.Context, params ListConnectionsParams) (*ConnectionList, error)
+	// ListCredentialCaps implements listCredentialCaps operation.
+	//
+	// Needs a session, or a key with the scope `account`. Only credentials that have a cap are listed; all
+	// come at once.
+	//
+	// GET /api/account/spend-caps
+	ListCredentialCaps(ctx context.Context) (*CapList, error)
 	// ListFavourites implements listFavourites operation.
 	//
 	// List or search favourites.

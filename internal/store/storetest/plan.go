@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"carrel/internal/account"
@@ -24,6 +26,14 @@ func (w *world) plan(change func(*account.Plan)) account.Plan {
 	}
 	w.must(w.db.PutPlan(w.ctx, p))
 	return p
+}
+
+// wantCaps fails the test unless somebody's credentials have these caps.
+func (w *world) wantCaps(p person, month string, want ...account.CredentialCap) {
+	w.t.Helper()
+	got, err := w.db.CredentialCaps(w.ctx, p.id, month)
+	w.must(err)
+	w.same("caps", got, append([]account.CredentialCap{}, want...))
 }
 
 var planTests = []test{
@@ -94,5 +104,45 @@ var planTests = []test{
 		w.wantMissing(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, new(int64(9))), "credential")
 		w.must(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, nil))
 		w.wantKind(w.reserve(w.with("crd_"+w.ada.id), 2), core.KindPaymentRequired, "")
+		w.must(w.reserve(w.with("crd_"+w.ada.id), 1))
+		month := core.Month(w.now)
+		w.wantCaps(w.ada, month, account.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1, Used: 1})
+		w.wantCaps(w.ada, "2020-01", account.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1})
+		w.wantCaps(w.bert, month)
+	}},
+	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *world) {
+		for words, want := range map[string]bool{"": true, w.bert.user.Email: true, "BERT": true, "be%t": false, "be_t": false, `\`: false} {
+			users, err := w.db.UsersBefore(w.ctx, words, "", 1000)
+			w.must(err)
+			got := slices.ContainsFunc(users, func(u account.User) bool { return u.ID == w.bert.id })
+			w.same("found by "+words, got, want)
+		}
+	}},
+	{"AUserIsFoundByTheAddressAsPeopleWriteIt", func(w *world) {
+		id, err := w.db.UserIDByEmail(w.ctx, " "+strings.ToUpper(w.bert.user.Email))
+		w.must(err)
+		w.same("id", id, w.bert.id)
+		_, err = w.db.UserIDByEmail(w.ctx, "nobody@example.org")
+		w.wantMissing(err, "user")
+	}},
+	{"TheDatabaseKnowsItsSizeAndTheServersThatRun", func(w *world) {
+		kind, bytes, err := w.db.Size(w.ctx)
+		w.must(err)
+		if kind != "sqlite" && kind != "postgres" || bytes < 4096 {
+			w.t.Errorf("%s of %d bytes", kind, bytes)
+		}
+		alive, dead := core.NewID("node"), core.NewID("node")
+		w.must(w.db.JoinNode(w.ctx, alive, "1.2", time.Hour, false))
+		w.must(w.db.JoinNode(w.ctx, dead, "1.1", -time.Second, false))
+		nodes, err := w.db.Nodes(w.ctx)
+		w.must(err)
+		found := map[string]string{}
+		for _, n := range nodes {
+			found[n.ID] = n.Version
+		}
+		if found[alive] != "1.2" || found[dead] != "" {
+			w.t.Errorf("the nodes are %v", nodes)
+		}
+		w.must(w.db.LeaveNode(w.ctx, alive))
 	}},
 }

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Node is a server that runs on this database.
+type Node struct {
+	ID, Version string
+	JoinedAt    time.Time
+}
+
+// Nodes returns the servers whose lease has not ended, the oldest first.
+func (db *DB) Nodes(ctx context.Context) ([]Node, error) {
+	clock, a := db.leaseClock(nil)
+	var n Node
+	var joined int64
+	nodes := []Node{}
+	err := db.read.each(ctx, `SELECT id, version, joined_at FROM node WHERE lease_until > `+clock+` ORDER BY joined_at, id`, a,
+		[]any{&n.ID, &n.Version, &joined}, func() error {
+			n.JoinedAt = at(joined)
+			nodes = append(nodes, n)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list nodes", "node", err)
+	}
+	return nodes, nil
+}
+
+// Size returns which engine this is, "sqlite" or "postgres", and how many bytes the database takes up.
+func (db *DB) Size(ctx context.Context) (kind string, bytes int64, err error) {
+	size := `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`
+	if db.onPostgres() {
+		size = `SELECT pg_database_size(current_database())`
+	}
+	err = get(ctx, db.read, size, nil, &bytes)
+	return db.dialect.name, bytes, fail("measure the database", "database", err)
+}
