@@ -19,8 +19,8 @@ const (
 var seenOfPlans = []string{
 	"field SpendDifference.*", "value SpendDifference.of=*", "field UsageRow.*",
 	"value Subscription.status=past_due", "value Subscription.source=stripe",
-	"value Task.state=queued", "value Task.state=running", "value Task.state=failed", "value Task.state=cancelled",
-	"field Task.errorCode", "reply cancelSubscription 409", "reply putSubscription 409", "reply putPlan 409",
+	"value Task.state=queued", "value Task.state=running", "value Task.state=cancelled",
+	"reply cancelSubscription 409", "reply putSubscription 409", "reply putPlan 409",
 	"operation startCheckout", "operation openPortal", "reply startCheckout *", "reply openPortal *", "field Billing.*", "field SubscriptionReply.billing", "field BillingPage.*",
 }
 

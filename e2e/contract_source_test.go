@@ -147,6 +147,11 @@ func (w *world) sync(t *testing.T, path string) {
 		t.Errorf("events: %d %s (%v)", status, body, err)
 	}
 	w.do(t, "DELETE", path+"/"+web, "")
+	bucket := w.do(t, "POST", path, `{"name": "Bucket", "kind": "s3", "secret": "hidden", "settings": {"bucket": "papers", "prefix": "2026/", "region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "accessKeyId": "AKIAEXAMPLE"}}`)
+	if bucket.text("source", "settings", "bucket") != "papers" || bucket.at("source", "hasSecret") != true {
+		t.Errorf("made %v", bucket.body)
+	}
+	w.filled(t, path+"/"+bucket.text("source", "id"), 0) // nobody answers: a task that failed, for those who list tasks
 }
 
 // sourceRefusals asks for what can't be done with sources.
@@ -156,7 +161,7 @@ func (w *world) sourceRefusals(t *testing.T, path, one string) {
 	w.problem(t, call{method: "DELETE", path: one + "?successor=" + noSource, key: w.key}, 400, "invalid_request")
 	w.problem(t, call{method: "POST", path: one + "/sync", key: w.key}, 409, "conflict")
 	w.problem(t, call{method: "PATCH", path: one, body: `{"default": false}`, key: w.key}, 400, "invalid_request")
-	for _, body := range []string{`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "settings": {"syncMinutes": 1}}`} {
+	for _, body := range []string{`{"name": ""}`, `{"name": "x", "kind": "ftp"}`, `{"name": "x", "kind": "feed"}`, `{"name": "x", "kind": "s3"}`, `{"name": "x", "settings": {"syncMinutes": 1}}`} {
 		w.problem(t, call{method: "POST", path: path, body: body, key: w.key}, 400, "invalid_request")
 	}
 	for _, missing := range []string{"/sources/" + noSource, "/sources/" + w.sources.source + "/files/" + noFile, "/sources/" + w.sources.source + "/uploads/" + noUpload} {

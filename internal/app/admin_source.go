@@ -16,7 +16,7 @@ import (
 
 type sourceCommands struct {
 	Add     sourceAdd     `cmd:"" help:"Give an agent a source made of a file or a folder; returns when it can be searched."`
-	Connect sourceConnect `cmd:"" help:"Give an agent a source that a server keeps up to date: a folder, pages or a feed."`
+	Connect sourceConnect `cmd:"" help:"Give an agent a source that a server keeps up to date: a folder, pages, a feed or a bucket."`
 	Status  sourceStatus  `cmd:"" help:"Show what an agent's sources hold and how far their imports are."`
 }
 

@@ -48,7 +48,8 @@ var rules = map[string][]string{
 	"internal/embedding":              internal("core", "task", "model", "search/analysis"),
 	"internal/ingest":                 internal("core", "ingest/pdf"),
 	"internal/ingest/pdf":             {},
-	"internal/intake":                 internal("core", "ingest", "source", "task"),
+	"internal/intake":                 internal("core", "ingest", "s3", "source", "task"),
+	"internal/s3":                     {},
 	"internal/task":                   internal("core"),
 	"internal/store":                  append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "task", "search", "embedding", "intake"), internal(features...)...),
 	"internal/store/storetest":        append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "intake", "testkit"), internal(features...)...),
@@ -71,6 +72,7 @@ var rules = map[string][]string{
 	"internal/testkit/contract":       {},
 	"internal/testkit/gotest":         internal("testkit"),
 	"internal/testkit/modelfake":      {},
+	"internal/testkit/s3fake":         {},
 	"internal/testkit/echo":           internal("task", "thread"),
 	"internal/testkit/indexed":        internal("search", "source", "store"),
 	"e2e/chaos/server":                internal("app", "task", "thread"),                         // carrel, with turns that ask a model of the test's
@@ -81,8 +83,8 @@ var rules = map[string][]string{
 var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
-		"internal/httpapi", "internal/httpapi/oas", "internal/mcp", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/outbound", "internal/live", "internal/upstream", "internal/model", "internal/intake", "internal/webapp", "internal/oauth",
-		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "e2e/chaos/server",
+		"internal/httpapi", "internal/httpapi/oas", "internal/mcp", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/outbound", "internal/live", "internal/upstream", "internal/model", "internal/intake", "internal/s3", "internal/webapp", "internal/oauth",
+		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "internal/testkit/s3fake", "e2e/chaos/server",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},
 }

@@ -79,7 +79,7 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.RateLimits) },
 	},
 	{
-		name: "outbound-private", def: "off", help: "Let webhooks and the documents of OAuth clients reach private and loopback addresses, and webhooks plain HTTP: on or off.",
+		name: "outbound-private", def: "off", help: "Let webhooks, the documents of OAuth clients, and pages, feeds and buckets of sources reach private and loopback addresses, and webhooks plain HTTP: on or off.",
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.OutboundPrivate) },
 	},
 	{

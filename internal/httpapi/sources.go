@@ -135,6 +135,7 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: len(s.Sealed) > 0,
 		Settings: oas.SourceSettings{
 			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), SyncMinutes: positive(set.SyncMinutes),
+			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region), Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
 		},
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
@@ -146,7 +147,10 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 }
 
 func settingsOf(s oas.SourceSettings) source.Settings {
-	return source.Settings{Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, SyncMinutes: s.SyncMinutes.Value}
+	return source.Settings{
+		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, SyncMinutes: s.SyncMinutes.Value,
+		Bucket: s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value, AccessKeyID: s.AccessKeyId.Value,
+	}
 }
 
 func importOf(i intake.Import) oas.Import {

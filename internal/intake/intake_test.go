@@ -20,6 +20,8 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/intake"
+	"carrel/internal/outbound"
+	"carrel/internal/seal"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -60,8 +62,12 @@ func newWorld(t *testing.T) *world {
 	w.must(err)
 	w.agent = a.ID
 	w.tasks = task.New(db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
-	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{})
-	w.intake = intake.NewService(db, w.sources, w.tasks, w.clock, log, intake.Options{Scratch: t.TempDir(), Client: http.DefaultClient, MaxUpload: 8 << 20})
+	box, err := seal.New(make([]byte, 32), "test")
+	w.must(err)
+	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
+	w.intake = intake.NewService(db, w.sources, w.tasks, w.clock, log, intake.Options{
+		Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true}), MaxUpload: 8 << 20,
+	})
 	w.tasks.Register(w.intake.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {

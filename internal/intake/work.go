@@ -8,7 +8,9 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"carrel/internal/core"
 	"carrel/internal/ingest"
@@ -39,6 +41,8 @@ func (s *Service) workOf(ctx context.Context, src source.Source) (work, error) {
 		return s.webWork(ctx, src, set)
 	case source.KindFeed:
 		return &feedWork{service: s, src: src, url: set.URL}, nil
+	case source.KindS3:
+		return s.bucketWork(ctx, src, set)
 	}
 	return nil, core.Conflict("conflict", "Sources of this kind hold no files.")
 }
@@ -267,8 +271,7 @@ func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcom
 		return outcome{End: true}, err
 	}
 	up := ready[0]
-	// The last part of the name says how it is read; the rest is of no use on a disk.
-	path := filepath.Join(u.dir, "file-"+filepath.Base(up.Name))
+	path := scratchPath(u.dir, up.Name)
 	if err := u.assemble(ctx, up, path); err != nil {
 		return outcome{}, err
 	}
@@ -282,6 +285,17 @@ func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcom
 		err = nil
 	}
 	return o, err
+}
+
+// maxScratchName is how long a name on the disk may be; file systems take 255 bytes.
+const maxScratchName = 200
+
+// scratchPath is where a file of a source is put to be read. The end of its name says how, and may become its title; the
+// folders before it are of no use on a disk.
+func scratchPath(dir, name string) string {
+	base := path.Base(name)
+	base = base[max(0, len(base)-maxScratchName):]
+	return filepath.Join(dir, strings.ToValidUTF8(base, ""))
 }
 
 // assemble puts the pieces of an upload together.

@@ -16,6 +16,7 @@ const (
 	KindFolder = "folder"
 	KindWeb    = "web"
 	KindFeed   = "feed"
+	KindS3     = "s3"
 )
 
 // Settings say what a source is made of. Which of them count depends on its kind.
@@ -26,6 +27,14 @@ type Settings struct {
 	URLs []string `json:"urls,omitempty"`
 	// URL is the address of a feed.
 	URL string `json:"url,omitempty"`
+	// Bucket is the name of an S3 bucket, and Prefix what the keys of its objects begin with that are read.
+	Bucket string `json:"bucket,omitempty"`
+	Prefix string `json:"prefix,omitempty"`
+	// Region is where the bucket is, and Endpoint the address of a store that is not Amazon's.
+	Region   string `json:"region,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// AccessKeyID is the name of the key that the source's secret belongs to.
+	AccessKeyID string `json:"accessKeyId,omitempty"`
 	// SyncMinutes is how often it is brought up to date by itself; 0 leaves that to people.
 	SyncMinutes int `json:"syncMinutes,omitempty"`
 }
@@ -48,6 +57,7 @@ func StoredKinds() []Kind {
 		{Name: KindFolder, Syncs: true, Admin: true, Check: checkFolder},
 		{Name: KindWeb, Syncs: true, Check: checkWeb},
 		{Name: KindFeed, Syncs: true, Check: checkFeed},
+		{Name: KindS3, Syncs: true, Check: checkS3},
 	}
 }
 

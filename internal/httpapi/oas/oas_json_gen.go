@@ -17322,6 +17322,36 @@ func (s *SourceSettings) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		if s.Bucket.Set {
+			e.FieldStart("bucket")
+			s.Bucket.Encode(e)
+		}
+	}
+	{
+		if s.Prefix.Set {
+			e.FieldStart("prefix")
+			s.Prefix.Encode(e)
+		}
+	}
+	{
+		if s.Region.Set {
+			e.FieldStart("region")
+			s.Region.Encode(e)
+		}
+	}
+	{
+		if s.Endpoint.Set {
+			e.FieldStart("endpoint")
+			s.Endpoint.Encode(e)
+		}
+	}
+	{
+		if s.AccessKeyId.Set {
+			e.FieldStart("accessKeyId")
+			s.AccessKeyId.Encode(e)
+		}
+	}
+	{
 		if s.SyncMinutes.Set {
 			e.FieldStart("syncMinutes")
 			s.SyncMinutes.Encode(e)
@@ -17329,11 +17359,16 @@ func (s *SourceSettings) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfSourceSettings = [4]string{
+var jsonFieldsNameOfSourceSettings = [9]string{
 	0: "path",
 	1: "urls",
 	2: "url",
-	3: "syncMinutes",
+	3: "bucket",
+	4: "prefix",
+	5: "region",
+	6: "endpoint",
+	7: "accessKeyId",
+	8: "syncMinutes",
 }
 
 // Decode decodes SourceSettings from json.
@@ -17382,6 +17417,56 @@ func (s *SourceSettings) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"url\"")
+			}
+		case "bucket":
+			if err := func() error {
+				s.Bucket.Reset()
+				if err := s.Bucket.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"bucket\"")
+			}
+		case "prefix":
+			if err := func() error {
+				s.Prefix.Reset()
+				if err := s.Prefix.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"prefix\"")
+			}
+		case "region":
+			if err := func() error {
+				s.Region.Reset()
+				if err := s.Region.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"region\"")
+			}
+		case "endpoint":
+			if err := func() error {
+				s.Endpoint.Reset()
+				if err := s.Endpoint.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"endpoint\"")
+			}
+		case "accessKeyId":
+			if err := func() error {
+				s.AccessKeyId.Reset()
+				if err := s.AccessKeyId.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"accessKeyId\"")
 			}
 		case "syncMinutes":
 			if err := func() error {

@@ -692,7 +692,7 @@ func (s *AgentReply) SetAgent(val Agent) {
 type AgentSource struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, or the name of an outside source.
+	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of an outside source.
 	Kind string `json:"kind"`
 	// Searched when a search names no source.
 	Default   bool `json:"default"`
@@ -7746,7 +7746,7 @@ type Source struct {
 	ID      string `json:"id"`
 	AgentId string `json:"agentId"`
 	Name    string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, or the name of an outside source.
+	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of an outside source.
 	Kind string `json:"kind"`
 	// Whether it is searched when no source is named.
 	Default   bool `json:"default"`
@@ -8100,6 +8100,17 @@ type SourceSettings struct {
 	Urls []string `json:"urls"`
 	// The feed (kind `feed`).
 	URL OptString `json:"url"`
+	// The bucket (kind `s3`).
+	Bucket OptString `json:"bucket"`
+	// What the keys of the objects begin with that are read (kind `s3`); all of them when omitted.
+	Prefix OptString `json:"prefix"`
+	// Where the bucket is (kind `s3`); us-east-1 when omitted.
+	Region OptString `json:"region"`
+	// The address of a store that is not Amazon's (kind `s3`).
+	Endpoint OptString `json:"endpoint"`
+	// The id of the access key whose secret is the source's `secret` (kind `s3`). A public bucket needs
+	// neither.
+	AccessKeyId OptString `json:"accessKeyId"`
 	// How often it is brought up to date; 0, or 5 and more.
 	SyncMinutes OptInt `json:"syncMinutes"`
 }
@@ -8117,6 +8128,31 @@ func (s *SourceSettings) GetUrls() []string {
 // GetURL returns the value of URL.
 func (s *SourceSettings) GetURL() OptString {
 	return s.URL
+}
+
+// GetBucket returns the value of Bucket.
+func (s *SourceSettings) GetBucket() OptString {
+	return s.Bucket
+}
+
+// GetPrefix returns the value of Prefix.
+func (s *SourceSettings) GetPrefix() OptString {
+	return s.Prefix
+}
+
+// GetRegion returns the value of Region.
+func (s *SourceSettings) GetRegion() OptString {
+	return s.Region
+}
+
+// GetEndpoint returns the value of Endpoint.
+func (s *SourceSettings) GetEndpoint() OptString {
+	return s.Endpoint
+}
+
+// GetAccessKeyId returns the value of AccessKeyId.
+func (s *SourceSettings) GetAccessKeyId() OptString {
+	return s.AccessKeyId
 }
 
 // GetSyncMinutes returns the value of SyncMinutes.
@@ -8137,6 +8173,31 @@ func (s *SourceSettings) SetUrls(val []string) {
 // SetURL sets the value of URL.
 func (s *SourceSettings) SetURL(val OptString) {
 	s.URL = val
+}
+
+// SetBucket sets the value of Bucket.
+func (s *SourceSettings) SetBucket(val OptString) {
+	s.Bucket = val
+}
+
+// SetPrefix sets the value of Prefix.
+func (s *SourceSettings) SetPrefix(val OptString) {
+	s.Prefix = val
+}
+
+// SetRegion sets the value of Region.
+func (s *SourceSettings) SetRegion(val OptString) {
+	s.Region = val
+}
+
+// SetEndpoint sets the value of Endpoint.
+func (s *SourceSettings) SetEndpoint(val OptString) {
+	s.Endpoint = val
+}
+
+// SetAccessKeyId sets the value of AccessKeyId.
+func (s *SourceSettings) SetAccessKeyId(val OptString) {
+	s.AccessKeyId = val
 }
 
 // SetSyncMinutes sets the value of SyncMinutes.

@@ -1,0 +1,55 @@
+package source
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"carrel/internal/core"
+)
+
+// What names of S3 look like: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html. They become
+// parts of addresses, so nothing else may be in them.
+var (
+	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	regionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+	keyName    = regexp.MustCompile(`^[\w.+=@-]{3,128}$`)
+)
+
+// maxPrefix is how long a key can be, in bytes.
+const maxPrefix = 1024
+
+// IsRegion reports whether a text can be the name of a region.
+func IsRegion(s string) bool { return regionName.MatchString(s) }
+
+func checkS3(s *Settings) []core.FieldError {
+	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(s.AccessKeyID)
+	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
+	var bad []core.FieldError
+	wrong := func(field, detail string) {
+		bad = append(bad, core.FieldError{Pointer: "/settings/" + field, Detail: detail})
+	}
+	if !bucketName.MatchString(s.Bucket) || strings.Contains(s.Bucket, "..") {
+		wrong("bucket", "Must be the name of a bucket: 3 to 63 small letters, digits, dots and hyphens.")
+	}
+	if len(s.Prefix) > maxPrefix || !utf8.ValidString(s.Prefix) || core.HasNUL(s.Prefix) {
+		wrong("prefix", "Must be at most 1024 bytes of text.")
+	}
+	if s.Region != "" && !IsRegion(s.Region) {
+		wrong("region", "Must be the name of a region, such as eu-central-1.")
+	}
+	if s.Endpoint != "" && !isEndpoint(s.Endpoint) {
+		wrong("endpoint", "Must be the address of the store alone, such as https://minio.example.org:9000.")
+	}
+	if s.AccessKeyID != "" && !keyName.MatchString(s.AccessKeyID) {
+		wrong("accessKeyId", "Must be the id of an access key: 3 to 128 letters, digits and . + = @ _ -.")
+	}
+	return bad
+}
+
+// isEndpoint reports whether an address names a host and nothing below it.
+func isEndpoint(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && isAddress(s) && u.Hostname() != "" && u.User == nil && u.Path == "" && u.RawQuery == "" && !strings.ContainsAny(s, "?#")
+}
