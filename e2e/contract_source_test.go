@@ -123,6 +123,9 @@ func (w *world) sendPieces(t *testing.T, one string) {
 	}
 	w.send(t, piece("0", "A te"), http.StatusNoContent)
 	w.problem(t, piece("0", "A te"), 409, "conflict")
+	if got := w.send(t, piece("0", "A te"), http.StatusConflict).header.Get("Upload-Offset"); got != "4" {
+		t.Errorf("the refusal says that it is at %q", got)
+	}
 	w.send(t, piece("4", "xt."), http.StatusNoContent)
 	given := strings.TrimPrefix(w.send(t, begin, http.StatusCreated).header.Get("Location"), w.server.URL)
 	w.send(t, call{method: "DELETE", path: given, key: w.key}, http.StatusNoContent)

@@ -17,7 +17,11 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 	}
 	out := &oas.SourceList{Sources: make([]oas.Source, len(sources))}
 	for i, s := range sources {
-		if out.Sources[i], err = h.sourceOf(s, nil); err != nil {
+		imports, err := h.Intake.Imports(ctx, actor(ctx), p.AgentId, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		if out.Sources[i], err = h.sourceOf(s, imports); err != nil {
 			return nil, err
 		}
 	}

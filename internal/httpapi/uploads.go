@@ -246,11 +246,10 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 		}
 		body := patient{r.Body, http.NewResponseController(w)}
 		u, err := a.Intake.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
-		if err != nil {
-			return 0, err
+		if err == nil || core.IsKind(err, core.KindConflict) { // who is elsewhere learns where to go on, without asking
+			w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
 		}
-		w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
-		return http.StatusNoContent, nil
+		return http.StatusNoContent, err
 	})
 }
 
