@@ -1,4 +1,5 @@
 // All browser tests in one process, so that they share a browser and sessions. What the API was used for is judged last.
 import './chat.test.mjs';
 import './app.test.mjs';
+import './sources.test.mjs';
 import './pages.test.mjs';

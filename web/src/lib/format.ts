@@ -10,6 +10,8 @@ export const date = (iso: string): string => new Intl.DateTimeFormat(locale(), {
 
 export const number = (n: number): string => new Intl.NumberFormat(locale()).format(n);
 
+export const percent = (n: number): string => new Intl.NumberFormat(locale(), { style: 'percent' }).format(n);
+
 /** How long ago something was. */
 export function ago(iso: string | null | undefined, now = Date.now()): string {
   if (!iso) return t('never');
@@ -21,6 +23,12 @@ export function ago(iso: string | null | undefined, now = Date.now()): string {
   if (size < DAY / 1000) return f.format(Math.round(seconds / 3600), 'hour');
   if (size < (30 * DAY) / 1000) return f.format(Math.round((seconds * 1000) / DAY), 'day');
   return date(iso);
+}
+
+/** How long something takes or lasts, in its largest whole unit: "6 hours". */
+export function duration(minutes: number): string {
+  const [n, unit] = minutes % 10_080 === 0 ? [minutes / 10_080, 'week'] : minutes % 1440 === 0 ? [minutes / 1440, 'day'] : minutes % 60 === 0 ? [minutes / 60, 'hour'] : [minutes, 'minute'];
+  return new Intl.NumberFormat(locale(), { style: 'unit', unit: unit as string, unitDisplay: 'long' }).format(n as number);
 }
 
 /** The heading under which a thread stands: the day if it is near, else the month. */
@@ -50,5 +58,5 @@ export function authors(names: readonly string[]): string {
 export function bytes(n: number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
   const i = n < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(n) / 3));
-  return new Intl.NumberFormat(locale(), { style: 'unit', unit: units[i], unitDisplay: 'short', maximumFractionDigits: i ? 1 : 0 }).format(n / 1000 ** i);
+  return new Intl.NumberFormat(locale(), { style: 'unit', unit: units[i], unitDisplay: i ? 'short' : 'long', maximumFractionDigits: i ? 1 : 0 }).format(n / 1000 ** i);
 }

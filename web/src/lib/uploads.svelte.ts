@@ -1,43 +1,139 @@
-import { ApiError } from './api';
+import { ApiError, call } from './api';
 import { agents } from './agents.svelte';
 import { base } from './base';
 import { t } from './i18n/index.svelte';
+import { asApiError } from './resource.svelte';
+import { go, query } from './router.svelte';
 import { show } from './toast.svelte';
+
+/** A file above this size goes in pieces of it, so that a break costs a piece and not the file. */
+const PIECE = 4 * 1024 * 1024;
+
+/** How long to wait after each break in a row. Whoever is offline is not kept waiting once the network is back. */
+const PAUSES_MS = [500, 1000, 2000, 4000, 8000, 15_000, 30_000];
 
 /** One file on its way to a source. */
 export class Upload {
   readonly id = crypto.randomUUID();
+  /** How much of the file has arrived, from 0 to 1. */
   sent = $state(0);
-  state = $state<'waiting' | 'sending' | 'done' | 'failed' | 'cancelled'>('waiting');
+  state = $state<'waiting' | 'sending' | 'interrupted' | 'done' | 'failed' | 'cancelled'>('waiting');
   error = $state.raw<ApiError>();
   #request: XMLHttpRequest | undefined;
+  #wake: (() => void) | undefined;
+  /** Where the pieces go. It outlives a failure, so that trying again goes on where it stopped. */
+  #place = '';
+  #offset = 0;
 
   constructor(readonly agentId: string, readonly sourceId: string, readonly file: File) {}
 
-  /** Sends the file. It is a XMLHttpRequest because fetch does not tell how much has been sent. */
-  send(): Promise<void> {
+  get open(): boolean { return this.state === 'waiting' || this.state === 'sending' || this.state === 'interrupted'; }
+  get #stopped(): boolean { return this.state === 'cancelled'; }
+  get #source(): string { return `${base}/api/agents/${this.agentId}/sources/${this.sourceId}`; }
+  get #name(): string { return this.file.webkitRelativePath || this.file.name; }
+
+  /** Sends the file, or what of it is not there yet. It never throws: `state` and `error` say how it went. */
+  async send(): Promise<void> {
     this.state = 'sending';
-    this.sent = 0;
     this.error = undefined;
-    const form = new FormData();
-    form.append('file', this.file, this.file.webkitRelativePath || this.file.name);
-    const request = (this.#request = new XMLHttpRequest());
-    request.open('POST', `${base}/api/agents/${this.agentId}/sources/${this.sourceId}/files`);
-    request.upload.onprogress = (e) => (this.sent = e.lengthComputable ? e.loaded / e.total : 0);
-    return new Promise((resolve) => {
-      request.onloadend = () => {
-        if (request.status >= 200 && request.status < 300) this.state = 'done';
-        else if (this.state !== 'cancelled') { this.state = 'failed'; this.error = failureOf(request); }
-        resolve();
-      };
-      request.send(form);
-    });
+    try {
+      await (this.file.size > PIECE ? this.#inPieces() : this.#whole());
+      if (this.#stopped) return;
+      this.sent = 1;
+      this.state = 'done';
+    } catch (e) {
+      if (this.#stopped) return;
+      this.error = asApiError(e);
+      this.state = 'failed';
+    }
   }
 
   cancel(): void {
     this.state = 'cancelled';
     this.#request?.abort();
+    this.#wake?.();
+    if (!this.#place) return;
+    void call(this.#place, { method: 'DELETE' }).catch(() => {}); // what is left is removed by the server in time
+    this.#place = '';
+    this.#offset = 0;
   }
+
+  async #whole(): Promise<void> {
+    const form = new FormData();
+    form.append('file', this.file, this.#name);
+    this.sent = 0;
+    await this.#transfer('POST', `${this.#source}/files`, {}, form, (loaded, total) => (this.sent = loaded / total));
+  }
+
+  /** Sends piece after piece. A break is waited out; what has arrived by then stays, and the rest goes on from there. */
+  async #inPieces(): Promise<void> {
+    for (let breaks = 0; this.#offset < this.file.size;) {
+      try {
+        if (!this.#place) await this.#begin();
+        if (this.#stopped) { this.cancel(); return; } // again, now that there may be a place to remove
+        await this.#piece();
+        breaks = 0;
+      } catch (e) {
+        const pause = PAUSES_MS[breaks++];
+        if (this.#stopped || !passes(e) || pause === undefined) throw e;
+        await this.#pause(pause);
+      }
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const name = btoa(String.fromCharCode(...new TextEncoder().encode(this.#name)));
+    const made = await call(`${this.#source}/uploads`, { method: 'POST', headers: { ...TUS, 'Upload-Length': String(this.file.size), 'Upload-Metadata': `filename ${name}` } });
+    // Only the id is taken: the address may be that of a proxy's other side.
+    this.#place = `${this.#source}/uploads/${made.headers.get('Location')!.split('/').at(-1)}`;
+    this.#offset = 0;
+  }
+
+  async #piece(): Promise<void> {
+    const from = this.#offset, end = Math.min(from + PIECE, this.file.size);
+    const headers = { ...TUS, 'Upload-Offset': String(from), 'Content-Type': 'application/offset+octet-stream' };
+    try {
+      await this.#transfer('PATCH', this.#place, headers, this.file.slice(from, end), (loaded) => (this.sent = (from + loaded) / this.file.size));
+      this.#offset = end;
+    } catch (e) {
+      const { status } = asApiError(e);
+      if (status === 404) this.#place = ''; // it was given up meanwhile, or read: what is the same is not read twice
+      if (status === 409) this.#offset = Number(this.#request?.getResponseHeader('Upload-Offset') ?? 0); // more had arrived than was known
+      throw e;
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    this.state = 'interrupted';
+    await new Promise<void>((resolve) => {
+      const done = new AbortController();
+      this.#wake = () => { done.abort(); clearTimeout(timer); resolve(); };
+      const timer = setTimeout(this.#wake, ms);
+      addEventListener('online', this.#wake, { signal: done.signal });
+    });
+    if (!this.#stopped) this.state = 'sending';
+  }
+
+  /** One request with a body. It is a XMLHttpRequest because fetch does not tell how much has been sent. */
+  #transfer(method: string, url: string, headers: Record<string, string>, body: XMLHttpRequestBodyInit, progress: (loaded: number, total: number) => void): Promise<void> {
+    const request = (this.#request = new XMLHttpRequest());
+    request.open(method, url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = (e) => { if (e.lengthComputable) progress(e.loaded, e.total); };
+    return new Promise((resolve, reject) => {
+      request.onloadend = () => { if (request.status >= 200 && request.status < 300) resolve(); else reject(failureOf(request)); };
+      request.send(body);
+    });
+  }
+}
+
+/** The version of the protocol for pieces, https://tus.io/protocols/resumable-upload. */
+const TUS = { 'Tus-Resumable': '1.0.0' };
+
+/** Whether a failure is one of the line, of a server that restarts or of where we thought to be, and not of the file. */
+function passes(e: unknown): boolean {
+  const { status } = asApiError(e);
+  return status === 0 || status === 404 || status === 409 || status === 429 || status >= 502;
 }
 
 function failureOf(request: XMLHttpRequest): ApiError {
@@ -70,7 +166,7 @@ class Uploads {
   }
 
   drop(u: Upload): void {
-    if (u.state === 'sending' || u.state === 'waiting') u.cancel();
+    if (u.open) u.cancel();
     this.list = this.list.filter((x) => x !== u);
   }
 
@@ -91,12 +187,13 @@ class Uploads {
 export const uploads = new Uploads();
 
 /** Sends files that were dropped or pasted anywhere to the source that is open, else to the first that takes files. */
-export function take(files: Iterable<File>, sourceId?: string): void {
+export function take(files: readonly File[], sourceId?: string): void {
   const agent = agents.current;
-  const list = [...files];
-  if (!agent || !list.length) return;
-  const source = agent.sources.find((s) => s.id === sourceId) ?? agent.sources.find((s) => s.default && s.kind === 'upload') ?? agent.sources.find((s) => s.kind === 'upload');
+  if (!agent || !files.length) return;
+  const takers = agent.sources.filter((s) => s.kind === 'upload');
+  const source = takers.find((s) => s.id === sourceId) ?? takers.find((s) => s.default) ?? takers[0];
   if (!source) { show({ text: t('no_upload_source') }); return; }
-  uploads.add(agent.id, source.id, list);
-  show({ text: t('uploading_to', { count: list.length, source: source.name }) });
+  uploads.add(agent.id, source.id, files);
+  const follow = { label: t('show'), run: () => go(`/sources/${source.id}${query({ agent: agent.id })}`) };
+  show({ text: t('uploading_to', { count: files.length, source: source.name }), action: sourceId === source.id ? undefined : follow });
 }
