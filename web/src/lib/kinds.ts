@@ -16,6 +16,7 @@ type Group = (typeof groups)[number];
 export const kinds: Record<string, Kind> = {
   upload: { group: 'files', way: 'sent' },
   folder: { group: 'files', way: 'read', settings: { path: 'must' }, adminsOnly: true },
+  s3: { group: 'files', way: 'read', settings: { bucket: 'must', prefix: 'may', region: 'may', endpoint: 'may', accessKeyId: 'may' }, secret: 'may' },
   web: { group: 'web', way: 'read', settings: { urls: 'must' } },
   feed: { group: 'web', way: 'read', settings: { url: 'must' } },
 };
