@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"carrel/internal/core"
+	"carrel/internal/watch"
 )
 
 // The headers of the protocol that decide where a request goes.
@@ -39,8 +40,8 @@ const maxBody = 1 << 20
 type Edge struct {
 	// BaseURL is the installation's address as clients see it.
 	BaseURL string
-	// Authenticate returns who a bearer token acts for. It is asked on every request, and once a second while a stream
-	// is open.
+	// Authenticate returns who a bearer token acts for. It is asked on every request, and about once a second for the
+	// open streams of a token.
 	Authenticate func(ctx context.Context, token string) (core.Actor, error)
 	// Admit is told of every request whose credential is good, and refuses those that come too often.
 	Admit func(ctx context.Context, who core.Actor) error
@@ -74,8 +75,9 @@ type protocol struct {
 	quick func(m message) bool
 	// cached names the answer to a request that is the same whenever it is asked; empty means that it may not be.
 	cached func(who core.Actor, m message) string
-	// listen answers subscriptions/listen, and GET of a session; nil leaves the first to the server.
-	listen func(s *stream, r *http.Request, who core.Actor, m message)
+	// listen answers subscriptions/listen, and GET of a session, and returns what waits for news and ends the stream; nil
+	// leaves the first to the server.
+	listen func(s *stream, r *http.Request, who core.Actor, m message) (wait func())
 }
 
 // endpoint is the HTTP side of the protocol: one address for both eras.
@@ -86,6 +88,8 @@ type endpoint struct {
 	old, new     handlers
 	stateful     http.Handler
 	host, origin string
+	// open are the replies that are not over at once.
+	open *watch.Watch[*stream]
 	// answers are those that may be given again, as the SDK has once given them.
 	answers sync.Map
 }
@@ -100,10 +104,12 @@ func newEndpoint(e Edge, p protocol) (*endpoint, error) {
 	both := func(s *sdk.Server) handlers {
 		return handlers{streaming: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true}), plain: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})}
 	}
-	return &endpoint{
+	end := &endpoint{
 		edge: e, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
 		old: both(p.stateful), new: both(p.stateless), stateful: p.asking,
-	}, nil
+	}
+	end.open = watch.New(recheckEvery, end.look)
+	return end, nil
 }
 
 // newHandler returns a handler of the SDK that knows who is asking.
@@ -137,43 +143,57 @@ func actorOf(r sdk.Request) core.Actor {
 	return core.Actor{}
 }
 
-// ServeHTTP is the front of both eras: is it for us, who is asking, what is it.
+// ServeHTTP is the front of both eras. What waits for news waits here, when all that was needed to begin is off the stack,
+// which is the most that an idle client costs.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if wait := e.answer(w, r); wait != nil {
+		wait()
+	}
+}
+
+// answer answers a request: is it for us, who is asking, what is it. It may leave something to wait for, which then has to
+// end the stream.
+func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) {
 	if err := e.checkSender(r); err != nil {
 		e.edge.Problem(w, r, err)
-		return
+		return nil
 	}
 	token, who, err := e.authenticate(r)
 	if err != nil {
 		e.edge.Problem(w, r, err)
-		return
+		return nil
 	}
 	r = r.WithContext(core.WithActor(r.Context(), who))
 	var m message
 	if r.Method == http.MethodPost {
 		if m, err = e.read(w, r); err != nil {
 			e.refuse(w, r, m, err)
-			return
+			return nil
 		}
 		if err := cmp.Or(checkTaskHeader(r.Header.Get(headerName), m), e.protocol.check(who, m)); err != nil {
 			e.refuse(w, r, m, err)
-			return
+			return nil
 		}
 	}
-	s := newStream(w, r, who, func(ctx context.Context) (core.Actor, bool) { return e.recheck(ctx, token, who) })
-	defer s.end()
-	e.route(s, s.request, who, m)
+	s := newStream(w, r, who, token, e.open)
+	defer func() {
+		if wait == nil {
+			s.end()
+		}
+	}()
+	return e.route(s, s.request, who, m)
 }
 
-// route sends a request to its era.
-func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) {
+// route sends a request to its era, and returns what is left to wait for.
+func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) (wait func()) {
 	switch {
 	case isStateful(r, m):
-		e.serveSession(s, r, who, m)
+		return e.serveSession(s, r, who, m)
 	case e.protocol.listen != nil && m.Method == methodListen && fits(r, m) && m.Params.Notifications != nil:
-		e.protocol.listen(s, r, who, m)
+		return e.protocol.listen(s, r, who, m)
 	default:
 		e.serve(s, r, who, m)
+		return nil
 	}
 }
 

@@ -16,16 +16,18 @@ import (
 )
 
 const (
-	// lookEvery is how often a listener looks for changes where it is cheap to learn that there are none, and lookSlowly
+	// lookEvery is how often listeners look for changes where it is cheap to learn that there are none, and lookSlowly
 	// where every look asks the database.
 	lookEvery  = time.Second
 	lookSlowly = 5 * time.Second
+	// lookWithin is how long a look may take.
+	lookWithin = 30 * time.Second
 	// maxSubscriptions bounds the resources of one listener: each is read again whenever something has changed.
 	maxSubscriptions = 20
 )
 
-// listener is a client that waits for news. What it may see is its own alone, so it is found out for each by itself: by
-// comparing what there was with what there is, on any node and whoever wrote it.
+// listener is a client that waits for news. What it may see is its credential's alone, so it is found out for each of them:
+// by comparing what there was with what there is, on any node and whoever wrote it.
 type listener struct {
 	server *Server
 	stream *stream
@@ -33,51 +35,73 @@ type listener struct {
 	// id is that of the request, which every notification names; nil in the stateful era.
 	id json.RawMessage
 
-	state         uint64
-	tools, agents uint64
-	resources     map[string]uint64
+	// state is that of the database at the last look. It is the watch's alone.
+	state uint64
+	// looked holds what there was at the last look, until the client is told.
+	looked chan sight
+	// told is what the client knows of.
+	told sight
 }
 
-// listen serves a stream of news: subscriptions/listen of the stateless era, or GET of the stateful one, which is told of
-// lists alone: to forget what it subscribed to at a restart would be worse than not to offer it.
-func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message) {
-	l := &listener{server: s, stream: out, resources: map[string]uint64{}}
+// sight is what a credential sees: fingerprints of what can be subscribed to. That of a look is shared and never changed.
+type sight struct {
+	tools uint64
+	// agents is 0 when they could not be read.
+	agents uint64
+	// resources has none that could not be read; what is gone has the fingerprint of nothing.
+	resources map[string]uint64
+}
+
+// listen begins a stream of news: subscriptions/listen of the stateless era, or GET of the stateful one, which is told of
+// lists alone: to forget what it subscribed to at a restart would be worse than not to offer it. It returns what waits for
+// them.
+func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message) (wait func()) {
+	l := &listener{server: s, stream: out, looked: make(chan sight, 1)}
 	if r.Method == http.MethodGet {
 		l.wants = sdk.NotificationSubscriptions{ToolsListChanged: true, ResourcesListChanged: true}
 	} else {
-		l.wants, l.id = *m.Params.Notifications, m.ID
-		l.wants.PromptsListChanged = false // they never do
+		l.wants, l.id = *m.Params.Notifications, slices.Clone(m.ID) // without the rest of the body
+		l.wants.PromptsListChanged = false                          // they never do
 	}
-	ctx := r.Context()
-	l.state, _ = s.changed()
-	l.begin(ctx, who)
+	l.begin(r.Context(), who)
 	out.Header().Set("Content-Type", "text/event-stream")
 	out.WriteHeader(http.StatusOK)
-	err := l.acknowledge()
-	if err == nil && l.any() {
-		err = l.follow(ctx)
+	if l.acknowledge() != nil {
+		return nil
 	}
-	if err == nil && l.id != nil {
-		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the last word
-	}
+	return l.wait
 }
 
 // begin looks at what there is, so that only what comes after is news. What can't be read is not subscribed to.
 func (l *listener) begin(ctx context.Context, who core.Actor) {
-	l.tools, l.agents = l.server.toolsPrint(who), l.server.agentsPrint(ctx, who)
-	var agreed []string
-	for _, uri := range l.wants.ResourceSubscriptions[:min(len(l.wants.ResourceSubscriptions), maxSubscriptions)] {
-		text, _, err := l.server.read(ctx, who, uri)
-		if err == nil && !slices.Contains(agreed, uri) {
-			agreed = append(agreed, uri)
-			l.resources[uri] = fingerprint(text)
+	l.state, _ = l.server.changed()
+	asked := l.wants.ResourceSubscriptions
+	l.told = sight{tools: l.server.toolsPrint(who), agents: l.server.agentsPrint(ctx, who), resources: map[string]uint64{}}
+	l.wants.ResourceSubscriptions = nil
+	for _, uri := range asked[:min(len(asked), maxSubscriptions)] {
+		if slices.Contains(l.wants.ResourceSubscriptions, uri) {
+			continue
+		}
+		if text, _, err := l.server.read(ctx, who, uri); err == nil {
+			l.told.resources[uri] = fingerprint(text)
+			l.wants.ResourceSubscriptions = append(l.wants.ResourceSubscriptions, uri)
 		}
 	}
-	l.wants.ResourceSubscriptions = agreed
+}
+
+// wait tells of changes until the stream or the server ends.
+func (l *listener) wait() {
+	defer l.stream.end()
+	if l.any() && !l.follow() {
+		return
+	}
+	if l.id != nil {
+		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the last word
+	}
 }
 
 func (l *listener) any() bool {
-	return l.wants.ToolsListChanged || l.wants.ResourcesListChanged || len(l.resources) > 0
+	return l.wants.ToolsListChanged || l.wants.ResourcesListChanged || len(l.wants.ResourceSubscriptions) > 0
 }
 
 func (l *listener) meta() map[string]any { return map[string]any{sdk.MetaKeySubscriptionID: l.id} }
@@ -90,58 +114,75 @@ func (l *listener) acknowledge() error {
 	return l.notify("notifications/subscriptions/acknowledged", map[string]any{"notifications": l.wants})
 }
 
-// follow tells of changes until the stream or the server ends, which is no error.
-func (l *listener) follow(ctx context.Context) error {
-	every := lookEvery
-	if _, known := l.server.changed(); !known {
-		every = lookSlowly
-	}
-	look := time.NewTicker(every)
-	defer look.Stop()
+// follow tells of changes, and reports whether the client has heard of all of them when it ends. It is where nearly all
+// connections are at nearly all times: what it holds on its stack counts.
+func (l *listener) follow() bool {
+	l.server.listeners.Join(l.stream.token, l)
+	defer l.server.listeners.Leave(l.stream.token, l)
+	ended := l.stream.request.Context().Done()
 	for {
 		select {
 		case <-l.server.stopping.Done():
-			return nil
-		case <-ctx.Done():
-			return nil
-		case <-look.C:
-		}
-		state, known := l.server.changed()
-		if known && state == l.state {
-			continue
-		}
-		l.state = state
-		if err := l.tell(ctx, l.stream.actor()); err != nil {
-			return err
+			return true
+		case <-ended:
+			return true
+		case now := <-l.looked:
+			if l.tell(now) != nil {
+				return false
+			}
 		}
 	}
 }
 
-// tell compares and tells.
-func (l *listener) tell(ctx context.Context, who core.Actor) error {
-	if l.wants.ToolsListChanged {
-		if now := l.server.toolsPrint(who); now != l.tools {
-			l.tools = now
-			if err := l.notify("notifications/tools/list_changed", nil); err != nil {
-				return err
+// look looks for all listeners of a credential at once, unless there can be nothing new.
+func (s *Server) look(_ string, all []*listener) {
+	state, known := s.changed()
+	all = slices.DeleteFunc(all, func(l *listener) bool { return known && l.state == state })
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(all[0].stream.request.Context()), lookWithin)
+	defer cancel()
+	who := all[0].stream.actor()
+	now := sight{tools: s.toolsPrint(who), agents: s.agentsPrint(ctx, who), resources: map[string]uint64{}}
+	for _, l := range all {
+		for _, uri := range l.wants.ResourceSubscriptions {
+			if _, read := now.resources[uri]; read {
+				continue
+			}
+			text, _, err := s.read(ctx, who, uri)
+			if err == nil || core.IsKind(err, core.KindNotFound) { // after any other error it may be there all the same
+				now.resources[uri] = fingerprint(text)
 			}
 		}
 	}
-	if l.wants.ResourcesListChanged {
-		if now := l.server.agentsPrint(ctx, who); now != 0 && now != l.agents {
-			l.agents = now
-			if err := l.notify("notifications/resources/list_changed", nil); err != nil {
-				return err
-			}
+	for _, l := range all {
+		l.state = state
+		select {
+		case <-l.looked: // the client is slow; it is told of the last alone
+		default:
+		}
+		l.looked <- now
+	}
+}
+
+// tell compares with what the client knows, and tells.
+func (l *listener) tell(now sight) error {
+	if l.wants.ToolsListChanged && now.tools != l.told.tools {
+		l.told.tools = now.tools
+		if err := l.notify("notifications/tools/list_changed", nil); err != nil {
+			return err
+		}
+	}
+	if l.wants.ResourcesListChanged && now.agents != 0 && now.agents != l.told.agents {
+		l.told.agents = now.agents
+		if err := l.notify("notifications/resources/list_changed", nil); err != nil {
+			return err
 		}
 	}
 	for _, uri := range l.wants.ResourceSubscriptions {
-		text, _, err := l.server.read(ctx, who, uri)
-		if err != nil && !core.IsKind(err, core.KindNotFound) {
-			continue // it may be there all the same
-		}
-		if now := fingerprint(text); now != l.resources[uri] {
-			l.resources[uri] = now
+		if mark, read := now.resources[uri]; read && mark != l.told.resources[uri] {
+			l.told.resources[uri] = mark
 			if err := l.notify("notifications/resources/updated", map[string]any{"uri": uri}); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"carrel/api"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/watch"
 )
 
 // Threads is what is needed of conversations beyond the REST contract: to wait for a turn while it works.
@@ -45,6 +46,8 @@ type Server struct {
 	tools    []*tool
 	byName   map[string]*tool
 	endpoint *endpoint
+	// listeners are those who wait for news.
+	listeners *watch.Watch[*listener]
 	// stopping ends when the server does: whoever waits then answers with what there is.
 	stopping context.Context
 	stop     context.CancelFunc
@@ -60,6 +63,11 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	if s.changed == nil {
 		s.changed = func() (uint64, bool) { return 0, false }
 	}
+	every := lookEvery
+	if _, known := s.changed(); !known {
+		every = lookSlowly
+	}
+	s.listeners = watch.New(every, s.look)
 	if s.tools, err = newTools(contract, e.BaseURL); err != nil {
 		return nil, err
 	}

@@ -66,32 +66,32 @@ func (s *sessions) forget(id string) {
 	s.ended[id] = true
 }
 
-// serveSession serves a request of the stateful era.
-func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m message) {
+// serveSession serves a request of the stateful era, and returns what is left to wait for.
+func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m message) (wait func()) {
 	if !slices.Contains(methods, r.Method) {
 		s.Header().Set("Allow", strings.Join(methods, ", "))
 		e.edge.Problem(s, r, &core.Error{
 			Kind: core.KindMethod, Code: "method_not_allowed", Detail: "This path does not have that method. See the Allow header.",
 		})
-		return
+		return nil
 	}
 	if m.batch && r.Header.Get(headerVersion) >= "2025-06-18" {
 		invalidRequest("This version has no batches: send one message at a time.").write(s, http.StatusBadRequest, nil)
-		return
+		return nil
 	}
 	if e.stateful != nil {
 		e.stateful.ServeHTTP(s, r)
-		return
+		return nil
 	}
 	id := r.Header.Get(headerSession)
 	if id == "" {
 		e.beginSession(s, r, who, m)
-		return
+		return nil
 	}
 	version, ok := e.protocol.sessions.version(who, id)
 	if !ok {
 		invalidRequest("There is no such session, or it has ended. Begin a new one with initialize.").write(s, http.StatusNotFound, m.ID)
-		return
+		return nil
 	}
 	if r.Header.Get(headerVersion) == "" {
 		r.Header.Set(headerVersion, version)
@@ -103,10 +103,11 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 	case r.Method == http.MethodPost:
 		e.serve(s, r, who, m)
 	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
-		e.protocol.listen(s, r, who, m)
+		return e.protocol.listen(s, r, who, m)
 	default:
 		invalidRequest("The stream of a session is text/event-stream: accept it.").write(s, http.StatusNotAcceptable, nil)
 	}
+	return nil
 }
 
 // beginSession serves a request without a session, which is good for beginning one. Anything else is answered as the SDK

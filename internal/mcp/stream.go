@@ -6,93 +6,115 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/watch"
 )
 
 const (
-	// recheckEvery is how often an open stream makes sure that it may go on. It is less than the second in which a stream
-	// must end whose credential was revoked: to look takes time as well.
+	// recheckEvery is how often open streams are looked after. It is less than the second in which a stream must end whose
+	// credential was revoked: to look takes time as well.
 	recheckEvery = 750 * time.Millisecond
+	// openAfter is when a reply that is not over counts as a stream. Most are over by then, and cost the watch nothing.
+	openAfter = 200 * time.Millisecond
+	// recheckWithin is how long it may take to find out whether a credential is still good.
+	recheckWithin = 5 * time.Second
 	// beats is how many rechecks lie between two signs of life, which keep proxies from closing a quiet stream.
 	beats = 20
 	// streamWrite is how long a client may take to accept something before it is given up.
 	streamWrite = 30 * time.Second
 )
 
-// stream is the reply to a request. As long as it is open it watches over the credential, shows signs of life, and ends
-// when the server stops; all by one timer that costs nothing where the reply is there at once. It also puts the SDK's
-// plain refusals into the protocol's words.
+// stream is the reply to a request. When it stays open it is looked after together with all others: somebody watches over
+// the credential, and shows signs of life. It also puts the SDK's plain refusals into the protocol's words.
 type stream struct {
 	http.ResponseWriter
 	// request is the one to serve with: its context ends with the stream.
 	request *http.Request
-	// recheck returns who is asking, and whether they still may.
-	recheck func(ctx context.Context) (core.Actor, bool)
+	token   string
+	open    *watch.Watch[*stream]
 	cancel  context.CancelFunc
+	who     atomic.Pointer[core.Actor]
+	// looks counts the rounds that the stream has seen. It is the watch's alone.
+	looks int
 
+	// mu is held while something is written, which takes as long as the client does: nobody who looks after others waits
+	// for it.
 	mu    sync.Mutex
-	who   core.Actor
 	timer *time.Timer
-	ticks int
 	// begun says that the header is sent, events that what follows are events, plain that it is a refusal in plain text.
 	begun, events, plain, ended bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, recheck func(context.Context) (core.Actor, bool)) *stream {
+func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *watch.Watch[*stream]) *stream {
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), who: who, recheck: recheck, cancel: cancel}
-	s.mu.Lock()
-	s.timer = time.AfterFunc(recheckEvery, s.tick)
-	s.mu.Unlock()
+	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), token: token, open: open, cancel: cancel}
+	s.who.Store(&who)
+	s.timer = time.AfterFunc(openAfter, s.join)
 	return s
 }
 
 // actor is who is asking, as of the last look.
-func (s *stream) actor() core.Actor {
+func (s *stream) actor() core.Actor { return *s.who.Load() }
+
+// join has the stream looked after from now on.
+func (s *stream) join() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.who
+	if !s.ended {
+		s.open.Join(s.token, s)
+	}
 }
 
 // end says that the reply is over; nothing is written after it.
 func (s *stream) end() {
 	s.mu.Lock()
 	s.ended = true
-	s.timer.Stop()
 	s.mu.Unlock()
+	if !s.timer.Stop() {
+		s.open.Leave(s.token, s)
+	}
 	s.cancel()
 }
 
-// tick looks after an open stream.
-func (s *stream) tick() {
-	who, ok := s.recheck(s.request.Context())
-	if !ok {
-		s.cancel()
-		return
+// look looks after the open streams of a credential. It waits for none of their clients.
+func (e *endpoint) look(token string, open []*stream) {
+	// Whose request it is done for does not matter, as long as its end is not the end of this.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckWithin)
+	defer cancel()
+	who, good := e.recheck(ctx, token, open[0].actor())
+	for _, s := range open {
+		if !good {
+			s.cancel()
+			continue
+		}
+		s.who.Store(&who)
+		if s.looks++; s.looks%beats == 0 {
+			go s.beat()
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.who = who
-	if s.ended {
-		return
-	}
-	s.ticks++
-	if s.ticks%beats == 0 && s.events && s.beat() != nil {
-		s.cancel()
-		return
-	}
-	s.timer.Reset(recheckEvery)
 }
 
-// beat writes a comment, which readers of events skip.
-func (s *stream) beat() error {
-	s.patience()
-	if _, err := s.ResponseWriter.Write([]byte(": alive\n\n")); err != nil {
-		return err
+// beat writes a comment, which readers of events skip, unless something is being written just now, which is a sign of life
+// as well.
+func (s *stream) beat() {
+	if !s.mu.TryLock() {
+		return
 	}
-	return http.NewResponseController(s.ResponseWriter).Flush()
+	defer s.mu.Unlock()
+	if !s.events || s.ended {
+		return
+	}
+	s.patience()
+	_, err := s.ResponseWriter.Write([]byte(": alive\n\n"))
+	if err == nil {
+		err = http.NewResponseController(s.ResponseWriter).Flush()
+	}
+	if err != nil {
+		s.cancel()
+	}
 }
 
 // patience gives the client time for the next write. It comes before every one: the last write's time may be over, and
