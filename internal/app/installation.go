@@ -17,6 +17,7 @@ import (
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
 	"carrel/internal/intake"
+	"carrel/internal/leave"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
@@ -64,6 +65,9 @@ type installation struct {
 	favourites *favourite.Service
 	threads    *thread.Service
 	webhooks   *webhook.Service
+	archives   *leave.Archives
+	exports    *leave.Exports
+	deletions  *leave.Deletions
 	tasks      *task.Engine
 	engine     *engine
 	// embedding is nil unless the settings name an endpoint for it.
@@ -161,6 +165,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
+	in.wireLeave(cfg, log)
 	if e := cfg.Embeddings; e.On() {
 		client := model.NewEmbeddingClient(model.EmbeddingOptions{
 			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,

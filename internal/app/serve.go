@@ -98,7 +98,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	api, err := httpapi.New(httpapi.Services{
 		Agents: in.agents, Sources: in.sources, Intake: in.intake, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
 		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Plans: in.plans, Spending: in.spending, Usages: in.usages,
-		Directory: in.directory, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth, Machinery: system{in, in.clock.Now()},
+		Directory: in.directory, Exports: in.exports, Deletions: in.deletions, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth, Machinery: system{in, in.clock.Now()},
 		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
 	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, OAuthScopes: oauth.Scopes()}, problems, log)
@@ -211,7 +211,8 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
-				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx))
+				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx),
+				in.exports.Prune(ctx), in.deletions.Tend(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

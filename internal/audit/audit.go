@@ -61,6 +61,8 @@ type Entry struct {
 	Address string
 	Prev    []byte
 	Hash    []byte
+	// RedactedBy is the entry of the deletion that took out what named a person, or 0.
+	RedactedBy int64
 }
 
 // Head is the end of the chain.

@@ -18,6 +18,7 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 		return Head{}, err
 	}
 	var at Head
+	redacted := redactions{}
 	for at.Seq < end.Seq {
 		entries, err := l.store.AuditFrom(ctx, at.Seq, verifyPage)
 		if err != nil {
@@ -27,7 +28,10 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 			return Head{}, &BrokenError{at.Seq + 1, "is missing, and all after it"}
 		}
 		for _, e := range entries {
-			if at, err = follow(at, e); err != nil {
+			if at, err = follow(at, e); err == nil {
+				err = redacted.note(e)
+			}
+			if err != nil {
 				return Head{}, err
 			}
 			if err := compare(at, &end, "is not the one that was the last"); err != nil {
@@ -44,6 +48,22 @@ func (l *Log) Verify(ctx context.Context, noted *Head) (Head, error) {
 	if noted != nil && noted.Seq > end.Seq {
 		return Head{}, &BrokenError{noted.Seq, "was noted and is missing"}
 	}
+	return l.accounted(ctx, end, noted, redacted)
+}
+
+// accounted returns the end if no redacted entry is left without its deletion. An account that was deleted while the log was
+// read has its entry behind the end: then all is read again.
+func (l *Log) accounted(ctx context.Context, end Head, noted *Head, left redactions) (Head, error) {
+	for deletion := range left {
+		now, err := l.store.AuditHead(ctx)
+		if err != nil {
+			return Head{}, err
+		}
+		if deletion <= end.Seq || deletion > now.Seq {
+			return Head{}, &BrokenError{deletion, "is missing, and entries say that it redacted them"}
+		}
+		return l.Verify(ctx, noted)
+	}
 	return end, nil
 }
 
@@ -54,7 +74,7 @@ func follow(at Head, e Entry) (Head, error) {
 		return at, &BrokenError{at.Seq + 1, "is missing"}
 	case !bytes.Equal(e.Prev, at.Hash):
 		return at, &BrokenError{e.Seq, "does not follow the one before it"}
-	case !bytes.Equal(e.Hash, e.sum()):
+	case e.RedactedBy == 0 && !bytes.Equal(e.Hash, e.sum()):
 		return at, &BrokenError{e.Seq, "was changed"}
 	}
 	return Head{Seq: e.Seq, Hash: e.Hash}, nil

@@ -91,6 +91,10 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*duration)(&c.ShutdownTimeout) },
 	},
 	{
+		name: "export-days", def: "7", help: "How many days the export of an account can be downloaded, 1 to 365.",
+		bind: func(c *Config) flag.Value { return (*days)(&c.ExportDays) },
+	},
+	{
 		name: "secret-key", secret: true, help: "Key of the hashes of credentials, and of stored secrets. Empty means one kept in the data folder.",
 		bind: func(c *Config) flag.Value { return checked{&c.SecretKey, checkSecretKey} },
 	},

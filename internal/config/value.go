@@ -80,6 +80,19 @@ func (v *duration) Set(s string) error {
 	return nil
 }
 
+type days int
+
+func (v *days) String() string { return strconv.Itoa(int(*v)) }
+
+func (v *days) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 365 {
+		return errors.New("must be a number of days from 1 to 365")
+	}
+	*v = days(n)
+	return nil
+}
+
 type level slog.Level
 
 func (v *level) String() string { return strings.ToLower(slog.Level(*v).String()) }

@@ -137,6 +137,7 @@ var beside = []string{
 	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
 	"/api/agents/{agentId}/threads/{threadId}/export",
 	"/api/account/usage/export",
+	"/api/account/export/file",
 	"/api/agents/{agentId}/sources/{sourceId}/events",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",

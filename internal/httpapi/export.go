@@ -2,12 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"carrel/internal/core"
 	"carrel/internal/favourite"
-	"carrel/internal/source"
 	"carrel/internal/thread"
 )
 
@@ -48,16 +46,10 @@ func (a *API) writeThread(ctx context.Context, rep *reply, r *http.Request, who 
 // kept of it.
 func (a *API) entry(ctx context.Context, who core.Actor, agentID string, c thread.Citation) (string, error) {
 	d, err := a.Sources.Document(ctx, who, agentID, c.DocumentID)
-	switch {
-	case core.IsKind(err, core.KindNotFound):
-		d = source.Document{Title: c.Title, Authors: c.Authors, Year: c.Year, URL: c.URL, DOI: c.DOI}
-	case err != nil:
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return "", err
 	}
-	card, err := json.Marshal(map[string]any{
-		"title": d.Title, "authors": d.Authors, "year": d.Year, "publishedAt": d.PublishedAt, "venue": d.Venue,
-		"type": d.Type, "url": d.URL, "doi": d.DOI,
-	})
+	card, err := c.Card(d)
 	if err != nil {
 		return "", err
 	}

@@ -202,16 +202,17 @@ func refused(mediaRange string) bool {
 // bodiless are the operations that say all with their path; what is sent along is not read.
 var bodiless = map[string]bool{
 	oas.BeginStepUpOperation: true, oas.BeginPasskeyOperation: true, oas.BeginTotpOperation: true, oas.RenewRecoveryCodesOperation: true,
-	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true,
+	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true, oas.CreateExportOperation: true,
 }
 
-// hasBody are the methods whose requests bring a body.
+// hasBody are the methods whose requests bring a body. Of the deletions one has a body, too: what confirms it is too much
+// of a secret for an address.
 var hasBody = map[string]bool{http.MethodPost: true, http.MethodPatch: true, http.MethodPut: true}
 
 // readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
 // space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
 func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
-	if operation == "" || bodiless[operation] || !hasBody[r.Method] {
+	if operation == "" || bodiless[operation] || !hasBody[r.Method] && operation != oas.DeleteAccountOperation {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/intake"
+	"carrel/internal/leave"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/passkey"
@@ -67,6 +68,8 @@ type Services struct {
 	Spending    *account.Spending
 	Usages      *account.Usages
 	Directory   *account.Directory
+	Exports     *leave.Exports
+	Deletions   *leave.Deletions
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
@@ -163,13 +166,15 @@ func (a *API) Routes(mux *http.ServeMux) {
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/export", a.exportThread)
 	plain.HandleFunc("GET /api/account/usage/export", a.exportUsage)
 	plain.HandleFunc("/api/account/usage/export", a.noSuchMethod("GET"))
+	plain.HandleFunc("GET /api/account/export/file", a.downloadExport)
+	plain.HandleFunc("/api/account/export/file", a.noSuchMethod("GET"))
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
 	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
 	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
 	a.sourceRoutes(plain)
 	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") || strings.Contains(r.URL.Path, "/sources/") {
+		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") || strings.HasSuffix(r.URL.Path, "/export/file") || strings.Contains(r.URL.Path, "/sources/") {
 			plain.ServeHTTP(w, r)
 			return
 		}

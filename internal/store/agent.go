@@ -202,28 +202,31 @@ func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change fu
 // DeleteAgent removes an agent; what hangs on it goes with it.
 func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 	// Bulk, since an agent may have many documents.
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
-		// Turns are known by their thread alone; one that runs is stopped by its fence.
-		err := dropTasks(ctx, tx, `
-			DELETE FROM task WHERE key IN (
-				SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})
-		if err != nil {
-			return err
-		}
-		// The lock keeps new sources out, so that none goes without the log hearing of it.
-		var one int
-		err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID}, &one)
-		if err != nil {
-			return err
-		}
-		sources, err := db.lockSources(ctx, tx, agentID)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID); err != nil {
-			return err
-		}
-		return db.logDrops(ctx, tx, sources)
-	})
+	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error { return db.deleteAgent(ctx, tx, userID, agentID) })
 	return fail("delete agent", "agent", err)
+}
+
+// deleteAgent removes an agent inside a transaction.
+func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID string) error {
+	// Turns are known by their thread alone; one that runs is stopped by its fence.
+	err := dropTasks(ctx, tx, `
+		DELETE FROM task WHERE key IN (
+			SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})
+	if err != nil {
+		return err
+	}
+	// The lock keeps new sources out, so that none goes without the log hearing of it.
+	var one int
+	err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID}, &one)
+	if err != nil {
+		return err
+	}
+	sources, err := db.lockSources(ctx, tx, agentID)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID); err != nil {
+		return err
+	}
+	return db.logDrops(ctx, tx, sources)
 }

@@ -6,25 +6,35 @@ import (
 	"carrel/internal/audit"
 )
 
-const auditColumns = `seq, at, user_id, actor, event, detail, address, prev_hash, hash`
+const auditColumns = `seq, at, user_id, actor, event, detail, address, prev_hash, hash, redacted_by`
 
-// AppendAudit adds an entry. The row of the head is locked before it is read, so that of two nodes the second sees what
-// the first has appended; SQLite has one writer anyway.
+// AppendAudit adds an entry.
 func (db *DB) AppendAudit(ctx context.Context, next func(audit.Head) audit.Entry) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		var head audit.Head
-		if err := get(ctx, tx, `SELECT seq, hash FROM audit_head WHERE id = 1`+db.dialect.lock, nil, &head.Seq, &head.Hash); err != nil {
+		head, err := db.lockAudit(ctx, tx)
+		if err != nil {
 			return err
 		}
-		e := next(head)
-		if _, err := tx.exec(ctx, `INSERT INTO audit (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			e.Seq, millis(e.At), e.UserID, e.Actor, string(e.Event), e.Detail, e.Address, e.Prev, e.Hash); err != nil {
-			return err
-		}
-		_, err := tx.exec(ctx, `UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1`, e.Seq, e.Hash)
-		return err
+		return appendAudit(ctx, tx, next(head))
 	})
 	return fail("append to the audit log", "audit log", err)
+}
+
+// lockAudit returns the end of the chain. Its row is locked before it is read, so that of two nodes the second sees what
+// the first has appended; SQLite has one writer anyway.
+func (db *DB) lockAudit(ctx context.Context, tx querier) (head audit.Head, err error) {
+	err = get(ctx, tx, `SELECT seq, hash FROM audit_head WHERE id = 1`+db.dialect.lock, nil, &head.Seq, &head.Hash)
+	return head, err
+}
+
+// appendAudit adds an entry after the end, which is locked.
+func appendAudit(ctx context.Context, tx querier, e audit.Entry) error {
+	if _, err := tx.exec(ctx, `INSERT INTO audit (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`,
+		e.Seq, millis(e.At), e.UserID, e.Actor, string(e.Event), e.Detail, e.Address, e.Prev, e.Hash); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `UPDATE audit_head SET seq = $1, hash = $2 WHERE id = 1`, e.Seq, e.Hash)
+	return err
 }
 
 // Audit returns entries before seq, newest first.
@@ -48,7 +58,7 @@ func (db *DB) auditEntries(ctx context.Context, limit int, query string, a ...an
 	var e audit.Entry
 	var when int64
 	entries := make([]audit.Entry, 0, room(limit))
-	dest := []any{&e.Seq, &when, &e.UserID, &e.Actor, (*string)(&e.Event), &e.Detail, &e.Address, &e.Prev, &e.Hash}
+	dest := []any{&e.Seq, &when, &e.UserID, &e.Actor, (*string)(&e.Event), &e.Detail, &e.Address, &e.Prev, &e.Hash, &e.RedactedBy}
 	err := db.read.each(ctx, query, a, dest, func() error {
 		e.At = at(when)
 		entries = append(entries, e)

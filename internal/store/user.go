@@ -9,6 +9,7 @@ import (
 	"carrel/internal/core"
 )
 
+// What is read of users leaves out those who are closed: their accounts are gone but for the clearing away.
 const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at`
 
 // userRow is a user as it is read.
@@ -55,7 +56,7 @@ func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash strin
 // UserByEmail finds a user by the normal form of the address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, error) {
 	var r userRow
-	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1`, args{email}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1 AND closing_at IS NULL`, args{email}, r.dest()...)
 	if err != nil {
 		return account.User{}, fail("read user", "user", err)
 	}
@@ -65,7 +66,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, erro
 // UserByID finds a user.
 func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error) {
 	var r userRow
-	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`, args{userID}, r.dest()...)
 	if err != nil {
 		return account.User{}, fail("read user", "user", err)
 	}
@@ -105,7 +106,7 @@ func emailTaken() error {
 func (db *DB) Users(ctx context.Context) ([]account.User, error) {
 	var r userRow
 	users := []account.User{}
-	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user ORDER BY id`, nil, r.dest(), func() error {
+	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user WHERE closing_at IS NULL ORDER BY id`, nil, r.dest(), func() error {
 		users = append(users, r.value())
 		return nil
 	})

@@ -17,7 +17,7 @@ func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]a
 	var r userRow
 	users := make([]account.User, 0, room(n))
 	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user
-		WHERE id < $1 AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
+		WHERE id < $1 AND closing_at IS NULL AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
 		args{firstPage(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
 			users = append(users, r.value())
 			return nil
@@ -33,7 +33,7 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 	var u account.User
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		var r userRow
-		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1`+db.dialect.lock, args{userID}, r.dest()...)
+		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock, args{userID}, r.dest()...)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package thread
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/markdown"
+	"carrel/internal/source"
 	"carrel/internal/task"
 )
 
@@ -37,6 +39,18 @@ func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadI
 	e := exporter{Writer: bufio.NewWriter(w), works: works}
 	e.thread(t, messages, entries)
 	return e.Flush()
+}
+
+// Card is what a bibliography reads of a cited document: its record or, where that is gone and d is empty, what the
+// citation kept of it.
+func (c Citation) Card(d source.Document) ([]byte, error) {
+	if d.ID == "" {
+		d = source.Document{Title: c.Title, Authors: c.Authors, Year: c.Year, URL: c.URL, DOI: c.DOI}
+	}
+	return json.Marshal(map[string]any{
+		"title": d.Title, "authors": d.Authors, "year": d.Year, "publishedAt": d.PublishedAt, "venue": d.Venue,
+		"type": d.Type, "url": d.URL, "doi": d.DOI,
+	})
 }
 
 // allMessages reads a thread, in order of time.

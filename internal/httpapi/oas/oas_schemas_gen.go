@@ -110,6 +110,22 @@ func (s *AccountChange) SetEmail(val OptString) {
 	s.Email = val
 }
 
+// Ref: #/components/schemas/AccountDeletion
+type AccountDeletion struct {
+	// The e-mail address of the account, typed by its owner.
+	Email string `json:"email"`
+}
+
+// GetEmail returns the value of Email.
+func (s *AccountDeletion) GetEmail() string {
+	return s.Email
+}
+
+// SetEmail sets the value of Email.
+func (s *AccountDeletion) SetEmail(val string) {
+	s.Email = val
+}
+
 // Ref: #/components/schemas/AccountReply
 type AccountReply struct {
 	Account    Account          `json:"account"`
@@ -2782,6 +2798,207 @@ func (s *DocumentReply) SetDocument(val Document) {
 	s.Document = val
 }
 
+// Ref: #/components/schemas/Export
+type Export struct {
+	ID string `json:"id"`
+	// `working` while it is being made; `complete` when it can be downloaded; `failed` when it can't be
+	// made.
+	Status ExportStatus `json:"status"`
+	// How many documents, threads, memories and favourites are written.
+	Done int64 `json:"done"`
+	// How many there were in the beginning; 0 while that is not known.
+	Total int64 `json:"total"`
+	// The size of the file so far.
+	Bytes      int64     `json:"bytes"`
+	CreatedAt  string    `json:"createdAt"`
+	FinishedAt OptString `json:"finishedAt"`
+	// When it is deleted.
+	ExpiresAt OptString      `json:"expiresAt"`
+	Error     OptExportError `json:"error"`
+}
+
+// GetID returns the value of ID.
+func (s *Export) GetID() string {
+	return s.ID
+}
+
+// GetStatus returns the value of Status.
+func (s *Export) GetStatus() ExportStatus {
+	return s.Status
+}
+
+// GetDone returns the value of Done.
+func (s *Export) GetDone() int64 {
+	return s.Done
+}
+
+// GetTotal returns the value of Total.
+func (s *Export) GetTotal() int64 {
+	return s.Total
+}
+
+// GetBytes returns the value of Bytes.
+func (s *Export) GetBytes() int64 {
+	return s.Bytes
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Export) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// GetFinishedAt returns the value of FinishedAt.
+func (s *Export) GetFinishedAt() OptString {
+	return s.FinishedAt
+}
+
+// GetExpiresAt returns the value of ExpiresAt.
+func (s *Export) GetExpiresAt() OptString {
+	return s.ExpiresAt
+}
+
+// GetError returns the value of Error.
+func (s *Export) GetError() OptExportError {
+	return s.Error
+}
+
+// SetID sets the value of ID.
+func (s *Export) SetID(val string) {
+	s.ID = val
+}
+
+// SetStatus sets the value of Status.
+func (s *Export) SetStatus(val ExportStatus) {
+	s.Status = val
+}
+
+// SetDone sets the value of Done.
+func (s *Export) SetDone(val int64) {
+	s.Done = val
+}
+
+// SetTotal sets the value of Total.
+func (s *Export) SetTotal(val int64) {
+	s.Total = val
+}
+
+// SetBytes sets the value of Bytes.
+func (s *Export) SetBytes(val int64) {
+	s.Bytes = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Export) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+// SetFinishedAt sets the value of FinishedAt.
+func (s *Export) SetFinishedAt(val OptString) {
+	s.FinishedAt = val
+}
+
+// SetExpiresAt sets the value of ExpiresAt.
+func (s *Export) SetExpiresAt(val OptString) {
+	s.ExpiresAt = val
+}
+
+// SetError sets the value of Error.
+func (s *Export) SetError(val OptExportError) {
+	s.Error = val
+}
+
+// Why it failed.
+// Ref: #/components/schemas/ExportError
+type ExportError struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// GetCode returns the value of Code.
+func (s *ExportError) GetCode() string {
+	return s.Code
+}
+
+// GetDetail returns the value of Detail.
+func (s *ExportError) GetDetail() string {
+	return s.Detail
+}
+
+// SetCode sets the value of Code.
+func (s *ExportError) SetCode(val string) {
+	s.Code = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *ExportError) SetDetail(val string) {
+	s.Detail = val
+}
+
+// Ref: #/components/schemas/ExportReply
+type ExportReply struct {
+	Export Export `json:"export"`
+}
+
+// GetExport returns the value of Export.
+func (s *ExportReply) GetExport() Export {
+	return s.Export
+}
+
+// SetExport sets the value of Export.
+func (s *ExportReply) SetExport(val Export) {
+	s.Export = val
+}
+
+// `working` while it is being made; `complete` when it can be downloaded; `failed` when it can't be
+// made.
+type ExportStatus string
+
+const (
+	ExportStatusWorking  ExportStatus = "working"
+	ExportStatusComplete ExportStatus = "complete"
+	ExportStatusFailed   ExportStatus = "failed"
+)
+
+// AllValues returns all ExportStatus values.
+func (ExportStatus) AllValues() []ExportStatus {
+	return []ExportStatus{
+		ExportStatusWorking,
+		ExportStatusComplete,
+		ExportStatusFailed,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s ExportStatus) MarshalText() ([]byte, error) {
+	switch s {
+	case ExportStatusWorking:
+		return []byte(s), nil
+	case ExportStatusComplete:
+		return []byte(s), nil
+	case ExportStatusFailed:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *ExportStatus) UnmarshalText(data []byte) error {
+	switch ExportStatus(data) {
+	case ExportStatusWorking:
+		*s = ExportStatusWorking
+		return nil
+	case ExportStatusComplete:
+		*s = ExportStatusComplete
+		return nil
+	case ExportStatusFailed:
+		*s = ExportStatusFailed
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
 // Ref: #/components/schemas/Favourite
 type Favourite struct {
 	CardId string  `json:"cardId"`
@@ -5375,6 +5592,52 @@ func (o OptBool) Get() (v bool, ok bool) {
 
 // Or returns value if set, or given parameter if does not.
 func (o OptBool) Or(d bool) bool {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return d
+}
+
+// NewOptExportError returns new OptExportError with value set to v.
+func NewOptExportError(v ExportError) OptExportError {
+	return OptExportError{
+		Value: v,
+		Set:   true,
+	}
+}
+
+// OptExportError is optional ExportError.
+type OptExportError struct {
+	Value ExportError
+	Set   bool
+}
+
+// IsSet returns true if OptExportError was set.
+func (o OptExportError) IsSet() bool { return o.Set }
+
+// Reset unsets value.
+func (o *OptExportError) Reset() {
+	var v ExportError
+	o.Value = v
+	o.Set = false
+}
+
+// SetTo sets value to v.
+func (o *OptExportError) SetTo(v ExportError) {
+	o.Set = true
+	o.Value = v
+}
+
+// Get returns value and boolean that denotes whether value was set.
+func (o OptExportError) Get() (v ExportError, ok bool) {
+	if !o.Set {
+		return v, false
+	}
+	return o.Value, true
+}
+
+// Or returns value if set, or given parameter if does not.
+func (o OptExportError) Or(d ExportError) ExportError {
 	if v, ok := o.Get(); ok {
 		return v
 	}

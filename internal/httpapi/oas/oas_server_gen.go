@@ -163,6 +163,16 @@ type Handler interface {
 	//
 	// POST /api/account/connect-codes
 	CreateConnectCode(ctx context.Context) (*ConnectCodeCreated, error)
+	// CreateExport implements createExport operation.
+	//
+	// Begins to write all that the account holds into one zip file, in the background: JSON of everything,
+	// a Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
+	// as text. Secrets are not part of it. An account has one export: a finished one is replaced, and
+	// while one is being made this answers with that one. Needs a session, or a key with the scope
+	// `account`.
+	//
+	// POST /api/account/export
+	CreateExport(ctx context.Context) (*ExportReply, error)
 	// CreateKey implements createKey operation.
 	//
 	// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
@@ -198,12 +208,30 @@ type Handler interface {
 	//
 	// POST /api/account/webhooks
 	CreateWebhook(ctx context.Context, req *WebhookCreate) (*WebhookCreated, error)
+	// DeleteAccount implements deleteAccount operation.
+	//
+	// Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
+	// favourites, keys, connections, webhooks, what was used. All its credentials stop working at once;
+	// the rest is removed in the background and can't be had back, so export the account first. `email`
+	// confirms it, and must be the account's. Needs a session: a key is never enough, and is 403
+	// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
+	// `step_up_required`. The owner of an installation on which others have accounts can't leave it: 409
+	// `conflict`.
+	//
+	// DELETE /api/account
+	DeleteAccount(ctx context.Context, req *AccountDeletion) (*Deleted, error)
 	// DeleteAgent implements deleteAgent operation.
 	//
 	// Its sources, documents, threads, memories and favourites go with it.
 	//
 	// DELETE /api/agents/{agentId}
 	DeleteAgent(ctx context.Context, params DeleteAgentParams) (*Deleted, error)
+	// DeleteExport implements deleteExport operation.
+	//
+	// Stops one that is being made. Needs a session, or a key with the scope `account`.
+	//
+	// DELETE /api/account/export
+	DeleteExport(ctx context.Context) (*Deleted, error)
 	// DeleteFavourite implements deleteFavourite operation.
 	//
 	// Remove a favourite.
@@ -256,6 +284,15 @@ type Handler interface {
 	//
 	// DELETE /api/agents/{agentId}/threads/{threadId}
 	DeleteThread(ctx context.Context, params DeleteThreadParams) (*Deleted, error)
+	// DeleteUser implements deleteUser operation.
+	//
+	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
+	// with the scope `admin`. With a session it needs a proof from the last ten minutes that it is them.
+	// As with deleteAccount, all that is the user's goes with it. Nobody deletes the owner or themselves
+	// here, and only the owner deletes admins.
+	//
+	// DELETE /api/admin/users/{userId}
+	DeleteUser(ctx context.Context, params DeleteUserParams) (*Deleted, error)
 	// DeleteWebhook implements deleteWebhook operation.
 	//
 	// Needs the scope `account`. What was still to be delivered is dropped.
@@ -322,6 +359,12 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/documents/{documentId}
 	GetDocument(ctx context.Context, params GetDocumentParams) (*DocumentReply, error)
+	// GetExport implements getExport operation.
+	//
+	// Needs a session, or a key with the scope `account`. Without an export it is 404.
+	//
+	// GET /api/account/export
+	GetExport(ctx context.Context) (*ExportReply, error)
 	// GetSource implements getSource operation.
 	//
 	// With its latest import, which says how far it is.
@@ -493,7 +536,7 @@ type Handler interface {
 	ListSessions(ctx context.Context) (*SessionList, error)
 	// ListSources implements listSources operation.
 	//
-	// All of them, oldest first. Exactly one is the default.
+	// All of them, oldest first, each with its latest import. Exactly one is the default.
 	//
 	// GET /api/agents/{agentId}/sources
 	ListSources(ctx context.Context, params ListSourcesParams) (*SourceList, error)
