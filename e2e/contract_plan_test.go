@@ -91,6 +91,19 @@ func (w *world) plans(t *testing.T) {
 	}
 }
 
+// confined is what somebody meets whose plan has little: no chat, and no room for documents.
+func (w *world) confined(t *testing.T, user string) {
+	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "agents", "--scope", "agents,manage").text("key")
+	w.run(t, "PUT", "/plans/tight", `{"capabilities": ["search", "manage"], "storageLimitBytes": 0}`)
+	w.run(t, "PATCH", user, `{"plan": "tight"}`)
+	agent := w.send(t, call{method: "POST", path: "/api/agents", body: `{"name": "Tight"}`, key: key}, http.StatusOK)
+	one := "/api/agents/" + agent.text("agent", "id")
+	w.problem(t, call{method: "POST", path: one + "/threads", body: `{}`, key: key}, 403, "capability_disabled")
+	upload := call{method: "POST", path: one + "/sources/" + agent.text("agent", "defaultSourceId") + "/uploads", key: key}
+	w.problem(t, upload.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ="), 403, "quota_exceeded")
+	w.run(t, "PUT", user+"/subscription", `{"plan": "reader"}`)
+}
+
 func (w *world) subscriptions(t *testing.T, user string) {
 	w.problem(t, call{method: "DELETE", path: adminPath + user + "/subscription", key: w.adminKey}, 404, "not_found")
 	for _, body := range []string{
@@ -109,6 +122,7 @@ func (w *world) subscriptions(t *testing.T, user string) {
 	w.run(t, "DELETE", "/plans/gone", "")
 	key := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "account", "--scope", "account").text("key")
 	w.send(t, call{method: "GET", path: accountPath + "/subscription", key: key}, http.StatusOK)
+	w.confined(t, user)
 }
 
 func (w *world) usage(t *testing.T) {

@@ -46,6 +46,8 @@ type PlanStore interface {
 	SubscriptionStore
 	// OwnCredential is nil for a key or a grant of the user, and not_found for any other.
 	OwnCredential(ctx context.Context, userID, credentialID string) error
+	// StorageOf returns what a user keeps, files on their way in included.
+	StorageOf(ctx context.Context, userID string) (core.Storage, error)
 	// SetCredentialCap sets what a credential may spend in a month; nil takes the cap away.
 	SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error
 	// CredentialCaps returns the caps of a user's credentials, with what is spent and reserved of each in a month.
@@ -149,6 +151,14 @@ func (p *Plans) Caps(ctx context.Context, actor core.Actor) ([]CredentialCap, er
 		return nil, err
 	}
 	return p.store.CredentialCaps(ctx, actor.UserID, core.Month(p.clock.Now()))
+}
+
+// Storage returns what the actor's account keeps of documents, and what there is room for.
+func (p *Plans) Storage(ctx context.Context, actor core.Actor) (core.Storage, error) {
+	if err := actor.Allow(core.OpBilling); err != nil {
+		return core.Storage{}, err
+	}
+	return p.store.StorageOf(ctx, actor.UserID)
 }
 
 // CapCredential sets what one of the actor's credentials may spend in a month; nil takes the cap away.

@@ -24,8 +24,21 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	if err != nil {
 		return nil, err
 	}
+	storage, err := h.Plans.Storage(ctx, who)
+	if err != nil {
+		return nil, err
+	}
 	plan, subscription := h.entitlementOf(e)
-	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Billing: offer}, nil
+	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Storage: storageOf(storage), Billing: offer}, nil
+}
+
+// storageOf renders what is used of the room for documents, and what is left.
+func storageOf(s core.Storage) oas.Storage {
+	out := oas.Storage{UsedBytes: s.Used}
+	if s.Limited {
+		out.LimitBytes, out.LeftBytes = oas.NewOptInt64(s.Limit), oas.NewOptInt64(s.Left())
+	}
+	return out
 }
 
 // ListCredentialCaps answers GET /api/account/spend-caps.

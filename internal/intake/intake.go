@@ -67,6 +67,8 @@ type Store interface {
 	PutImport(ctx context.Context, i Import) error
 	// Imports returns the imports of a source, newest first, up to n.
 	Imports(ctx context.Context, sourceID string, n int) ([]Import, error)
+	// StorageOfSource returns what the owner of a source keeps, files on their way in included.
+	StorageOfSource(ctx context.Context, sourceID string) (core.Storage, error)
 	// SourceByID returns a source with the user whose agent it belongs to.
 	SourceByID(ctx context.Context, sourceID string) (s source.Source, userID string, err error)
 	// DueSources returns up to n sources whose next sync is not after now.

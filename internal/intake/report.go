@@ -107,8 +107,9 @@ type outcome struct {
 	Problems  []string       `json:"problems,omitempty"`
 	Skipped   int            `json:"skipped,omitempty"`
 	Documents DocumentCounts `json:"documents,omitzero"`
-	// End says that nothing was left to do.
-	End bool `json:"end,omitempty"`
+	// End says that nothing was left to do, and Full that there is no room for the rest: it is why.
+	End  bool   `json:"end,omitempty"`
+	Full string `json:"full,omitempty"`
 }
 
 func (o *outcome) skip(reason string) {

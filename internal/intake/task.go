@@ -95,6 +95,9 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 				return s.complete(ctx, r, src, t)
 			}
 			t.finished(ctx, o)
+			if o.Full != "" {
+				return s.full(ctx, r, src, t, o.Full)
+			}
 		}
 	}
 	// Another one goes on, and this one says how far it came.
@@ -134,6 +137,10 @@ func batch(ctx context.Context, w work, actor core.Actor, t *teller) ([]outcome,
 	var done []outcome
 	for began := time.Now(); len(done) < batchFiles && time.Since(began) < batchTime; {
 		o, err := w.next(ctx, actor, t)
+		if refusal := noRoom(err); refusal != nil {
+			o.Error, o.Full = refusal.Detail, refusal.Detail // what was read before it is told, and stays
+			return append(done, o), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +150,39 @@ func batch(ctx context.Context, w work, actor core.Actor, t *teller) ([]outcome,
 		t.reading(ctx, o.Name, 0, source.Imported{})
 	}
 	return done, nil
+}
+
+// codeFull is the code of documents that the plan of their owner has no room for.
+const codeFull = "quota_exceeded"
+
+// noRoom returns the error that says so, or nil.
+func noRoom(err error) *core.Error {
+	var told *core.Error
+	if errors.As(err, &told) && told.Code == codeFull {
+		return told
+	}
+	return nil
+}
+
+// full ends an import that there is no room for the rest of.
+func (s *Service) full(ctx context.Context, r *task.Run, src source.Source, t *teller, why string) (task.Outcome, error) {
+	if err := s.postpone(ctx, src); err != nil {
+		return task.Outcome{}, err
+	}
+	out, err := s.outcome(ctx, r, t, task.StateFailed)
+	out.State, out.Code, out.Detail = task.StateFailed, codeFull, why
+	return out, err
+}
+
+// postpone has a source that syncs by itself tried again when it is due next.
+func (s *Service) postpone(ctx context.Context, src source.Source) error {
+	set, err := src.SettingsOf()
+	if err != nil || set.SyncMinutes == 0 {
+		return nil //nolint:nilerr // settings that can't be read are why it failed
+	}
+	now := s.clock.Now()
+	due := now.Add(time.Duration(set.SyncMinutes) * time.Minute)
+	return s.store.SetSynced(ctx, src.ID, now, &due)
 }
 
 func (s *Service) complete(ctx context.Context, r *task.Run, src source.Source, t *teller) (task.Outcome, error) {
@@ -190,11 +230,8 @@ func (s *Service) failed(ctx context.Context, r *task.Run, src source.Source, er
 		return task.Outcome{}, err
 	}
 	s.note(ctx, r, src, task.StateFailed, told.Detail)
-	if set, settingsErr := src.SettingsOf(); settingsErr == nil && set.SyncMinutes > 0 {
-		due := s.clock.Now().Add(time.Duration(set.SyncMinutes) * time.Minute)
-		if err := s.store.SetSynced(ctx, src.ID, s.clock.Now(), &due); err != nil {
-			return task.Outcome{}, err
-		}
+	if err := s.postpone(ctx, src); err != nil {
+		return task.Outcome{}, err
 	}
 	return task.Outcome{State: task.StateFailed, Code: told.Code, Detail: told.Detail}, nil
 }

@@ -48,6 +48,14 @@ func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID
 	if size > s.options.MaxUpload {
 		return Upload{}, s.tooLarge()
 	}
+	// A file counts with its size until it was read, and then with its documents.
+	room, err := s.store.StorageOfSource(ctx, sourceID)
+	if err != nil {
+		return Upload{}, err
+	}
+	if !room.Holds(max(size, 0)) {
+		return Upload{}, room.Exceeded()
+	}
 	now := s.clock.Now()
 	u := Upload{ID: core.NewID(prefixUpload), SourceID: sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now}
 	if err := s.store.InsertUpload(ctx, u); err != nil {
@@ -100,6 +108,11 @@ func (s *Service) Append(ctx context.Context, actor core.Actor, agentID, sourceI
 	if offset != u.Received || u.Ready {
 		return u, core.Conflict("conflict", "The upload is not at this offset. Ask with HEAD where it is and go on from there.")
 	}
+	room, err := s.store.StorageOfSource(ctx, sourceID)
+	if err != nil {
+		return Upload{}, err
+	}
+	room.Used -= max(u.Size, u.Received) // it is counted already
 	buf := make([]byte, chunkSize)
 	for {
 		n, readErr := io.ReadFull(body, buf)
@@ -109,6 +122,9 @@ func (s *Service) Append(ctx context.Context, actor core.Actor, agentID, sourceI
 			}
 			if u.Received+int64(n) > s.options.MaxUpload {
 				return u, s.tooLarge()
+			}
+			if !room.Holds(u.Received + int64(n)) {
+				return u, room.Exceeded()
 			}
 			// What has arrived is kept, though the sender be gone.
 			err := s.store.AppendUpload(context.WithoutCancel(ctx), u.ID, u.Received, buf[:n], s.clock.Now())

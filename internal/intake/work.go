@@ -277,12 +277,12 @@ func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcom
 	}
 	defer func() { _ = os.Remove(path) }()
 	o, err := u.service.read(ctx, actor, u.src, found{name: up.Name, path: path, size: up.Size, ownIDs: true}, t)
-	if err != nil {
+	if err != nil && noRoom(err) == nil {
 		return o, err
 	}
-	err = u.service.store.DeleteUpload(ctx, u.src.ID, up.ID)
-	if core.IsKind(err, core.KindNotFound) {
-		err = nil
+	// One that there is no room for goes too: it would take room from what fits.
+	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil && !core.IsKind(gone, core.KindNotFound) {
+		return o, gone
 	}
 	return o, err
 }

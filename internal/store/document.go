@@ -43,31 +43,34 @@ func (r *documentRow) value() (d source.Document, err error) {
 	return d, err
 }
 
-// PutDocuments stores a batch in one transaction, keeps the source's count of documents right and enters what it changed
-// in the change log.
+// PutDocuments stores a batch in one transaction, keeps the source's counts right and enters what it changed in the change
+// log. Where the owner's plan has no room for it, nothing is stored.
 func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.Document) (added, updated int, err error) {
 	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
 		added, updated = 0, 0
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
-		ids := make([]string, 0, len(docs))
+		ids, bytes := make([]string, 0, len(docs)), int64(0)
 		for _, d := range docs {
-			id, isNew, err := putDocument(ctx, tx, sourceID, d)
+			put, err := putDocument(ctx, tx, sourceID, d)
 			switch {
-			case errors.Is(err, sql.ErrNoRows): // there as it is
-				continue
 			case err != nil:
 				return err
-			case isNew:
+			case put.id == "": // there as it is
+				continue
+			case put.isNew:
 				added++
 			default:
 				updated++
 			}
-			ids = append(ids, id)
+			ids, bytes = append(ids, put.id), bytes+put.bytes
 		}
 		if len(ids) == 0 {
 			return nil
+		}
+		if err := db.grow(ctx, tx, sourceID, bytes); err != nil {
+			return err
 		}
 		if err := countDocuments(ctx, tx, sourceID, added, docs[len(docs)-1].UpdatedAt); err != nil {
 			return err
@@ -87,27 +90,35 @@ func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs 
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
-		var ids []string
-		var id string
-		err := tx.each(ctx, `
-			DELETE FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2")+` RETURNING id`,
-			args{sourceID, listOf(externalIDs)}, []any{&id}, func() error {
-				ids = append(ids, id)
-				return nil
-			})
-		deleted = len(ids)
-		if err != nil || deleted == 0 {
-			return err
-		}
-		if err := countDocuments(ctx, tx, sourceID, -deleted, now); err != nil {
-			return err
-		}
-		return db.logChanges(ctx, tx, sourceID, opDelete, ids)
+		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `external_id IN `+db.dialect.in("$2"), listOf(externalIDs))
+		return err
 	})
 	if err != nil {
 		return 0, fail("delete documents", "source", err)
 	}
 	return deleted, nil
+}
+
+// deleteDocuments removes the documents of a source that a condition with $2 holds for.
+func (db *DB) deleteDocuments(ctx context.Context, tx querier, sourceID string, now time.Time, condition string, value any) (deleted int, err error) {
+	var ids []string
+	var id string
+	var size, bytes int64
+	err = tx.each(ctx, `DELETE FROM document WHERE source_id = $1 AND `+condition+` RETURNING id, `+documentSize,
+		args{sourceID, value}, []any{&id, &size}, func() error {
+			ids, bytes = append(ids, id), bytes+size
+			return nil
+		})
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	if err := countDocuments(ctx, tx, sourceID, -len(ids), now); err != nil {
+		return 0, err
+	}
+	if err := db.grow(ctx, tx, sourceID, -bytes); err != nil {
+		return 0, err
+	}
+	return len(ids), db.logChanges(ctx, tx, sourceID, opDelete, ids)
 }
 
 // lockSource lets changes of one source's documents happen after each other.
@@ -122,9 +133,21 @@ func countDocuments(ctx context.Context, tx querier, sourceID string, more int, 
 	return err
 }
 
-// putDocument stores a document and returns the id under which it is kept, and whether it is new. One that is there and
-// has not changed is sql.ErrNoRows.
-func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (id string, isNew bool, err error) {
+// documentSize is what a document counts as, in bytes; sizeOf is the same of one that is not stored yet.
+const documentSize = `octet_length(title) + octet_length(text)`
+
+func sizeOf(d source.Document) int64 { return int64(len(d.Title) + len(d.Text)) }
+
+// put is what became of a document: the id under which it is kept, whether it is new, and how many bytes came with it.
+// One that is there and has not changed has no id.
+type put struct {
+	id    string
+	isNew bool
+	bytes int64
+}
+
+// putDocument stores a document. The source is locked, so that nobody else changes what is there.
+func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (p put, err error) {
 	authors, year := listOf(d.Authors), optNumber(d.Year)
 	added, err := tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
@@ -134,18 +157,25 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
 		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), d.File)
 	if err != nil || added == 1 {
-		return d.ID, true, err
+		return put{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
 	}
-	err = get(ctx, tx, `
+	var before int64
+	err = get(ctx, tx, `SELECT id, `+documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
+		args{sourceID, d.ExternalID, d.Hash}, &p.id, &before)
+	if errors.Is(err, sql.ErrNoRows) {
+		return put{}, nil
+	}
+	if err != nil {
+		return put{}, err
+	}
+	_, err = tx.exec(ctx, `
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
-			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $16
-		WHERE source_id = $14 AND external_id = $15 AND hash <> $12
-		RETURNING id`,
-		args{
-			d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
-			d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), sourceID, d.ExternalID, d.File,
-		}, &id)
-	return id, false, err
+			published_at = $9, citation_count = $10, open_access_url = $11, hash = $12, updated_at = $13, file = $14
+		WHERE id = $15`,
+		d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type, d.PublishedAt, optInt(d.CitationCount),
+		d.OpenAccessURL, d.Hash, millis(d.UpdatedAt), d.File, p.id)
+	p.bytes = sizeOf(d) - before
+	return p, err
 }
 
 // ScanDocuments walks over all documents of a source, in the order of their ids. It reads some at a time and holds no

@@ -82,21 +82,9 @@ func (db *DB) DeleteFile(ctx context.Context, sourceID, id string, now time.Time
 		if err := get(ctx, tx, `DELETE FROM source_file WHERE source_id = $1 AND id = $2 RETURNING 1`, args{sourceID, id}, &one); err != nil {
 			return err
 		}
-		var gone []string
-		var doc string
-		err := tx.each(ctx, `DELETE FROM document WHERE source_id = $1 AND file = $2 AND file <> '' RETURNING id`,
-			args{sourceID, id}, []any{&doc}, func() error {
-				gone = append(gone, doc)
-				return nil
-			})
-		documents = len(gone)
-		if err != nil || documents == 0 {
-			return err
-		}
-		if err := countDocuments(ctx, tx, sourceID, -documents, now); err != nil {
-			return err
-		}
-		return db.logChanges(ctx, tx, sourceID, opDelete, gone)
+		var err error
+		documents, err = db.deleteDocuments(ctx, tx, sourceID, now, `file = $2 AND file <> ''`, id)
+		return err
 	})
 	return documents, fail("delete file", "file", err)
 }

@@ -15930,6 +15930,10 @@ func (s *ProblemCode) Decode(d *jx.Decoder) error {
 		*s = ProblemCodeSpendCapReached
 	case ProblemCodeForbidden:
 		*s = ProblemCodeForbidden
+	case ProblemCodeCapabilityDisabled:
+		*s = ProblemCodeCapabilityDisabled
+	case ProblemCodeQuotaExceeded:
+		*s = ProblemCodeQuotaExceeded
 	case ProblemCodeInsufficientScope:
 		*s = ProblemCodeInsufficientScope
 	case ProblemCodeStepUpRequired:
@@ -18964,6 +18968,136 @@ func (s *StepUpReply) UnmarshalJSON(data []byte) error {
 }
 
 // Encode implements json.Marshaler.
+func (s *Storage) Encode(e *jx.Encoder) {
+	e.ObjStart()
+	s.encodeFields(e)
+	e.ObjEnd()
+}
+
+// encodeFields encodes fields.
+func (s *Storage) encodeFields(e *jx.Encoder) {
+	{
+		e.FieldStart("usedBytes")
+		e.Int64(s.UsedBytes)
+	}
+	{
+		if s.LimitBytes.Set {
+			e.FieldStart("limitBytes")
+			s.LimitBytes.Encode(e)
+		}
+	}
+	{
+		if s.LeftBytes.Set {
+			e.FieldStart("leftBytes")
+			s.LeftBytes.Encode(e)
+		}
+	}
+}
+
+var jsonFieldsNameOfStorage = [3]string{
+	0: "usedBytes",
+	1: "limitBytes",
+	2: "leftBytes",
+}
+
+// Decode decodes Storage from json.
+func (s *Storage) Decode(d *jx.Decoder) error {
+	if s == nil {
+		return errors.New("invalid: unable to decode Storage to nil")
+	}
+	var requiredBitSet [1]uint8
+
+	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
+		switch string(k) {
+		case "usedBytes":
+			requiredBitSet[0] |= 1 << 0
+			if err := func() error {
+				v, err := d.Int64()
+				s.UsedBytes = int64(v)
+				if err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"usedBytes\"")
+			}
+		case "limitBytes":
+			if err := func() error {
+				s.LimitBytes.Reset()
+				if err := s.LimitBytes.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"limitBytes\"")
+			}
+		case "leftBytes":
+			if err := func() error {
+				s.LeftBytes.Reset()
+				if err := s.LeftBytes.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"leftBytes\"")
+			}
+		default:
+			return d.Skip()
+		}
+		return nil
+	}); err != nil {
+		return errors.Wrap(err, "decode Storage")
+	}
+	// Validate required fields.
+	var failures []validate.FieldError
+	for i, mask := range [1]uint8{
+		0b00000001,
+	} {
+		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
+			// Mask only required fields and check equality to mask using XOR.
+			//
+			// If XOR result is not zero, result is not equal to expected, so some fields are missed.
+			// Bits of fields which would be set are actually bits of missed fields.
+			missed := bits.OnesCount8(result)
+			for bitN := 0; bitN < missed; bitN++ {
+				bitIdx := bits.TrailingZeros8(result)
+				fieldIdx := i*8 + bitIdx
+				var name string
+				if fieldIdx < len(jsonFieldsNameOfStorage) {
+					name = jsonFieldsNameOfStorage[fieldIdx]
+				} else {
+					name = strconv.Itoa(fieldIdx)
+				}
+				failures = append(failures, validate.FieldError{
+					Name:  name,
+					Error: validate.ErrFieldRequired,
+				})
+				// Reset bit.
+				result &^= 1 << bitIdx
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return &validate.Error{Fields: failures}
+	}
+
+	return nil
+}
+
+// MarshalJSON implements stdjson.Marshaler.
+func (s *Storage) MarshalJSON() ([]byte, error) {
+	e := jx.Encoder{}
+	s.Encode(&e)
+	return e.Bytes(), nil
+}
+
+// UnmarshalJSON implements stdjson.Unmarshaler.
+func (s *Storage) UnmarshalJSON(data []byte) error {
+	d := jx.DecodeBytes(data)
+	return s.Decode(d)
+}
+
+// Encode implements json.Marshaler.
 func (s *Subscription) Encode(e *jx.Encoder) {
 	e.ObjStart()
 	s.encodeFields(e)
@@ -19382,6 +19516,10 @@ func (s *SubscriptionReply) encodeFields(e *jx.Encoder) {
 		s.Spend.Encode(e)
 	}
 	{
+		e.FieldStart("storage")
+		s.Storage.Encode(e)
+	}
+	{
 		if s.Billing.Set {
 			e.FieldStart("billing")
 			s.Billing.Encode(e)
@@ -19389,11 +19527,12 @@ func (s *SubscriptionReply) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfSubscriptionReply = [4]string{
+var jsonFieldsNameOfSubscriptionReply = [5]string{
 	0: "plan",
 	1: "subscription",
 	2: "spend",
-	3: "billing",
+	3: "storage",
+	4: "billing",
 }
 
 // Decode decodes SubscriptionReply from json.
@@ -19435,6 +19574,16 @@ func (s *SubscriptionReply) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"spend\"")
 			}
+		case "storage":
+			requiredBitSet[0] |= 1 << 3
+			if err := func() error {
+				if err := s.Storage.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"storage\"")
+			}
 		case "billing":
 			if err := func() error {
 				s.Billing.Reset()
@@ -19455,7 +19604,7 @@ func (s *SubscriptionReply) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00000100,
+		0b00001100,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.

@@ -7261,6 +7261,8 @@ func (s *PlanReply) SetPlan(val Plan) {
 //	402    | `no_subscription`         | Take a plan. What is already there can be read without.
 //	402    | `spend_cap_reached`       | Wait until the cap resets, or have it raised.
 //	403    | `forbidden`               | Ask somebody who may.
+//	403    | `capability_disabled`     | Take a plan that includes it, or a model of the plan.
+//	403    | `quota_exceeded`          | Delete documents, or take a plan with more room.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
 //	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
 //	403    | `session_required`        | Sign in with a browser; keys can't change how somebody signs in.
@@ -7384,6 +7386,8 @@ const (
 	ProblemCodeNoSubscription        ProblemCode = "no_subscription"
 	ProblemCodeSpendCapReached       ProblemCode = "spend_cap_reached"
 	ProblemCodeForbidden             ProblemCode = "forbidden"
+	ProblemCodeCapabilityDisabled    ProblemCode = "capability_disabled"
+	ProblemCodeQuotaExceeded         ProblemCode = "quota_exceeded"
 	ProblemCodeInsufficientScope     ProblemCode = "insufficient_scope"
 	ProblemCodeStepUpRequired        ProblemCode = "step_up_required"
 	ProblemCodeSessionRequired       ProblemCode = "session_required"
@@ -7419,6 +7423,8 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeNoSubscription,
 		ProblemCodeSpendCapReached,
 		ProblemCodeForbidden,
+		ProblemCodeCapabilityDisabled,
+		ProblemCodeQuotaExceeded,
 		ProblemCodeInsufficientScope,
 		ProblemCodeStepUpRequired,
 		ProblemCodeSessionRequired,
@@ -7463,6 +7469,10 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 	case ProblemCodeSpendCapReached:
 		return []byte(s), nil
 	case ProblemCodeForbidden:
+		return []byte(s), nil
+	case ProblemCodeCapabilityDisabled:
+		return []byte(s), nil
+	case ProblemCodeQuotaExceeded:
 		return []byte(s), nil
 	case ProblemCodeInsufficientScope:
 		return []byte(s), nil
@@ -7540,6 +7550,12 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 		return nil
 	case ProblemCodeForbidden:
 		*s = ProblemCodeForbidden
+		return nil
+	case ProblemCodeCapabilityDisabled:
+		*s = ProblemCodeCapabilityDisabled
+		return nil
+	case ProblemCodeQuotaExceeded:
+		*s = ProblemCodeQuotaExceeded
 		return nil
 	case ProblemCodeInsufficientScope:
 		*s = ProblemCodeInsufficientScope
@@ -8791,6 +8807,46 @@ func (s *StepUpReply) SetProvedUntil(val string) {
 	s.ProvedUntil = val
 }
 
+// What the documents of the account take, with the files that are on their way in.
+// Ref: #/components/schemas/Storage
+type Storage struct {
+	UsedBytes int64 `json:"usedBytes"`
+	// Absent where there is no limit.
+	LimitBytes OptInt64 `json:"limitBytes"`
+	// Absent where there is no limit.
+	LeftBytes OptInt64 `json:"leftBytes"`
+}
+
+// GetUsedBytes returns the value of UsedBytes.
+func (s *Storage) GetUsedBytes() int64 {
+	return s.UsedBytes
+}
+
+// GetLimitBytes returns the value of LimitBytes.
+func (s *Storage) GetLimitBytes() OptInt64 {
+	return s.LimitBytes
+}
+
+// GetLeftBytes returns the value of LeftBytes.
+func (s *Storage) GetLeftBytes() OptInt64 {
+	return s.LeftBytes
+}
+
+// SetUsedBytes sets the value of UsedBytes.
+func (s *Storage) SetUsedBytes(val int64) {
+	s.UsedBytes = val
+}
+
+// SetLimitBytes sets the value of LimitBytes.
+func (s *Storage) SetLimitBytes(val OptInt64) {
+	s.LimitBytes = val
+}
+
+// SetLeftBytes sets the value of LeftBytes.
+func (s *Storage) SetLeftBytes(val OptInt64) {
+	s.LeftBytes = val
+}
+
 // Ref: #/components/schemas/Subscription
 type Subscription struct {
 	Plan       string             `json:"plan"`
@@ -8963,6 +9019,7 @@ type SubscriptionReply struct {
 	Plan         OptPlan         `json:"plan"`
 	Subscription OptSubscription `json:"subscription"`
 	Spend        Spend           `json:"spend"`
+	Storage      Storage         `json:"storage"`
 	Billing      OptBilling      `json:"billing"`
 }
 
@@ -8979,6 +9036,11 @@ func (s *SubscriptionReply) GetSubscription() OptSubscription {
 // GetSpend returns the value of Spend.
 func (s *SubscriptionReply) GetSpend() Spend {
 	return s.Spend
+}
+
+// GetStorage returns the value of Storage.
+func (s *SubscriptionReply) GetStorage() Storage {
+	return s.Storage
 }
 
 // GetBilling returns the value of Billing.
@@ -8999,6 +9061,11 @@ func (s *SubscriptionReply) SetSubscription(val OptSubscription) {
 // SetSpend sets the value of Spend.
 func (s *SubscriptionReply) SetSpend(val Spend) {
 	s.Spend = val
+}
+
+// SetStorage sets the value of Storage.
+func (s *SubscriptionReply) SetStorage(val Storage) {
+	s.Storage = val
 }
 
 // SetBilling sets the value of Billing.

@@ -3199,6 +3199,10 @@ func (s ProblemCode) Validate() error {
 		return nil
 	case "forbidden":
 		return nil
+	case "capability_disabled":
+		return nil
+	case "quota_exceeded":
+		return nil
 	case "insufficient_scope":
 		return nil
 	case "step_up_required":

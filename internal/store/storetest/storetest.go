@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Sources", sourceTests},
 		{"Documents", documentTests},
 		{"Intake", intakeTests},
+		{"Storage", storageTests},
 		{"Changes", changeTests},
 		{"Indexes", indexTests},
 		{"Usage", usageTests},
