@@ -21,7 +21,7 @@ var seenOfPlans = []string{
 	"value Subscription.status=past_due", "value Subscription.source=stripe",
 	"value Task.state=queued", "value Task.state=running", "value Task.state=cancelled",
 	"reply cancelSubscription 409", "reply putSubscription 409", "reply putPlan 409",
-	"operation startCheckout", "operation openPortal", "reply startCheckout *", "reply openPortal *", "field Billing.*", "field SubscriptionReply.billing", "field BillingPage.*",
+	"operation startCheckout", "operation openPortal", "operation takeStripeEvent", "reply startCheckout *", "reply openPortal *", "reply takeStripeEvent *", "field Received.*", "field Billing.*", "field SubscriptionReply.billing", "field BillingPage.*",
 }
 
 // planCalls is a good request for every operation on plans, usage and the installation.

@@ -44,13 +44,15 @@ type Service struct {
 	store    Store
 	clock    core.Clock
 	recorder Recorder
+	// standard is the plan of accounts that are made without one.
+	standard string
 	// hashing bounds how many passwords are hashed at once: each takes 19 MiB and a core.
 	hashing chan struct{}
 }
 
-// NewService returns a service on this store.
-func NewService(store Store, clock core.Clock) *Service {
-	return &Service{store: store, clock: clock, hashing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+// NewService returns a service on this store. standard is the plan that new accounts get, or none.
+func NewService(store Store, clock core.Clock, standard string) *Service {
+	return &Service{store: store, clock: clock, standard: standard, hashing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
 
 // NewUser is what an admin says of a person to let in.
@@ -80,7 +82,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User
 }
 
 // CreateFirst makes the owner of an installation that has no account yet; with one it is a conflict. Who may do this is
-// decided by the set-up code, which only the operator has seen.
+// decided by the set-up code, which only the operator has seen. Whoever runs the installation needs to buy nothing from it.
 func (s *Service) CreateFirst(ctx context.Context, n NewUser) (User, error) {
 	n.Role, n.Plan = core.RoleOwner, core.PlanOpen
 	return s.create(ctx, n, s.store.InsertFirstUser)
@@ -91,7 +93,7 @@ func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Con
 		n.Role = core.RoleMember
 	}
 	if n.Plan == "" {
-		n.Plan = core.PlanOpen
+		n.Plan = s.standard
 	}
 	n.Email = NormalEmail(n.Email)
 	n.Name = strings.TrimSpace(n.Name)

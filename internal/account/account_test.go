@@ -22,7 +22,7 @@ func newService(t *testing.T) *account.Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return account.NewService(db, testkit.NewClock())
+	return account.NewService(db, testkit.NewClock(), core.PlanOpen)
 }
 
 func ada() account.NewUser {

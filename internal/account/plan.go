@@ -3,8 +3,6 @@ package account
 import (
 	"context"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"carrel/internal/audit"
@@ -24,7 +22,8 @@ type Plan struct {
 	RateLimit, RateBurst *int64
 	// StorageLimit is how many bytes of documents a user may have.
 	StorageLimit *int64
-	// Price is what a month costs, for people to see. StripePrice is the price's id at Stripe, or empty.
+	// Price is what a month costs, for people to see. StripePrice is empty, or the ids of prices at Stripe with commas
+	// between them: the first one is sold, and whoever pays one of the others still has the plan.
 	Price       int64
 	StripePrice string
 	// Declared says that the plan stands in the settings, which alone change it.
@@ -39,9 +38,11 @@ type PlanStore interface {
 	Plan(ctx context.Context, name string) (Plan, error)
 	// PutPlan makes a plan, or changes the one of that name; it keeps the time at which that was made.
 	PutPlan(ctx context.Context, p Plan) error
+	// DeclarePlans makes these plans the declared ones, and no others.
+	DeclarePlans(ctx context.Context, plans []Plan) error
 	// DeletePlan is a conflict while somebody has the plan.
 	DeletePlan(ctx context.Context, name string) error
-	// SetPlan gives a user a plan for good, in place of a subscription.
+	// SetPlan gives a user a plan for good, in place of a subscription. It is a conflict while one runs that Stripe keeps.
 	SetPlan(ctx context.Context, userID, plan string) error
 	SubscriptionStore
 	// OwnCredential is nil for a key or a grant of the user, and not_found for any other.
@@ -59,14 +60,19 @@ type Plans struct {
 	store    PlanStore
 	clock    core.Clock
 	recorder Recorder
+	// standard is the plan that new accounts get.
+	standard string
 }
 
-// NewPlans returns plans on this store.
-func NewPlans(store PlanStore, clock core.Clock, recorder Recorder) *Plans {
-	return &Plans{store: store, clock: clock, recorder: recorder}
+// NewPlans returns plans on this store. standard is the plan that new accounts get, or none.
+func NewPlans(store PlanStore, clock core.Clock, recorder Recorder, standard string) *Plans {
+	return &Plans{store: store, clock: clock, recorder: recorder, standard: standard}
 }
 
-var planName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+var (
+	planName    = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+	stripePrice = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+)
 
 // List returns all plans by name.
 func (p *Plans) List(ctx context.Context, actor core.Actor) ([]Plan, error) {
@@ -89,15 +95,22 @@ func (p *Plans) Put(ctx context.Context, actor core.Actor, plan Plan) (Plan, err
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return Plan{}, err
 	}
-	if err := plan.check(); err != nil {
+	plan, err := plan.checked(p.clock.Now())
+	if err != nil {
 		return Plan{}, err
 	}
-	slices.SortFunc(plan.Capabilities, func(a, b core.Capability) int {
-		all := core.AllCapabilities()
-		return slices.Index(all, a) - slices.Index(all, b)
-	})
-	plan.Capabilities = slices.Compact(plan.Capabilities)
-	plan.CreatedAt, plan.UpdatedAt = p.clock.Now(), p.clock.Now()
+	all, err := p.store.Plans(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	for _, other := range all {
+		switch {
+		case other.Name == plan.Name && other.Declared:
+			return Plan{}, declared()
+		case other.Name != plan.Name && other.sharesPrice(plan):
+			return Plan{}, core.InvalidField("/stripePrice", "Another plan has this price. A price pays for one plan.")
+		}
+	}
 	if err := p.store.PutPlan(ctx, plan); err != nil {
 		return Plan{}, err
 	}
@@ -110,8 +123,13 @@ func (p *Plans) Delete(ctx context.Context, actor core.Actor, name string) error
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return err
 	}
-	if name == core.PlanOpen {
-		return core.Conflict("conflict", "The plan open is the default of new accounts and stays. Change what it includes instead.")
+	if name == core.PlanOpen || name == p.standard {
+		return core.Conflict("conflict", "The plan open and the one that new accounts get stay. Change what they include instead.")
+	}
+	if plan, err := p.store.Plan(ctx, name); err != nil {
+		return err
+	} else if plan.Declared {
+		return declared()
 	}
 	if err := p.store.DeletePlan(ctx, name); err != nil {
 		return err
@@ -188,70 +206,11 @@ func (p *Plans) note(ctx context.Context, actor core.Actor, event audit.Event, u
 	p.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: by, Detail: map[string]string{"of": what}})
 }
 
+func declared() error {
+	return core.Conflict("conflict", "This plan stands in the settings of the installation. Change it there, and start the server again.")
+}
+
 // NoSuchPlan is what whoever names a plan that is not there is told.
 func NoSuchPlan() error {
 	return core.InvalidField("/plan", "There is no such plan. See carrel admin plan list; none is no subscription.")
-}
-
-// burstSeconds is how many seconds' worth of requests a plan that says nothing of it allows at once: the proportion that
-// the server's own limits have.
-const burstSeconds = 4
-
-// maxBurstSeconds is how long servers remember at least who has asked, and so the longest that a bucket may take to fill.
-const maxBurstSeconds = 3600
-
-// rate is how often accounts with the plan may ask.
-func (p Plan) rate() (r core.Rate) {
-	if p.RateLimit != nil {
-		r = core.Rate{PerSecond: int(*p.RateLimit), Burst: burstSeconds * int(*p.RateLimit)}
-	}
-	if p.RateBurst != nil {
-		r.Burst = int(*p.RateBurst)
-	}
-	return r
-}
-
-// maxLimit keeps sums of limits far from overflow.
-const maxLimit = int64(1e15)
-
-func (p Plan) check() error {
-	var bad []core.FieldError
-	add := func(pointer, detail string) {
-		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
-	}
-	if !planName.MatchString(p.Name) || p.Name == core.PlanNone {
-		add("/name", "Must be 1 to 50 of a-z, 0-9, _ and -, and not none.")
-	}
-	for _, c := range p.Capabilities {
-		if !c.Known() {
-			add("/capabilities", "Must be of search, chat, research, memories, favourites, manage and mcp.")
-			break
-		}
-	}
-	for _, m := range p.Models {
-		if detail := (core.TextRule{Min: 1, Max: 200}).Check(m); detail != "" {
-			add("/models", detail)
-			break
-		}
-	}
-	for pointer, n := range map[string]*int64{
-		"/spendCapMicros": p.SpendCap, "/turnCapMicros": p.TurnCap, "/storageLimitBytes": p.StorageLimit, "/priceMicros": &p.Price,
-	} {
-		if n != nil && (*n < 0 || *n > maxLimit) {
-			add(pointer, "Must be a whole number from 0 to 1000000000000000.")
-		}
-	}
-	for pointer, n := range map[string]*int64{"/rateLimit": p.RateLimit, "/rateBurst": p.RateBurst} {
-		if n != nil && (*n < 1 || *n > 1_000_000) {
-			add(pointer, "Must be a whole number from 1 to 1000000.")
-		}
-	}
-	if r := p.rate(); r.PerSecond > 0 && r.Burst > maxBurstSeconds*r.PerSecond {
-		add("/rateBurst", "Must be at most an hour's worth of the rate.")
-	}
-	if bad != nil {
-		slices.SortFunc(bad, func(a, b core.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
-		return core.Invalid(bad...)
-	}
-	return nil
 }

@@ -35,7 +35,7 @@ func newOffice(t *testing.T) *office {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	o := &office{clock: testkit.NewClock(), user: "usr"}
-	o.Plans = account.NewPlans(db, o.clock, &o.notes)
+	o.Plans = account.NewPlans(db, o.clock, &o.notes, core.PlanOpen)
 	if err := db.InsertUser(t.Context(), account.User{ID: o.user, Email: "u@example.org", Plan: core.PlanOpen, CreatedAt: o.clock.Now()}, "none"); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type Subscription struct {
 	CancelAtEnd bool
 	// GraceUntil is how long it is served after its end, or after a payment that failed.
 	GraceUntil *time.Time
-	// Source is who keeps it, ExternalID what it is called there, and EventAt when the last thing happened to it there.
+	// Source is who keeps it, ExternalID what it is called there, and EventAt when it was last read there.
 	Source, ExternalID string
 	EventAt            time.Time
 	UpdatedAt          time.Time
@@ -58,9 +58,16 @@ func (s Subscription) Live(now time.Time) bool {
 	return graceful && !s.CancelAtEnd
 }
 
+// over reports whether it is no longer there to count: one that was bought and has ended leaves the account with the plan
+// that it has for good, as before. One that an admin gave for a time ends in nothing, which is why it was for a time.
+func (s Subscription) over() bool {
+	return s.Source == SubscriptionByStripe && s.Status == SubscriptionEnded
+}
+
 // SubscriptionStore keeps subscriptions, at most one of a user.
 type SubscriptionStore interface {
 	Subscription(ctx context.Context, userID string) (Subscription, error)
+	// PutSubscription is a conflict while one runs that Stripe keeps.
 	PutSubscription(ctx context.Context, s Subscription) error
 	// Entitlement returns a user's plan and subscription, as far as there are any.
 	Entitlement(ctx context.Context, userID string) (Entitlement, error)
@@ -70,13 +77,13 @@ type SubscriptionStore interface {
 type Entitlement struct {
 	// Plan is nil where the account has none.
 	Plan *Plan
-	// Subscription is nil where the plan is for good.
+	// Subscription is nil where the account has none. The plan is its own, unless it was bought and has ended.
 	Subscription *Subscription
 }
 
 // Now returns the plan that the account has at this time, or nil.
 func (e Entitlement) Now(now time.Time) *Plan {
-	if e.Subscription != nil && !e.Subscription.Live(now) {
+	if e.Subscription != nil && !e.Subscription.over() && !e.Subscription.Live(now) {
 		return nil
 	}
 	return e.Plan
@@ -175,7 +182,7 @@ func (p *Plans) Cancel(ctx context.Context, actor core.Actor, userID string, atO
 		return Subscription{}, err
 	}
 	if s.Source == SubscriptionByStripe {
-		return Subscription{}, core.Conflict("conflict", "This subscription is kept by Stripe. Cancel it there.")
+		return Subscription{}, KeptByStripe()
 	}
 	s.CancelAtEnd, s.UpdatedAt = true, p.clock.Now()
 	if atOnce || s.EndsAt == nil {
@@ -186,4 +193,9 @@ func (p *Plans) Cancel(ctx context.Context, actor core.Actor, userID string, atO
 	}
 	p.note(ctx, actor, audit.SubscriptionChanged, userID, "cancelled")
 	return s, nil
+}
+
+// KeptByStripe is what whoever would change a subscription is told that is not ours to change.
+func KeptByStripe() error {
+	return core.Conflict("conflict", "Stripe keeps the subscription of this account. Cancel or change it there.")
 }

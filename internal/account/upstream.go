@@ -6,9 +6,9 @@ import (
 	"carrel/internal/core"
 )
 
-// WithoutPassword returns a new member who signs in elsewhere. What the other provider says of them is held to the same
+// WithoutPassword returns a new member on this plan who signs in elsewhere. What the other provider says of them is held to the same
 // rules as what people type.
-func WithoutPassword(email, name string, now time.Time) (User, error) {
+func WithoutPassword(email, name, plan string, now time.Time) (User, error) {
 	email = NormalEmail(email)
 	if detail := checkEmail(email); detail != "" {
 		return User{}, core.InvalidField("/email", detail)
@@ -16,5 +16,5 @@ func WithoutPassword(email, name string, now time.Time) (User, error) {
 	if detail := checkName(name); detail != "" {
 		return User{}, core.InvalidField("/name", detail)
 	}
-	return User{ID: core.NewID(core.PrefixUser), Email: email, Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: now}, nil
+	return User{ID: core.NewID(core.PrefixUser), Email: email, Name: name, Role: core.RoleMember, Plan: plan, CreatedAt: now}, nil
 }

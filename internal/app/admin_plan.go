@@ -58,6 +58,9 @@ func planJSON(p account.Plan) map[string]any {
 	if p.StripePrice != "" {
 		out["stripePrice"] = p.StripePrice
 	}
+	if p.Declared {
+		out["declared"] = true
+	}
 	return out
 }
 
@@ -93,21 +96,15 @@ type planPut struct {
 	RateBurst    *int64   `name:"rate-burst" placeholder:"N" help:"Requests at once. Default: four seconds' worth."`
 	StorageLimit *int64   `name:"storage-limit" placeholder:"BYTES" help:"Bytes of documents. Default: no limit."`
 	Price        string   `default:"0" placeholder:"USD" help:"What a month costs, for people to see."`
-	StripePrice  string   `name:"stripe-price" placeholder:"ID" help:"Id of the price at Stripe that pays for it."`
+	StripePrice  string   `name:"stripe-price" placeholder:"ID" help:"Id of the price at Stripe that pays for it. Further ones after commas are no longer sold, but still pay for it."`
 	JSON         bool     `help:"Print one JSON object: {\"plan\":{…}}."`
 }
 
 // Run makes or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	p := account.Plan{
-		Name: c.Name, Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst, StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
-	}
-	for _, word := range c.Capabilities {
-		if word == "all" {
-			p.Capabilities = append(p.Capabilities, core.AllCapabilities()...)
-		} else {
-			p.Capabilities = append(p.Capabilities, core.Capability(word))
-		}
+		Name: c.Name, Capabilities: capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
+		StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
 	}
 	var err error
 	if p.SpendCap, err = parseCap(c.SpendCap); err != nil {

@@ -22,7 +22,7 @@ type userCreate struct {
 	Name     string `required:"" help:"Name shown to people."`
 	Password string `required:"" help:"Password of at least 8 characters; - asks for it, or reads it from the standard input."`
 	Role     string `enum:"admin,member," default:"" help:"admin or member. Default: member."`
-	Plan     string `default:"open" placeholder:"NAME" help:"Plan, or none for no subscription. Default: open."`
+	Plan     string `placeholder:"NAME" help:"Plan, or none for no subscription. Default: that of default-plan."`
 	JSON     bool   `help:"Print one JSON object: {\"user\":{\"id\":…}}."`
 }
 
@@ -42,6 +42,9 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			if len(users) == 0 {
 				role = core.RoleOwner
 			}
+		}
+		if c.Plan == "" {
+			c.Plan = a.config.DefaultPlan
 		}
 		if c.Plan != core.PlanNone {
 			_, err := a.plans.Get(ctx, core.Operator(""), c.Plan)

@@ -52,8 +52,8 @@ var rules = map[string][]string{
 	"internal/s3":                     {},
 	"internal/leave":                  append(internal("core", "audit", "credential", "markdown", "passkey", "task"), internal(features...)...),
 	"internal/task":                   internal("core"),
-	"internal/store":                  append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "task", "search", "embedding", "intake", "leave"), internal(features...)...),
-	"internal/store/storetest":        append(internal("core", "oauth", "audit", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "intake", "leave", "testkit"), internal(features...)...),
+	"internal/store":                  append(internal("core", "oauth", "audit", "billing", "credential", "passkey", "upstream", "task", "search", "embedding", "intake", "leave"), internal(features...)...),
+	"internal/store/storetest":        append(internal("core", "oauth", "audit", "billing", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "intake", "leave", "testkit"), internal(features...)...),
 	"internal/httpapi":                append(internal("core", "passkey", "audit", "billing", "credential", "intake", "leave", "oauth", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
@@ -75,6 +75,7 @@ var rules = map[string][]string{
 	"internal/testkit/gotest":         internal("testkit"),
 	"internal/testkit/modelfake":      {},
 	"internal/testkit/s3fake":         {},
+	"internal/testkit/stripefake":     {},
 	"internal/testkit/echo":           internal("task", "thread"),
 	"internal/testkit/indexed":        internal("search", "source", "store"),
 	"e2e/chaos/server":                internal("app", "task", "thread"),                         // carrel, with turns that ask a model of the test's
@@ -86,7 +87,7 @@ var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
 		"internal/httpapi", "internal/httpapi/oas", "internal/mcp", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/outbound", "internal/live", "internal/upstream", "internal/model", "internal/intake", "internal/s3", "internal/webapp", "internal/oauth",
-		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "internal/testkit/s3fake", "e2e/chaos/server",
+		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "internal/testkit/s3fake", "internal/testkit/stripefake", "e2e/chaos/server", "internal/billing",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},
 }

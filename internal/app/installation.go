@@ -11,6 +11,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -37,12 +38,14 @@ import (
 
 // installation is an opened database with all services on it. The server and the commands work with the same.
 type installation struct {
-	config      config.Config
-	store       *store.DB
-	clock       core.Clock
-	accounts    *account.Service
-	profiles    *account.Profiles
-	plans       *account.Plans
+	config   config.Config
+	store    *store.DB
+	clock    core.Clock
+	accounts *account.Service
+	profiles *account.Profiles
+	plans    *account.Plans
+	// billing is nil unless the settings name a Stripe account.
+	billing     *billing.Service
 	spending    *account.Spending
 	usages      *account.Usages
 	directory   *account.Directory
@@ -121,7 +124,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}
 	clock := core.SystemClock{}
 	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
-	in.accounts = account.NewService(db, clock)
+	in.accounts = account.NewService(db, clock, cfg.DefaultPlan)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
 	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{
@@ -139,10 +142,11 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.sessions.RecordTo(in.audit)
 	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
-	in.plans = account.NewPlans(db, clock, in.audit)
+	in.plans = account.NewPlans(db, clock, in.audit, cfg.DefaultPlan)
 	in.spending = in.newSpending()
 	in.usages = account.NewUsages(db, in.spending, clock)
 	in.directory = account.NewDirectory(db, clock, in.audit)
+	in.billing = in.newBilling(cfg, log)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}

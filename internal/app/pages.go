@@ -28,7 +28,7 @@ func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.L
 	in.proofs = account.NewProofs(in.store, in.accounts, in.factors, in.limits, in.sessions, in.clock, in.audit)
 	if o := cfg.OIDC; o.On() {
 		in.upstream = upstream.New(upstream.Options{
-			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp,
+			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp, Plan: cfg.DefaultPlan,
 			RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
 		}, in.store, in.pendings, in.clock, in.audit, log)
 		in.closers = append(in.closers, in.upstream.Close)

@@ -22,7 +22,6 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
-	"carrel/internal/task"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 	"carrel/web"
@@ -86,21 +85,19 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, credential.PendingPrefix, webhook.SecretPrefix},
+		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, credential.PendingPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
 			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }
 
 func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, in *installation) error {
+	if err := in.declarePlans(ctx); err != nil {
+		return err
+	}
 	metrics := obs.NewMetrics(Version())
 	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
-	api, err := httpapi.New(httpapi.Services{
-		Agents: in.agents, Sources: in.sources, Intake: in.intake, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
-		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Plans: in.plans, Spending: in.spending, Usages: in.usages,
-		Directory: in.directory, Exports: in.exports, Deletions: in.deletions, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth, Machinery: system{in, in.clock.Now()},
-		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
-	}, httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
+	api, err := httpapi.New(in.services(), httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, OAuthScopes: oauth.Scopes()}, problems, log)
 	if err != nil {
 		return err
@@ -191,6 +188,7 @@ const (
 	pruneEvery      = time.Hour
 	idempotencyLife = 24 * time.Hour
 	deliveryLife    = 7 * 24 * time.Hour
+	billingLife     = 60 * 24 * time.Hour // twice as long as Stripe can send an event again
 )
 
 // tend does the housekeeping of a running server until the context ends.
@@ -212,7 +210,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
 				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx),
-				in.exports.Prune(ctx), in.deletions.Tend(ctx))
+				in.exports.Prune(ctx), in.deletions.Tend(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

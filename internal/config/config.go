@@ -55,6 +55,12 @@ type Config struct {
 	TOTP bool
 	// OIDC is another provider to sign in with.
 	OIDC OIDC
+	// DefaultPlan is what new accounts get: the name of a plan, or none.
+	DefaultPlan string
+	// Plans are those that the settings file declares.
+	Plans []Plan
+	// Stripe is where plans are paid for.
+	Stripe Stripe
 
 	// Warnings are sentences about things that look like mistakes but stop nothing, such as an unknown variable.
 	Warnings []string
@@ -97,7 +103,8 @@ type Setting struct {
 	Help   string `json:"help"`
 }
 
-// Describe lists every setting with its redacted value and where it came from, in the order of the table.
+// Describe lists every setting with its redacted value and where it came from, in the order of the table, and then the
+// plans.
 func (c Config) Describe() []Setting {
 	out := make([]Setting, 0, len(table))
 	for _, s := range table {
@@ -108,6 +115,9 @@ func (c Config) Describe() []Setting {
 		out = append(out, Setting{
 			Name: s.name, Env: s.env(), Value: s.redacted(s.bind(&c).String()), Source: from, Help: s.help,
 		})
+	}
+	for _, p := range c.Plans {
+		out = append(out, Setting{Name: "plan." + p.Name, Value: p.String(), Source: FromFile, Help: "A plan of the settings file."})
 	}
 	return out
 }

@@ -5,10 +5,17 @@ import (
 	"strings"
 )
 
+// section is the lines below a heading of the settings file, by name; that before the first heading has none.
+type section struct {
+	heading string
+	line    int
+	values  map[string]string
+}
+
 // parseFile reads `name = value` lines, a small part of TOML: # starts a comment, a value may stand in single or
-// double quotes, and names may be written with - or _. There are no sections and no escapes.
-func parseFile(path, text string, probs *Problems) map[string]string {
-	values := map[string]string{}
+// double quotes, and names may be written with - or _. A heading, [plan.NAME], starts a plan. There are no escapes.
+func parseFile(path, text string, probs *Problems) (values map[string]string, plans []Plan) {
+	sections := []section{{values: map[string]string{}}}
 	known := names()
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -17,6 +24,12 @@ func parseFile(path, text string, probs *Problems) map[string]string {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		if line[0] == '[' {
+			sections = append(sections, section{heading: heading(line), line: n, values: map[string]string{}})
+			known = planNames()
+			continue
+		}
+		values := sections[len(sections)-1].values
 		name, rest, ok := strings.Cut(line, "=")
 		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
 		if !ok || name == "" {
@@ -37,7 +50,16 @@ func parseFile(path, text string, probs *Problems) map[string]string {
 			values[name] = value
 		}
 	}
-	return values
+	return sections[0].values, parsePlans(path, sections[1:], probs)
+}
+
+// heading takes the brackets and the comment off a heading; one that is not well formed is empty.
+func heading(line string) string {
+	name, after, closed := strings.Cut(line[1:], "]")
+	if after = strings.TrimSpace(after); !closed || after != "" && after[0] != '#' {
+		return ""
+	}
+	return strings.TrimSpace(name)
 }
 
 // parseValue takes the quotes and the comment off a value, and reports whether it is well formed.

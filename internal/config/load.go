@@ -32,6 +32,8 @@ const fileName = "carrel.conf"
 type layer struct {
 	from   Source
 	values map[string]string
+	// plans are those that a settings file declares.
+	plans []Plan
 	// label names a setting the way its source spells it, so that a message points at what to change.
 	label func(name string) string
 }
@@ -46,6 +48,7 @@ func Load(opts LoadOptions) (Config, error) {
 	var probs Problems
 	env, flags := envLayer(opts.Getenv), flagLayer(opts.Overrides, &probs)
 	file := fileLayer(opts, env, flags, &probs)
+	c.Plans = file.plans
 
 	c.sources = make(map[string]Source, len(table))
 	for _, s := range table {
@@ -64,7 +67,7 @@ func Load(opts LoadOptions) (Config, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = baseURL(c.Addr, c.TLS())
 	}
-	c.Warnings = slices.Concat(unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings())
+	c.Warnings = slices.Concat(unknownVariables(opts.Environ), c.Embeddings.warnings(), c.Model.warnings(), c.OIDC.warnings(), c.Stripe.warnings())
 	return c, nil
 }
 
@@ -114,7 +117,7 @@ func envLayer(getenv func(string) string) layer {
 			values[name] = v
 		}
 	}
-	return layer{FromEnv, values, envName}
+	return layer{from: FromEnv, values: values, label: envName}
 }
 
 func flagLayer(overrides map[string]string, probs *Problems) layer {
@@ -124,7 +127,7 @@ func flagLayer(overrides map[string]string, probs *Problems) layer {
 			probs.add("--%s is not a setting%s", name, suggestion(name, known, "--"))
 		}
 	}
-	return layer{FromFlag, overrides, func(name string) string { return "--" + name }}
+	return layer{from: FromFlag, values: overrides, label: func(name string) string { return "--" + name }}
 }
 
 // fileLayer finds and reads the settings file. One that was asked for must exist; the one in the data folder may.
@@ -143,7 +146,7 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 		}
 		path = filepath.Join(dir, fileName)
 	}
-	l := layer{FromFile, nil, func(name string) string { return path + ": " + name }}
+	l := layer{from: FromFile, label: func(name string) string { return path + ": " + name }}
 	b, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !asked:
@@ -155,7 +158,7 @@ func fileLayer(opts LoadOptions, env, flags layer, probs *Problems) layer {
 		probs.add("the settings file can't be read: %v", err)
 		return l
 	}
-	l.values = parseFile(path, string(b), probs)
+	l.values, l.plans = parseFile(path, string(b), probs)
 	if _, ok := l.values["data"]; ok && !asked {
 		probs.add("%s can't be set in a settings file that lies in the data folder; use --data or CARREL_DATA", l.label("data"))
 	}
@@ -191,7 +194,7 @@ func (c Config) checkTogether() Problems {
 	if (c.Embeddings.URL == "") != (c.Embeddings.Model == "") {
 		probs.add("embeddings-url and embeddings-model go together; set both or neither")
 	}
-	return append(append(probs, c.Model.problems()...), c.OIDC.problems()...)
+	return slices.Concat(probs, c.Model.problems(), c.OIDC.problems(), c.Stripe.problems())
 }
 
 // loopback reports whether only this machine can reach the address.

@@ -42,9 +42,15 @@ type Price struct{ In, Out int64 }
 // maxMicros is maxPrice in millionths.
 const maxMicros = maxPrice * 1_000_000
 
-// parseMoney reads dollars as they are written, exactly: a floating-point number would lose millionths. What is finer
-// than a millionth is rounded up.
+// parseMoney reads the price of tokens.
 func parseMoney(s string) (int64, bool) {
+	n, ok := parseDollars(s)
+	return n, ok && n <= maxMicros
+}
+
+// parseDollars reads dollars as they are written, exactly: a floating-point number would lose millionths. What is finer
+// than a millionth is rounded up.
+func parseDollars(s string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if whole == "" || len(whole) > 9 || strings.Trim(whole+fraction, "0123456789") != "" {
 		return 0, false
@@ -57,8 +63,7 @@ func parseMoney(s string) (int64, bool) {
 		fraction = fraction[:6]
 	}
 	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", 6-len(fraction)), 10, 64)
-	n += up
-	return n, err == nil && n <= maxMicros
+	return n + up, err == nil
 }
 
 func formatMoney(micros int64) string {

@@ -176,6 +176,30 @@ var table = []setting{
 		name: "oidc-signup", def: "false", help: "Make an account for whoever oidc-issuer knows and who has none: true or false.",
 		bind: func(c *Config) flag.Value { return (*boolean)(&c.OIDC.SignUp) },
 	},
+	{
+		name: "default-plan", def: "open", help: "Plan that new accounts get, or none: they buy one, or an admin gives them one.",
+		bind: func(c *Config) flag.Value { return checked{&c.DefaultPlan, checkPlanName} },
+	},
+	{
+		name: "stripe-secret-key", secret: true, help: "Secret key (sk_… or rk_…) of the Stripe account that plans are paid through. Empty means that nothing is sold.",
+		bind: func(c *Config) flag.Value { return checked{&c.Stripe.SecretKey, checkStripeKey} },
+	},
+	{
+		name: "stripe-webhook-secret", secret: true, help: "Secret (whsec_…) of the webhook at Stripe that calls <base URL>/api/billing/stripe. Two, with a comma, while one takes the place of the other.",
+		bind: func(c *Config) flag.Value { return (*stripeSecrets)(&c.Stripe.WebhookSecrets) },
+	},
+	{
+		name: "stripe-grace-days", def: "7", help: "For how many days an account is served after a payment that failed, or while the word of a renewal is late.",
+		bind: func(c *Config) flag.Value { return (*daysOrNone)(&c.Stripe.GraceDays) },
+	},
+	{
+		name: "stripe-trial-days", def: "0", help: "For how many days the first subscription of an account costs nothing.",
+		bind: func(c *Config) flag.Value { return (*daysOrNone)(&c.Stripe.TrialDays) },
+	},
+	{
+		name: "stripe-url", def: "https://api.stripe.com", help: "Where Stripe's API is; another one is for tests.",
+		bind: func(c *Config) flag.Value { return checked{&c.Stripe.URL, checkStripeURL} },
+	},
 }
 
 // envPrefix starts every variable of ours, and envConfig names the settings file.

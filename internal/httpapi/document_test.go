@@ -138,6 +138,7 @@ var beside = []string{
 	"/api/agents/{agentId}/threads/{threadId}/export",
 	"/api/account/usage/export",
 	"/api/account/export/file",
+	"/api/billing/stripe",
 	"/api/agents/{agentId}/sources/{sourceId}/events",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads",
 	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",

@@ -216,9 +216,8 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}
-	tooLarge := &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 	if r.ContentLength > maxBody {
-		return nil, hangUp(w, tooLarge)
+		return nil, hangUp(w, tooLarge())
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -228,7 +227,7 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, hangUp(w, tooLarge)
+		return nil, hangUp(w, tooLarge())
 	case err != nil:
 		return nil, malformed("The body did not arrive whole.")
 	}
@@ -257,6 +256,10 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 	r.Header.Set("Content-Type", "application/json")
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return body, nil
+}
+
+func tooLarge() error {
+	return &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 }
 
 // hangUp makes an answer the last one on its connection. Without it net/http would first read on, to the end of a body

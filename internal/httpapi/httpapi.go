@@ -180,6 +180,8 @@ func (a *API) Routes(mux *http.ServeMux) {
 		}
 		a.serve(w, r)
 	})
+	mux.HandleFunc("POST /api/billing/stripe", a.takeStripeEvent)
+	mux.HandleFunc("/api/billing/stripe", a.noSuchMethod("POST"))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }

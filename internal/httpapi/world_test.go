@@ -201,7 +201,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	spending := account.NewSpending(db, w.clock, nil)
 	api, err := httpapi.New(httpapi.Services{
-		Plans: account.NewPlans(db, w.clock, w.audit), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
+		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
 		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks),
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,

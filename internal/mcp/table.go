@@ -84,6 +84,7 @@ var notTools = map[string]string{
 	"/api/account":          "the account is its owner's: a connected program works with agents and nothing else",
 	"/api/account/":         "as the account",
 	"/api/admin/":           "administration is for people who signed in",
+	"/api/billing/stripe":   "the payment provider calls it",
 	"/api/connect/exchange": "it makes a credential; whoever calls a tool has one",
 	"/api/auth/":            "the authorization server, which speaks for itself",
 	"/.well-known/":         "metadata, which is public",

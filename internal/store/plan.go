@@ -11,25 +11,27 @@ import (
 var _ account.PlanStore = (*DB)(nil)
 
 const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit, plan.rate_burst,
-	plan.storage_limit, plan.price, plan.stripe_price, plan.created_at, plan.updated_at`
+	plan.storage_limit, plan.price, plan.stripe_price, plan.declared, plan.created_at, plan.updated_at`
 
 // planRow is a plan as it is read; all of it is NULL where there is none.
 type planRow struct {
 	name, capabilities, models, stripe      sql.NullString
 	spendCap, turnCap, rate, burst, storage sql.NullInt64
-	price, created, updated                 sql.NullInt64
+	price, declared, created, updated       sql.NullInt64
 }
 
 func (r *planRow) dest() []any {
 	return []any{
-		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe, &r.created, &r.updated,
+		&r.name, &r.capabilities, &r.models, &r.spendCap, &r.turnCap, &r.rate, &r.burst, &r.storage, &r.price, &r.stripe, &r.declared,
+		&r.created, &r.updated,
 	}
 }
 
 func (r *planRow) value() (p account.Plan, err error) {
 	p = account.Plan{
 		Name: r.name.String, SpendCap: optNull(r.spendCap), TurnCap: optNull(r.turnCap), RateLimit: optNull(r.rate), RateBurst: optNull(r.burst),
-		StorageLimit: optNull(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
+		StorageLimit: optNull(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
+		CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
 	}
 	if p.Capabilities, err = wordsOf[core.Capability](r.capabilities.String); err != nil {
 		return p, err
@@ -72,17 +74,40 @@ func (db *DB) Plan(ctx context.Context, name string) (account.Plan, error) {
 	return p, fail("read plan", "plan", err)
 }
 
+const putPlan = `
+	INSERT INTO plan (name, capabilities, models, spend_cap, turn_cap, rate_limit, rate_burst, storage_limit, price, stripe_price, declared, created_at, updated_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+	ON CONFLICT (name) DO UPDATE SET capabilities = excluded.capabilities, models = excluded.models, spend_cap = excluded.spend_cap,
+		turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit, rate_burst = excluded.rate_burst, storage_limit = excluded.storage_limit,
+		price = excluded.price, stripe_price = excluded.stripe_price, declared = excluded.declared, updated_at = excluded.updated_at`
+
+func planArgs(p account.Plan) args {
+	return args{
+		p.Name, listOf(p.Capabilities), listOf(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
+		optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
+	}
+}
+
 // PutPlan makes a plan, or changes the one of that name.
 func (db *DB) PutPlan(ctx context.Context, p account.Plan) error {
-	_, err := db.one(ctx, `
-		INSERT INTO plan (name, capabilities, models, spend_cap, turn_cap, rate_limit, rate_burst, storage_limit, price, stripe_price, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (name) DO UPDATE SET capabilities = excluded.capabilities, models = excluded.models, spend_cap = excluded.spend_cap,
-			turn_cap = excluded.turn_cap, rate_limit = excluded.rate_limit, rate_burst = excluded.rate_burst,
-			storage_limit = excluded.storage_limit, price = excluded.price, stripe_price = excluded.stripe_price, updated_at = excluded.updated_at`,
-		p.Name, listOf(p.Capabilities), listOf(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
-		optInt(p.StorageLimit), p.Price, p.StripePrice, millis(p.CreatedAt), millis(p.UpdatedAt))
+	_, err := db.one(ctx, putPlan, planArgs(p)...)
 	return fail("put plan", "plan", err)
+}
+
+// DeclarePlans makes these plans the ones that the settings declare, and no others.
+func (db *DB) DeclarePlans(ctx context.Context, plans []account.Plan) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if _, err := tx.exec(ctx, `UPDATE plan SET declared = 0 WHERE declared = 1`); err != nil {
+			return err
+		}
+		for _, p := range plans {
+			if _, err := tx.exec(ctx, putPlan, planArgs(p)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("declare plans", "plan", err)
 }
 
 // DeletePlan removes a plan that nobody has.
@@ -105,7 +130,7 @@ func (db *DB) DeletePlan(ctx context.Context, name string) error {
 }
 
 func planInUse() error {
-	return core.Conflict("conflict", "Accounts have this plan. Give them another one first.")
+	return core.Conflict("conflict", "Accounts have this plan, or had it by a subscription. Give them another one first; those who pay for it at Stripe, there.")
 }
 
 // SetPlan gives a user a plan for good, in place of a subscription.
@@ -115,8 +140,17 @@ func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
 		if err := changed("set plan", "user", n, err); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1`, userID)
-		return err
+		if _, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1 AND NOT `+runsAtStripe, userID); err != nil {
+			return err
+		}
+		var left int
+		if err := get(ctx, tx, `SELECT count(*) FROM subscription WHERE user_id = $1`, args{userID}, &left); err != nil {
+			return err
+		}
+		if left > 0 {
+			return account.KeptByStripe()
+		}
+		return nil
 	})
 	return fail("set plan", "user", err)
 }

@@ -77,7 +77,7 @@ type spendLimits struct {
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
 
 // userPlan is the plan that a user's limits come from.
-const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id), app_user.plan)`
+const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id AND NOT ` + endedAtStripe + `), app_user.plan)`
 
 // lockLimits locks a user and reads their caps.
 func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spendLimits, err error) {

@@ -59,9 +59,19 @@ func subscriptionArgs(s account.Subscription) args {
 	}
 }
 
-// PutSubscription gives a user a subscription in place of the one before.
+// runsAtStripe says of a row that Stripe keeps it and has not ended it: nobody else changes it. endedAtStripe says that
+// Stripe has: the account is back at the plan that it has for good.
+const (
+	runsAtStripe  = `(subscription.source = 'stripe' AND subscription.status <> 'ended')`
+	endedAtStripe = `(subscription.source = 'stripe' AND subscription.status = 'ended')`
+)
+
+// PutSubscription gives a user a subscription in place of the one before, unless that runs at Stripe.
 func (db *DB) PutSubscription(ctx context.Context, s account.Subscription) error {
-	_, err := db.one(ctx, putSubscription, subscriptionArgs(s)...)
+	n, err := db.one(ctx, putSubscription+` WHERE NOT `+runsAtStripe, subscriptionArgs(s)...)
+	if err == nil && n == 0 {
+		return account.KeptByStripe()
+	}
 	return fail("put subscription", "user", err)
 }
 
@@ -70,7 +80,7 @@ const (
 	entitlementColumns = subscriptionColumns + `, ` + planColumns
 	entitlementJoin    = `
 		LEFT JOIN subscription ON subscription.user_id = u.id
-		LEFT JOIN plan ON plan.name = coalesce(subscription.plan, u.plan)`
+		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe + ` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
 )
 
 // entitlementRow is what an account has, as it is read.

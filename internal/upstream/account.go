@@ -82,7 +82,7 @@ func (s *Service) signUp(ctx context.Context, c claims) (account.User, error) {
 	if name == "" {
 		name, _, _ = strings.Cut(c.Email, "@")
 	}
-	user, err := account.WithoutPassword(c.Email, name, s.clock.Now())
+	user, err := account.WithoutPassword(c.Email, name, s.opts.Plan, s.clock.Now())
 	if err != nil {
 		return account.User{}, errAddress.Because(err)
 	}

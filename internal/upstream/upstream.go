@@ -33,8 +33,9 @@ type Options struct {
 	Name string
 	// RedirectURL is where the provider sends people back to.
 	RedirectURL string
-	// SignUp is whether people without an account get one.
+	// SignUp is whether people without an account get one, and Plan the one that they get then.
 	SignUp bool
+	Plan   string
 }
 
 // Identity is who somebody is at a provider.

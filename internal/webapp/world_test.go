@@ -61,7 +61,7 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	w := &world{t: t, db: db, clock: testkit.NewClock(), log: &testkit.Log{}, mux: http.NewServeMux()}
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w.accounts = account.NewService(db, w.clock)
+	w.accounts = account.NewService(db, w.clock, core.PlanOpen)
 	w.sessions = credential.NewSessions(db, w.clock, []byte("secret"))
 	w.audit = audit.New(db, w.clock, func(context.Context) string { return "203.0.113.7" }, log)
 	w.accounts.RecordTo(w.audit)

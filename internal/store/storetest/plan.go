@@ -79,7 +79,7 @@ var planTests = []test{
 		end, grace := w.after(1000), w.after(2000)
 		s := account.Subscription{
 			UserID: w.ada.id, Plan: p.Name, Status: account.SubscriptionTrial, StartsAt: w.now, EndsAt: &end, GraceUntil: &grace,
-			CancelAtEnd: true, Source: "stripe", ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
+			CancelAtEnd: true, Source: account.SubscriptionByAdmin, ExternalID: "sub_1", EventAt: w.now, UpdatedAt: w.now.Add(time.Minute),
 		}
 		w.must(w.db.PutSubscription(w.ctx, s))
 		w.same("subscribed", w.has(w.ada), account.Entitlement{Plan: &p, Subscription: &s})

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Plan is what the settings file says of a plan, below [plan.NAME]. Money is millionths of a dollar; nil is no limit.
+type Plan struct {
+	Name string
+	// Capabilities and Models are words; whoever makes plans knows which there are.
+	Capabilities, Models               []string
+	SpendCap, TurnCap                  *int64
+	RateLimit, RateBurst, StorageLimit *int64
+	Price                              int64
+	StripePrice                        string
+}
+
+// planTable is every line that a plan can have.
+var planTable = []struct {
+	name string
+	bind func(*Plan) flag.Value
+}{
+	{"capabilities", func(p *Plan) flag.Value { return (*words)(&p.Capabilities) }},
+	{"models", func(p *Plan) flag.Value { return (*modelNames)(&p.Models) }},
+	{"spend-cap", func(p *Plan) flag.Value { return limit{&p.SpendCap, dollarsLimit} }},
+	{"turn-cap", func(p *Plan) flag.Value { return limit{&p.TurnCap, dollarsLimit} }},
+	{"rate-limit", func(p *Plan) flag.Value { return limit{&p.RateLimit, numberLimit} }},
+	{"rate-burst", func(p *Plan) flag.Value { return limit{&p.RateBurst, numberLimit} }},
+	{"storage-limit", func(p *Plan) flag.Value { return limit{&p.StorageLimit, numberLimit} }},
+	{"price", func(p *Plan) flag.Value { return (*amount)(&p.Price) }},
+	{"stripe-price", func(p *Plan) flag.Value { return checked{&p.StripePrice, checkAPIKeyList} }},
+}
+
+func planNames() []string {
+	out := make([]string, len(planTable))
+	for i, row := range planTable {
+		out[i] = row.name
+	}
+	return out
+}
+
+// String shows what is set, as it stands in the file.
+func (p Plan) String() string {
+	var out []string
+	for _, row := range planTable {
+		if s := row.bind(&p).String(); s != "" {
+			out = append(out, row.name+"="+s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// parsePlans reads the sections of a settings file, all of which are plans.
+func parsePlans(path string, sections []section, probs *Problems) []Plan {
+	var plans []Plan
+	for _, s := range sections {
+		name, ok := strings.CutPrefix(s.heading, "plan.")
+		switch {
+		case !ok || checkPlanName(name) != nil || name == "none":
+			probs.add("%s line %d: a heading must be [plan.NAME] with 1 to 50 of a-z, 0-9, _ and -, and not none", path, s.line)
+			continue
+		case slices.ContainsFunc(plans, func(p Plan) bool { return p.Name == name }):
+			probs.add("%s line %d: the plan %s stands there twice; remove one", path, s.line, name)
+			continue
+		}
+		p := Plan{Name: name}
+		for _, row := range planTable {
+			value, set := s.values[row.name]
+			if !set {
+				continue
+			}
+			if err := row.bind(&p).Set(value); err != nil {
+				probs.add("%s: %s of the plan %s %v", path, row.name, name, err)
+			}
+		}
+		if _, set := s.values["capabilities"]; !set {
+			probs.add("%s: the plan %s has no capabilities; name some, or all, or leave the value empty for none", path, name)
+		}
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+var planName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+
+func checkPlanName(s string) error {
+	if !planName.MatchString(s) {
+		return errors.New("must be the name of a plan, or none")
+	}
+	return nil
+}
+
+// checkAPIKeyList takes ids with commas, and spaces after them.
+func checkAPIKeyList(s string) error {
+	if checkAPIKey(strings.ReplaceAll(s, " ", "")) != nil {
+		return errors.New("must be ids of prices at Stripe with commas between them")
+	}
+	return nil
+}
+
+type words []string
+
+func (v *words) String() string { return strings.Join(*v, ",") }
+
+func (v *words) Set(s string) error {
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*v = append(*v, part)
+		}
+	}
+	return nil
+}
+
+// unit is how a limit is written.
+type unit struct {
+	parse  func(string) (int64, bool)
+	format func(int64) string
+	must   string
+}
+
+var (
+	dollarsLimit = unit{parseDollars, formatMoney, "must be US dollars, such as 5 or 0.50, or none"}
+	numberLimit  = unit{
+		func(s string) (int64, bool) { n, err := strconv.ParseInt(s, 10, 64); return n, err == nil && n >= 0 },
+		func(n int64) string { return strconv.FormatInt(n, 10) }, "must be a whole number, or none",
+	}
+)
+
+// limit is a number, or none.
+type limit struct {
+	to **int64
+	unit
+}
+
+func (v limit) String() string {
+	if *v.to == nil {
+		return ""
+	}
+	return v.format(**v.to)
+}
+
+func (v limit) Set(s string) error {
+	if *v.to = nil; s == "none" {
+		return nil
+	}
+	n, ok := v.parse(s)
+	if !ok {
+		return errors.New(v.must)
+	}
+	*v.to = &n
+	return nil
+}
+
+type amount int64
+
+func (v *amount) String() string { return formatMoney(int64(*v)) }
+
+func (v *amount) Set(s string) error {
+	n, ok := parseDollars(s)
+	if !ok {
+		return fmt.Errorf("must be US dollars, such as 9 or 9.50")
+	}
+	*v = amount(n)
+	return nil
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Stripe are the settings of the account that plans are paid through.
+type Stripe struct {
+	// SecretKey is the key of the account. It and WebhookSecrets are both set or neither.
+	SecretKey      string
+	WebhookSecrets []string
+	// GraceDays is how long somebody is served after a payment that failed, TrialDays how long the first subscription of an
+	// account costs nothing.
+	GraceDays, TrialDays int
+	// URL is where the API is, without a trailing slash.
+	URL string
+}
+
+// On reports whether there is an account.
+func (s Stripe) On() bool { return s.SecretKey != "" }
+
+func (s Stripe) problems() Problems {
+	var probs Problems
+	if s.On() != (len(s.WebhookSecrets) > 0) {
+		probs.add("stripe-secret-key and stripe-webhook-secret go together; set both or neither")
+	}
+	return probs
+}
+
+// warnings names what has no effect.
+func (s Stripe) warnings() []string {
+	if !s.On() && s.TrialDays > 0 {
+		return []string{"stripe-trial-days has no effect without stripe-secret-key"}
+	}
+	return nil
+}
+
+// checkStripeKey takes what may ask Stripe for everything that is needed. A publishable key (pk_…) may not, and is often
+// copied in its place.
+func checkStripeKey(s string) error {
+	if s != "" && !strings.HasPrefix(s, "sk_") && !strings.HasPrefix(s, "rk_") {
+		return errors.New("must be a secret key, which starts with sk_ or rk_")
+	}
+	return checkAPIKey(s)
+}
+
+func checkStripeURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("must be a whole address without a path, such as https://api.stripe.com")
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname()+":0") && !loopback("["+u.Hostname()+"]:0")):
+		return errors.New("must be https; http only on this machine")
+	}
+	return nil
+}
+
+type stripeSecrets []string
+
+func (v *stripeSecrets) String() string { return strings.Join(*v, ",") }
+
+func (v *stripeSecrets) Set(s string) error {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		if !strings.HasPrefix(part, "whsec_") || checkAPIKey(part) != nil || slices.Contains(out, part) {
+			return errors.New("must be secrets of webhooks, which start with whsec_, with commas between them, each once")
+		}
+		out = append(out, part)
+	}
+	*v = out
+	return nil
+}
+
+// daysOrNone is days that may be 0, for none.
+type daysOrNone int
+
+func (v *daysOrNone) String() string { return strconv.Itoa(int(*v)) }
+
+func (v *daysOrNone) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 365 {
+		return errors.New("must be a whole number of days from 0 to 365")
+	}
+	*v = daysOrNone(n)
+	return nil
+}

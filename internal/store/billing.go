@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/billing"
+)
+
+var _ billing.Store = (*DB)(nil)
+
+// Customer returns who a user is at the payment provider.
+func (db *DB) Customer(ctx context.Context, userID string) (billing.Customer, error) {
+	return db.customer(ctx, `user_id`, userID)
+}
+
+// CustomerByID returns whose account a customer of the payment provider is.
+func (db *DB) CustomerByID(ctx context.Context, customerID string) (billing.Customer, error) {
+	return db.customer(ctx, `customer_id`, customerID)
+}
+
+func (db *DB) customer(ctx context.Context, by, value string) (c billing.Customer, err error) {
+	err = get(ctx, db.read, `SELECT customer_id, user_id, revision FROM billing_customer WHERE `+by+` = $1`, args{value}, &c.ID, &c.UserID, &c.Revision)
+	return c, fail("read customer", "customer", err)
+}
+
+// AddCustomer ties a user to a customer of the payment provider, unless they are tied to one.
+func (db *DB) AddCustomer(ctx context.Context, userID, customerID string) error {
+	_, err := db.one(ctx, `INSERT INTO billing_customer (user_id, customer_id) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`, userID, customerID)
+	return fail("add customer", "user", err)
+}
+
+// EventTaken reports whether an event of the payment provider counted already.
+func (db *DB) EventTaken(ctx context.Context, id string) (taken bool, err error) {
+	err = get(ctx, db.read, `SELECT EXISTS (SELECT 1 FROM billing_event WHERE id = $1)`, args{id}, &taken)
+	return taken, fail("look for a billing event", "event", err)
+}
+
+const addEvent = `INSERT INTO billing_event (id, taken_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`
+
+// TakeEvent notes that an event counted that changes nothing.
+func (db *DB) TakeEvent(ctx context.Context, id string, at time.Time) error {
+	_, err := db.one(ctx, addEvent, id, millis(at))
+	return fail("take a billing event", "event", err)
+}
+
+// KeepSubscription keeps what was read of a customer, if nobody kept a later reading meanwhile. What runs takes the place
+// of everything; what has ended that of an older reading alone: an admin may have given the account something since.
+func (db *DB) KeepSubscription(ctx context.Context, c billing.Customer, s *account.Subscription, event string, at time.Time) (kept bool, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `UPDATE billing_customer SET revision = revision + 1 WHERE customer_id = $1 AND revision = $2`, c.ID, c.Revision)
+		if kept = n == 1; err != nil || !kept {
+			return err
+		}
+		if event != "" {
+			if _, err := tx.exec(ctx, addEvent, event, millis(at)); err != nil {
+				return err
+			}
+		}
+		if s == nil {
+			_, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1 AND source = 'stripe'`, c.UserID)
+			return err
+		}
+		_, err = tx.exec(ctx, putSubscription+` WHERE excluded.status <> 'ended' OR subscription.source = 'stripe'`, subscriptionArgs(*s)...)
+		return err
+	})
+	return kept, fail("keep a subscription", "plan", err)
+}
+
+// PruneBillingEvents forgets events that are too old to come again.
+func (db *DB) PruneBillingEvents(ctx context.Context, before time.Time) error {
+	_, err := db.one(ctx, `DELETE FROM billing_event WHERE taken_at < $1`, millis(before))
+	return fail("prune billing events", "event", err)
+}

@@ -1,0 +1,121 @@
+package storetest
+
+import (
+	"carrel/internal/account"
+	"carrel/internal/billing"
+	"carrel/internal/core"
+)
+
+// bought is a subscription of somebody's that Stripe keeps.
+func (w *world) bought(p person, plan account.Plan, status account.SubscriptionStatus) *account.Subscription {
+	return &account.Subscription{
+		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: account.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
+	}
+}
+
+// customer ties somebody to a customer, if they are not, and returns it.
+func (w *world) customer(p person) billing.Customer {
+	w.t.Helper()
+	w.must(w.db.AddCustomer(w.ctx, p.id, "cus_"+p.id))
+	c, err := w.db.Customer(w.ctx, p.id)
+	w.must(err)
+	return c
+}
+
+// keep keeps a reading and returns whether it was kept.
+func (w *world) keep(c billing.Customer, s *account.Subscription) bool {
+	w.t.Helper()
+	kept, err := w.db.KeepSubscription(w.ctx, c, s, "", w.now)
+	w.must(err)
+	return kept
+}
+
+var billingTests = []test{
+	{"TheFirstCustomerOfAUserStays", func(w *world) {
+		_, err := w.db.Customer(w.ctx, w.ada.id)
+		w.wantMissing(err, "customer")
+		c := w.customer(w.ada)
+		w.must(w.db.AddCustomer(w.ctx, w.ada.id, "cus_another"))
+		w.same("the customer", w.customer(w.ada), c)
+		found, err := w.db.CustomerByID(w.ctx, c.ID)
+		w.must(err)
+		w.same("by its id", found, c)
+		_, err = w.db.CustomerByID(w.ctx, "cus_another")
+		w.wantMissing(err, "customer")
+		w.wantMissing(w.db.AddCustomer(w.ctx, "usr_none", "cus_none"), "user")
+	}},
+	{"AReadingThatWasOvertakenIsNotKept", func(w *world) {
+		p, c := w.plan(nil), w.customer(w.ada)
+		active, due := w.bought(w.ada, p, account.SubscriptionActive), w.bought(w.ada, p, account.SubscriptionPastDue)
+		w.same("the first", w.keep(c, active), true)
+		w.same("another of the same time", w.keep(c, due), false)
+		w.same("has", w.has(w.ada).Subscription, active)
+		w.same("a later one", w.keep(w.customer(w.ada), due), true)
+		w.same("has then", w.has(w.ada).Subscription, due)
+	}},
+	{"AReadingAndItsEventAreKeptTogether", func(w *world) {
+		c, id := w.customer(w.ada), "evt_"+w.ada.id
+		none := w.bought(w.ada, account.Plan{Name: "no such plan"}, account.SubscriptionActive)
+		if _, err := w.db.KeepSubscription(w.ctx, c, none, id, w.now); err == nil {
+			w.t.Error("a subscription to a plan that is not there was kept")
+		}
+		taken, err := w.db.EventTaken(w.ctx, id)
+		w.must(err)
+		w.same("taken without its reading", taken, false)
+		_, err = w.db.KeepSubscription(w.ctx, c, nil, id, w.now)
+		w.must(err)
+		taken, err = w.db.EventTaken(w.ctx, id)
+		w.must(err)
+		w.same("taken", taken, true)
+		w.must(w.db.TakeEvent(w.ctx, id, w.now))
+	}},
+	{"WhatRunsAtStripeIsChangedThereAlone", func(w *world) {
+		p := w.plan(nil)
+		gift := account.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		w.must(w.db.PutSubscription(w.ctx, gift))
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionPastDue))
+		w.same("what is bought takes the place of a gift", w.has(w.ada).Plan.Name, p.Name)
+		w.wantKind(w.db.PutSubscription(w.ctx, gift), core.KindConflict, "")
+		w.wantKind(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone), core.KindConflict, "")
+		u, err := w.db.UserByID(w.ctx, w.ada.id)
+		w.must(err)
+		w.same("the plan for good", u.Plan, core.PlanOpen)
+		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
+	}},
+	{"WhatEndedAtStripeLeavesThePlanForGood", func(w *world) {
+		p := w.plan(nil)
+		over := w.bought(w.ada, p, account.SubscriptionEnded)
+		w.keep(w.customer(w.ada), over)
+		has := w.has(w.ada)
+		w.same("plan", has.Plan.Name, core.PlanOpen)
+		w.same("plan now", has.Now(w.now).Name, core.PlanOpen)
+		w.same("subscription", has.Subscription, over)
+		gift := account.Subscription{UserID: w.ada.id, Plan: p.Name, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
+		w.must(w.db.PutSubscription(w.ctx, gift))
+		w.keep(w.customer(w.ada), over)
+		w.same("a gift since then", w.has(w.ada).Subscription, &gift)
+		w.keep(w.customer(w.ada), nil)
+		w.same("a gift, with nothing at Stripe", w.has(w.ada).Subscription, &gift)
+	}},
+	{"TheCapOfWhatEndedAtStripeIsThatOfThePlanForGood", func(w *world) {
+		p := w.plan(func(p *account.Plan) { p.SpendCap = new(int64(1)) })
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionActive))
+		w.wantKind(w.reserve(w.with(""), 2), core.KindPaymentRequired, "")
+		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionEnded))
+		w.must(w.reserve(w.with(""), 2))
+	}},
+	{"PlansAreDeclaredAllAtOnce", func(w *world) {
+		was, first := w.plan(nil), account.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
+		second := account.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
+		w.must(w.db.DeclarePlans(w.ctx, []account.Plan{first, second}))
+		second.CreatedAt = was.CreatedAt
+		got, err := w.db.Plan(w.ctx, was.Name)
+		w.must(err)
+		w.same("taken over", got, second)
+		w.must(w.db.DeclarePlans(w.ctx, []account.Plan{second}))
+		got, err = w.db.Plan(w.ctx, "first")
+		w.must(err)
+		first.Declared = false
+		w.same("no longer declared", got, first)
+	}},
+}
