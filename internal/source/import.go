@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -31,6 +32,7 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		return done, err
 	}
 	batch := make([]Document, 0, importBatch)
+	var hashes hasher
 	flush := func() (err error) {
 		if src.Language == "" { // before the documents, so that they are indexed once
 			if src.Language, err = s.guess(ctx, src, batch); err != nil {
@@ -56,7 +58,7 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		}
 		now := s.clock.Now()
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
-		if d.Hash, err = d.hash(); err != nil {
+		if d.Hash, err = hashes.of(d); err != nil {
 			return done, err
 		}
 		if batch = append(batch, d); len(batch) == importBatch {
@@ -71,9 +73,12 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 	return done, flush()
 }
 
-// hash tells whether a document that comes again has changed. Fields that came later count only where they are set:
+// hasher hashes documents one after the other in a buffer of its own: their texts need not be copied to new memory each.
+type hasher struct{ buf bytes.Buffer }
+
+// of tells whether a document that comes again has changed. Fields that came later count only where they are set:
 // what was stored before there were any is still the same.
-func (d Document) hash() ([]byte, error) {
+func (h *hasher) of(d Document) ([]byte, error) {
 	fields := []any{d.Title, d.Authors, d.Text, d.Year, d.URL, d.DOI, d.Venue, d.Type}
 	if d.PublishedAt != "" || d.CitationCount != nil || d.OpenAccessURL != "" {
 		fields = append(fields, d.PublishedAt, d.CitationCount, d.OpenAccessURL)
@@ -81,10 +86,10 @@ func (d Document) hash() ([]byte, error) {
 	if d.File != "" {
 		fields = append(fields, d.File) // a document that another file holds now is that file's
 	}
-	b, err := json.Marshal(fields)
-	if err != nil {
+	h.buf.Reset()
+	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256(bytes.TrimSuffix(h.buf.Bytes(), []byte("\n"))) // what json.Marshal gives
 	return sum[:16], nil
 }
