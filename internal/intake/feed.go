@@ -33,9 +33,16 @@ type feedWork struct {
 	done    bool
 }
 
-func (w *feedWork) size() (int, int64) { return 1, 0 }
+func (w *feedWork) size() (int, int64) {
+	if w.done {
+		return 0, 0
+	}
+	return 1, 0
+}
 
 func (w *feedWork) close() {}
+
+func (w *feedWork) skip(done map[string]bool) { w.done = w.done || done[w.url] }
 
 func (w *feedWork) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
 	if w.done {
@@ -53,7 +60,7 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return o, err
 	}
-	res, err := s.get(ctx, w.url, old.Version)
+	res, err := s.get(ctx, w.url, old.Version, nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
@@ -72,7 +79,7 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 		entries, err = parseFeed(data)
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
-		o.Error = "It is not a feed (RSS or Atom) that can be read."
+		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
 		return o, s.noteFailure(ctx, w.src, old, o)
 	}
 	o.Size = int64(len(data))
@@ -141,9 +148,12 @@ type feedLink struct {
 	Text string `xml:",chardata"`
 }
 
-// parseFeed reads RSS (0.9 to 2.0) and Atom. XML is read element by element: entities of its own are an error, so that
+// parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
 // none can grow.
 func parseFeed(data []byte) ([]ingest.Document, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return parseJSONFeed(data)
+	}
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = charset.NewReaderLabel
 	d.Entity = xml.HTMLEntity

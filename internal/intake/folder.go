@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,16 @@ type listed struct {
 }
 
 func (l *listed) size() (int, int64) { return len(l.todo) + len(l.gone), l.bytes }
+
+func (l *listed) skip(done map[string]bool) {
+	l.gone = slices.DeleteFunc(l.gone, func(f File) bool { return done[f.Name] })
+	l.todo = slices.DeleteFunc(l.todo, func(f found) bool {
+		if done[f.name] {
+			l.bytes -= f.size
+		}
+		return done[f.name]
+	})
+}
 
 func (l *listed) close() {
 	if l.done != nil {

@@ -46,7 +46,13 @@ type world struct {
 // nothing finds nothing: searching is not what is tested here.
 type nothing struct{ source.Ranker }
 
+// newWorld returns a world that may fetch from this machine.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}))
+}
+
+func newWorldWith(t *testing.T, client *http.Client) *world {
 	t.Helper()
 	w := &world{t: t, clock: testkit.NewClock()}
 	log := slog.New(slog.DiscardHandler)
@@ -66,12 +72,12 @@ func newWorld(t *testing.T) *world {
 	w.must(err)
 	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	w.intake = intake.NewService(db, w.sources, w.tasks, w.clock, log, intake.Options{
-		Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true}), MaxUpload: 8 << 20,
+		Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20,
 	})
 	w.tasks.Register(w.intake.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {
-		_ = w.tasks.Stop(context.Background())
+		_ = w.tasks.Stop(context.Background()) // the one that runs by then
 		_ = db.Close()
 	})
 	w.upload, err = w.sources.Default(t.Context(), w.actor, w.agent)
@@ -434,6 +440,8 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 			page("application/rss+xml", rss)
 		case "/atom":
 			page("application/atom+xml", atom)
+		case "/robots.txt":
+			http.NotFound(res, req)
 		default:
 			http.Error(res, "no", http.StatusInternalServerError)
 		}

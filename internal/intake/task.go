@@ -84,15 +84,21 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	}
 	defer work.close()
 	t := &teller{service: s, run: r, sourceID: src.ID, began: time.Now()}
-	t.report.Files.Total, t.report.Bytes.Total = work.size()
+	earlier := map[string]bool{} // what an attempt before this one did
 	for n := range maxSteps {
-		done, err := s.step(ctx, r, n, func(ctx context.Context) ([]outcome, error) { return batch(ctx, work, core.Operator(userID), t) })
+		done, err := s.step(ctx, r, n, func(ctx context.Context) ([]outcome, error) {
+			t.begin(work, earlier)
+			return batch(ctx, work, core.Operator(userID), t)
+		})
 		if err != nil {
 			return s.failed(ctx, r, src, err)
 		}
 		for _, o := range done {
 			if o.End {
 				return s.complete(ctx, r, src, t)
+			}
+			if !t.begun {
+				earlier[o.Name] = true
 			}
 			t.finished(ctx, o)
 			if o.Full != "" {
@@ -256,6 +262,20 @@ type teller struct {
 	mu     sync.Mutex
 	report Report
 	told   time.Time
+	begun  bool
+}
+
+// begin counts what there is to do, once: what earlier attempts did, as the journal has it, and what is left.
+func (t *teller) begin(w work, earlier map[string]bool) {
+	if t.begun {
+		return
+	}
+	t.begun = true
+	w.skip(earlier)
+	files, bytes := w.size()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Files.Total, t.report.Bytes.Total = t.report.Files.Done+files, t.report.Bytes.Done+bytes
 }
 
 // reading tells that a file is being read, and how far.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"carrel/internal/core"
@@ -36,6 +37,8 @@ type pages struct {
 	urls  []string
 	known map[string]File
 	dir   string
+	// robots says what the sites ask programs to leave alone.
+	robots *robots
 }
 
 func (s *Service) webWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
@@ -47,7 +50,7 @@ func (s *Service) webWork(ctx context.Context, src source.Source, set source.Set
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for pages: %w", err)
 	}
-	p := &pages{urls: set.URLs, known: map[string]File{}, dir: dir}
+	p := &pages{urls: set.URLs, known: map[string]File{}, dir: dir, robots: &robots{service: s, sites: map[string]robotRules{}}}
 	p.service, p.src = s, src
 	p.done = func() { _ = os.RemoveAll(dir) } // the system empties it one day
 	for _, u := range set.URLs {
@@ -63,6 +66,11 @@ func (s *Service) webWork(ctx context.Context, src source.Source, set source.Set
 }
 
 func (p *pages) size() (int, int64) { return len(p.urls) + len(p.gone), 0 }
+
+func (p *pages) skip(done map[string]bool) {
+	p.listed.skip(done)
+	p.urls = slices.DeleteFunc(slices.Clone(p.urls), func(u string) bool { return done[u] })
+}
 
 func (p *pages) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
 	if len(p.gone) > 0 || len(p.urls) == 0 {
@@ -81,7 +89,7 @@ func (p *pages) next(ctx context.Context, actor core.Actor, t *teller) (outcome,
 func (p *pages) fetch(ctx context.Context, actor core.Actor, address string, t *teller) (outcome, error) {
 	s, old := p.service, p.known[address]
 	o := outcome{Name: address}
-	res, err := s.get(ctx, address, old.Version)
+	res, err := s.get(ctx, address, old.Version, p.robots.allow)
 	if err != nil {
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
@@ -148,12 +156,20 @@ func versionOf(h http.Header) string {
 	return ""
 }
 
-// get asks for an address, and follows it when it has moved. Every hop is a request of its own to the guarded client.
-func (s *Service) get(ctx context.Context, address, version string) (*http.Response, error) {
+// get asks for an address, and follows it when it has moved. Every hop is a request of its own to the guarded client, and
+// one that is allowed, unless all are.
+func (s *Service) get(ctx context.Context, address, version string, allow func(context.Context, *url.URL) error) (*http.Response, error) {
 	if s.options.Client == nil {
 		return nil, errors.New("no client")
 	}
 	for range maxMoves + 1 {
+		from, err := url.Parse(address)
+		if err == nil && allow != nil {
+			err = allow(ctx, from)
+		}
+		if err != nil {
+			return nil, err
+		}
 		res, err := s.ask(ctx, address, version)
 		if err != nil {
 			return nil, err
@@ -162,10 +178,6 @@ func (s *Service) get(ctx context.Context, address, version string) (*http.Respo
 			return res, nil
 		}
 		_ = res.Body.Close() // nothing in it is wanted
-		from, err := url.Parse(address)
-		if err != nil {
-			return nil, err
-		}
 		to, err := from.Parse(res.Header.Get("Location"))
 		if err != nil || to.Scheme != "http" && to.Scheme != "https" || res.Header.Get("Location") == "" {
 			return nil, errMoved
@@ -185,7 +197,7 @@ func (s *Service) ask(ctx context.Context, address, version string) (*http.Respo
 		return nil, err
 	}
 	req.Header.Set("User-Agent", userAgent)
-	req.Header.Set("Accept", "text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, */*;q=0.1")
+	req.Header.Set("Accept", "text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.1")
 	if len(version) > 5 {
 		switch version[:5] {
 		case "etag ":
@@ -217,6 +229,8 @@ func (b *endingBody) Close() error {
 // fetchTrouble says in a few words why something could not be fetched, without what the other side or the network sent.
 func fetchTrouble(err error) string {
 	switch {
+	case errors.Is(err, errForbidden):
+		return "the site's robots.txt forbids it to programs, or can't be read"
 	case errors.Is(err, errMoved):
 		return "it has moved too often, or to nowhere"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -23,6 +23,8 @@ type work interface {
 	size() (files int, bytes int64)
 	// next reads the next file and stores what came of it; the outcome's End says that there is none.
 	next(ctx context.Context, actor core.Actor, t *teller) (outcome, error)
+	// skip leaves out the files that an earlier attempt of the import has done.
+	skip(done map[string]bool)
 	close()
 }
 
@@ -264,6 +266,9 @@ func (s *Service) uploadWork(ctx context.Context, src source.Source) (work, erro
 func (u *uploads) size() (int, int64) { return u.files, u.bytes }
 
 func (u *uploads) close() { _ = os.RemoveAll(u.dir) } // the system empties it one day
+
+// skip does nothing: an upload that was read is no longer there.
+func (u *uploads) skip(map[string]bool) {}
 
 func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
 	ready, err := u.service.store.ReadyUploads(ctx, u.src.ID, 1)
