@@ -2,7 +2,10 @@ module carrel/bench
 
 go 1.26
 
-require github.com/pocketbase/pocketbase v0.39.4
+require (
+	github.com/pocketbase/pocketbase v0.39.4
+	modernc.org/sqlite v1.52.0
+)
 
 require (
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
@@ -38,5 +41,4 @@ require (
 	modernc.org/libc v1.72.3 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
-	modernc.org/sqlite v1.52.0 // indirect
 )

@@ -1,7 +1,7 @@
 // Command bench puts Carrel beside its peers on the machine it runs on: the same
 // requests, the same client, in turns, in one run. `bench` or `bench requests`
 // compares requests with PocketBase, `bench turns` durable turns with River and
-// DBOS, `bench tokens` the token endpoint with oidc-provider, `bench mcp` the MCP endpoint with a bare server of its SDK, `bench agent` times answers, `bench search` compares search with Bleve and SQLite FTS5, and `bench eval` judges
+// DBOS, `bench tokens` the token endpoint with oidc-provider, `bench mcp` the MCP endpoint with a bare server of its SDK, `bench agent` times answers, `bench ingest` how sources are filled, `bench search` compares search with Bleve and SQLite FTS5, and `bench eval` judges
 // its answers. See README.md.
 package main
 
@@ -44,6 +44,8 @@ func run(args []string) error {
 		switch args[0] {
 		case "agent":
 			return runAgent(args[1:])
+		case "ingest":
+			return runIngest(args[1:])
 		case "mcp":
 			return runMCP(args[1:])
 		case "tokens":

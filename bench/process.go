@@ -141,7 +141,16 @@ func (p *process) residentBytes() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return parseResident(raw)
+	return parseStatus(raw, "VmRSS:")
+}
+
+// peakBytes is the most memory that the process has held.
+func (p *process) peakBytes() (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseStatus(raw, "VmHWM:")
 }
 
 // cpuTime is the processor time the process has used since its start.
@@ -155,10 +164,10 @@ func cpuTimeOf(pid int) (time.Duration, error) {
 	return parseCPUTime(raw)
 }
 
-// parseResident finds VmRSS in /proc/PID/status.
-func parseResident(status []byte) (int64, error) {
+// parseStatus finds a size by its name in /proc/PID/status.
+func parseStatus(status []byte, name string) (int64, error) {
 	for line := range bytes.Lines(status) {
-		rest, ok := bytes.CutPrefix(line, []byte("VmRSS:"))
+		rest, ok := bytes.CutPrefix(line, []byte(name))
 		if !ok {
 			continue
 		}
@@ -169,7 +178,7 @@ func parseResident(status []byte) (int64, error) {
 		kib, err := strconv.ParseInt(fields[0], 10, 64)
 		return kib << 10, err
 	}
-	return 0, errors.New("no VmRSS in the process status")
+	return 0, errors.New("no " + name + " in the process status")
 }
 
 // parseCPUTime adds user and system time of /proc/PID/stat. The program's name

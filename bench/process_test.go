@@ -11,11 +11,11 @@ import (
 
 func TestResidentMemoryIsReadFromTheStatusPage(t *testing.T) {
 	t.Parallel()
-	got, err := parseResident([]byte("Name:\tcarrel\nVmPeak:\t 9 kB\nVmRSS:\t   20480 kB\nThreads:\t9\n"))
+	got, err := parseStatus([]byte("Name:\tcarrel\nVmPeak:\t 9 kB\nVmRSS:\t   20480 kB\nThreads:\t9\n"), "VmRSS:")
 	if err != nil || got != 20<<20 {
 		t.Errorf("%d, %v", got, err)
 	}
-	if _, err := parseResident([]byte("Name:\tcarrel\n")); err == nil {
+	if _, err := parseStatus([]byte("Name:\tcarrel\n"), "VmRSS:"); err == nil {
 		t.Error("a page without VmRSS gave no error")
 	}
 }

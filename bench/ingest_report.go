@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What filling sources is held to.
+const (
+	linesTarget  = 8000 // documents a second, on two cores
+	textsTarget  = 50   // megabytes a minute
+	pdfTarget    = 300 * time.Millisecond
+	memoryTarget = 300 << 20
+	// cores is the machine that the targets are for.
+	cores = 2
+)
+
+// ingestReport is everything one run found out about filling sources.
+type ingestReport struct {
+	settings ingestSettings
+	lines    filling // of JSON Lines
+	texts    filling // of Markdown and HTML
+	pdfs     []time.Duration
+	peer     filling // FTS5 with the same lines
+	when     time.Time
+}
+
+// perSecond is how many documents came in a second.
+func (f filling) perSecond() float64 { return float64(f.documents) / f.wall.Seconds() }
+
+// perCores is how many would come in a second if two cores were its own and
+// all of the work could be shared between them: what a busy machine does not
+// blur.
+func (f filling) perCores() float64 { return cores * float64(f.documents) / f.cpu.Seconds() }
+
+// minute is how many megabytes would come in a minute, at a rate of documents.
+func (f filling) minute(rate float64) float64 {
+	return rate * 60 * float64(f.bytes) / (1 << 20) / float64(f.documents)
+}
+
+func (r *ingestReport) page() page {
+	tables := []table{r.targetTable(), r.linesTable(), r.textsTable()}
+	return page{
+		title:      "Filling sources",
+		tables:     slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 }),
+		conditions: r.conditions(),
+	}
+}
+
+// targetTable says what Carrel is held to and whether it holds: on the clock,
+// and by the processor time that it took.
+func (r *ingestReport) targetTable() table {
+	t := table{title: "Targets", head: []string{"Carrel", "on the clock", "", "by CPU, two cores", "", "target"}}
+	add := func(what, clock string, met bool, cpu, byCPU, target string) {
+		t.rows = append(t.rows, []string{what, clock, verdict(met), cpu, byCPU, target})
+	}
+	add("JSON Lines, documents/s", fmt.Sprintf("%.0f", r.lines.perSecond()), r.lines.perSecond() >= linesTarget,
+		fmt.Sprintf("%.0f", r.lines.perCores()), verdict(r.lines.perCores() >= linesTarget), fmt.Sprintf("≥ %d", linesTarget))
+	if r.texts.documents > 0 {
+		clock, cpu := r.texts.minute(r.texts.perSecond()), r.texts.minute(r.texts.perCores())
+		add("Markdown and HTML, MB/min", fmt.Sprintf("%.0f", clock), clock >= textsTarget, fmt.Sprintf("%.0f", cpu), verdict(cpu >= textsTarget), fmt.Sprintf("≥ %d", textsTarget))
+	}
+	if len(r.pdfs) > 0 {
+		add("a PDF of 14 pages, median of the import", milliseconds(median(r.pdfs)), median(r.pdfs) <= pdfTarget, "–", "", "≤ "+milliseconds(pdfTarget))
+	}
+	add(fmt.Sprintf("most memory while importing %d documents", r.lines.documents), megabytes(r.lines.peak), r.lines.peak < memoryTarget, "–", "", "< "+megabytes(memoryTarget))
+	return t
+}
+
+// linesTable puts Carrel beside FTS5.
+func (r *ingestReport) linesTable() table {
+	t := table{title: "JSON Lines", head: []string{"", "documents", "wall", "documents/s", "CPU", "documents/CPU-s × 2", "CPU / Carrel's"}}
+	for _, row := range []struct {
+		what string
+		filling
+	}{{"Carrel", r.lines}, {"SQLite FTS5", r.peer}} {
+		if row.documents == 0 {
+			continue
+		}
+		t.rows = append(t.rows, []string{
+			row.what, fmt.Sprint(row.documents), row.wall.Round(10 * time.Millisecond).String(), fmt.Sprintf("%.0f", row.perSecond()),
+			row.cpu.String(), fmt.Sprintf("%.0f", row.perCores()), fmt.Sprintf("%.2f×", row.cpu.Seconds()/r.lines.cpu.Seconds()),
+		})
+	}
+	return t
+}
+
+// textsTable tells of Markdown, HTML and PDF.
+func (r *ingestReport) textsTable() table {
+	t := table{title: "Files", head: []string{"", "files", "size", "wall", "CPU"}}
+	if f := r.texts; f.documents > 0 {
+		t.rows = append(t.rows, []string{
+			"Markdown and HTML, half each", fmt.Sprint(f.documents), megabytes(f.bytes), f.wall.Round(10 * time.Millisecond).String(), f.cpu.String(),
+		})
+	}
+	if len(r.pdfs) > 0 {
+		t.rows = append(t.rows, []string{
+			"PDF", fmt.Sprint(len(r.pdfs)), "", milliseconds(slices.Min(r.pdfs)) + "–" + milliseconds(slices.Max(r.pdfs)) + " each", "–",
+		})
+	}
+	return t
+}
+
+func (r *ingestReport) conditions() []string {
+	origin := "made up"
+	if r.settings.data != "" {
+		origin = "of the collection " + r.settings.corpus
+	}
+	out := []string{
+		machine(r.when),
+		fmt.Sprintf("Documents %s; SQLite. Lines and PDF are uploaded over the API, Markdown and HTML read from a folder. A filling ends when the last document can be found, that of a PDF when it is stored.", origin),
+		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings. Memory is the most that was resident (VmHWM), the pages of its own files that it reads included.",
+	}
+	if r.peer.documents > 0 {
+		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, 500 a transaction, with Porter's stemmer, in one process and one connection. It takes no upload, keeps no log of changes, and finds no phrases across fields.")
+	}
+	return append(out, busyLine(r.settings.busy)...)
+}
