@@ -3,6 +3,8 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,9 +63,20 @@ func webEnv(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)))
+		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)), prefix+"_POWER="+power(t, s))
 	}
 	return env
+}
+
+// power returns the address of a switch: POST …/kill ends a server as a crash would, and POST …/start starts it again.
+func power(t *testing.T, s *testkit.Server) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /kill", func(http.ResponseWriter, *http.Request) { s.Kill() })
+	mux.HandleFunc("POST /start", func(http.ResponseWriter, *http.Request) { s.Start() })
+	sw := httptest.NewServer(mux)
+	t.Cleanup(sw.Close)
+	return sw.URL
 }
 
 // TestScreenshots takes the pictures of the documentation when make screenshots asks for it.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, ask, demo, slow, test } from './harness.mjs';
+import { agentOf, api, ask, demo, longThread, power, slow, test } from './harness.mjs';
 
 const field = (page) => page.getByRole('textbox', { name: 'Message' });
 const busy = (page) => page.locator('[aria-busy=true]');
@@ -71,6 +71,49 @@ test('a reload or a dropped line resumes the turn', async (open) => {
   await page.context().setOffline(false);
   await page.getByText('after the gap', { exact: true }).waitFor();
   assert.equal(await page.getByText('after the gap', { exact: true }).count(), 1);
+});
+
+test('a server that is killed in the middle of an answer, and started again, is waited for, and the answer comes whole', async (open) => {
+  const page = await open(slow, '/chat', { expectErrors: true });
+  await field(page).fill('stream before the crash; slow 5s; stream and after it');
+  await page.keyboard.press('Enter');
+  await page.getByText('before the crash').last().waitFor();
+  await page.getByText('Waiting…').waitFor();
+  await power('kill');
+  try {
+    await page.getByText('The line dropped.').waitFor();
+    assert.equal(await busy(page).count(), 1, 'the answer is still awaited');
+  } finally {
+    await power('start');
+  }
+  await page.getByText('The line dropped.').waitFor({ state: 'detached' });
+  await busy(page).waitFor({ state: 'detached', timeout: 90_000 });
+  const answer = page.getByRole('article', { name: 'Agent' });
+  assert.equal(await answer.count(), 1);
+  assert.match(await answer.textContent(), /before the crash\s?and after it/);
+  await page.reload();
+  await answer.waitFor();
+  assert.match(await answer.textContent(), /before the crash\s?and after it/);
+});
+
+test('a computer that slept goes on with the answer', async (open) => {
+  const page = await open(slow, '/chat', { expectErrors: true });
+  await field(page).fill('slow 4s; stream after the nap');
+  await page.keyboard.press('Enter');
+  await page.getByText('Waiting…').waitFor();
+  // Frozen, as a lid that is closed leaves a page: no timer runs, no byte is read, and the network is gone meanwhile.
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Page.setWebLifecycleState', { state: 'frozen' });
+  await page.context().setOffline(true);
+  const other = await open(slow, '/chat');
+  const agent = await agentOf(other);
+  const thread = new URL(page.url()).pathname.split('/')[2];
+  for (let status = 'working'; status === 'working';) status = (await api(other, 'GET', `/api/agents/${agent.id}/threads/${thread}/messages`)).status;
+  await page.context().setOffline(false);
+  await devtools.send('Page.setWebLifecycleState', { state: 'active' });
+  await page.getByText('after the nap', { exact: true }).waitFor();
+  await busy(page).waitFor({ state: 'detached' });
+  assert.equal(await page.getByText('after the nap', { exact: true }).count(), 1);
 });
 
 test('steps are live, then folded to a line with their number', async (open) => {
@@ -277,4 +320,24 @@ test('a link to a thread works without its agent', async (open) => {
   await page.goto(`${slow.url}/chat/${thread.id}?agent=${first.id}`);
   await page.waitForURL((u) => u.searchParams.get('agent') === other.id);
   await api(page, 'DELETE', `/api/agents/${other.id}`);
+});
+
+test('a thread of 500 messages can be read to its start', async (open) => {
+  const page = await open(slow, '/chat');
+  const { address, first } = await longThread(page, 250);
+  await page.goto(slow.url + address);
+  const scroller = page.getByRole('region', { name: 'Conversation' });
+  const shown = () => page.getByRole('article').count();
+  await page.getByRole('article').first().waitFor();
+  assert.ok((await shown()) < 200, 'not all are read at once');
+  for (let n = await shown(); n < 500; n = await shown()) {
+    await scroller.evaluate((s) => { s.scrollTop = 0; });
+    await page.waitForFunction((before) => document.querySelectorAll('article').length > before, n);
+  }
+  assert.equal(await shown(), 500);
+  await scroller.evaluate((s) => { s.scrollTop = 0; });
+  await page.getByText(first).first().waitFor();
+  assert.ok(await page.getByRole('article').first().evaluate((a) => a.getBoundingClientRect().bottom > 0), 'the first is in sight');
+  await page.getByRole('button', { name: 'To the newest message' }).click();
+  assert.ok(await page.getByRole('article').last().evaluate((a) => a.getBoundingClientRect().top < innerHeight), 'and so can the last be');
 });

@@ -12,6 +12,13 @@ const need = (name) => {
 /** The server with the demo library, and one whose turns do what messages say. */
 export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PASSWORD') };
 export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
+
+/** Kills a server as a crash would, or starts it again: power('kill'). Only the slow one is ever killed. */
+export async function power(what) {
+  const reply = await fetch(`${need('CARREL_WEB_SLOW_POWER')}/${what}`, { method: 'POST' });
+  assert.equal(reply.status, 200);
+}
+
 const pictures = process.env.CARREL_WEB_PICTURES ?? '';
 
 const browser = await chromium.launch({ executablePath: process.env.CARREL_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
@@ -91,4 +98,19 @@ export async function ask(page, text) {
   await page.keyboard.press('Enter');
   await page.waitForFunction(([n]) => document.querySelectorAll('article[aria-label=Agent]').length > n && !document.querySelector('[aria-busy=true]'), [before]);
   return answers.last();
+}
+
+/** Makes a thread of so many questions and answers, each a screenful of Markdown, and tells where it is and how it starts. */
+export async function longThread(page, turns) {
+  const agent = await agentOf(page);
+  const { thread } = await api(page, 'POST', `/api/agents/${agent.id}/threads`, { title: 'A long one' });
+  const text = '\n\n## A heading\n\nA paragraph with **bold** and `code` and a [link](https://example.org).\n\n- one\n- two\n- three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n';
+  // From the page, one after the other, because a thread has one turn at a time.
+  await page.evaluate(async ([path, words, n]) => {
+    for (let i = 1; i <= n; i++) {
+      const r = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json', Prefer: 'wait=60' }, body: JSON.stringify({ text: `Question ${i}.${words}` }) });
+      if (r.status !== 200) throw new Error(`${r.status} ${await r.text()}`);
+    }
+  }, [`/api/agents/${agent.id}/threads/${thread.id}/messages`, text, turns]);
+  return { address: `/chat/${thread.id}?agent=${agent.id}`, first: 'You wrote: Question 1.' };
 }

@@ -8,6 +8,9 @@ import { apply, newTurn, textOf, type LiveTurn, type Step } from './turn';
 
 const PAGE = 50;
 
+/** How many older ones are drawn at a time: as many as can be without the scrolling halting. */
+const OLDER = 20;
+
 /** More than the events of any turn. */
 const LAST = 1_000_000;
 
@@ -27,6 +30,9 @@ function keepSteps(turnId: string, steps: Step[]): void {
   seenSteps.set(turnId, steps);
   try { sessionStorage.setItem(`carrel.steps.${turnId}`, JSON.stringify(steps)); } catch { /* for this page, then */ }
 }
+
+/** Whether trying again is of no use: who asks may not, or there is nothing. */
+const final = (e: unknown): boolean => e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404);
 
 /**
  * One thread as it is on the screen: its messages, and the turn that runs. The server is where it happens; this follows, and
@@ -105,23 +111,23 @@ export class Conversation {
     for (let wait = 500; this.turnId && !this.#stop.signal.aborted; wait = Math.min(wait * 2, 8000)) {
       let quiet: ReturnType<typeof setTimeout> | undefined;
       try {
-        await readEvents(url, this.live?.last ?? '', this.#stop.signal, () => {
+        if (!this.live?.done) await readEvents(url, this.live?.last ?? '', this.#stop.signal, () => {
           wait = 500;
           if (this.reconnecting || !this.live?.last) void this.#check();
           else quiet = setTimeout(() => void this.#check(), QUIET_MS);
           this.reconnecting = false;
         }, (e) => { clearTimeout(quiet); this.#take(e); });
       } catch (e) {
-        if (e instanceof ApiError && (e.status === 401 || e.status === 403 || e.status === 404)) break;
+        if (final(e)) break;
       } finally {
         clearTimeout(quiet);
       }
       this.#flush();
+      // The line may drop between the last event and the list that has the answer; then the list is asked for again.
       if (this.live?.done) {
         await this.load();
-        this.changed();
-        announce(t('answer_ready'));
-        break;
+        if (!this.error) { this.changed(); announce(t('answer_ready')); }
+        if (!this.error || final(this.error)) break;
       }
       if (this.#stop.signal.aborted) break;
       this.reconnecting = true;
@@ -186,7 +192,7 @@ export class Conversation {
     const cursor = this.older;
     this.older = undefined;
     try {
-      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: PAGE, cursor } } }));
+      const page = await body(api.GET('/api/agents/{agentId}/threads/{threadId}/messages', { params: { ...this.#path, query: { limit: OLDER, cursor } } }));
       this.messages = [...page.messages, ...this.messages];
       this.older = page.nextCursor;
     } catch (e) {

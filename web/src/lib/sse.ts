@@ -33,6 +33,9 @@ function split(line: string): [string, string] {
 /** How long the server may be silent. It sends a comment every 15 seconds, so more means that the line is dead. */
 const SILENCE_MS = 40_000;
 
+/** What ends a line that may be dead: timers stood still while the computer slept, and can't tell. */
+const WAKING = ['online', 'resume'] as const;
+
 /**
  * Reads a stream of events until it ends. EventSource is not used because it can't start after a given event, gives up on the
  * first reply that is an error, and does not notice a line that died while the computer slept.
@@ -41,6 +44,7 @@ export async function readEvents(url: string, after: string, signal: AbortSignal
   const inner = new AbortController();
   const stop = () => inner.abort();
   signal.addEventListener('abort', stop);
+  for (const type of WAKING) { addEventListener(type, stop); document.addEventListener(type, stop); }
   let watchdog = setTimeout(stop, SILENCE_MS);
   try {
     const response = await call(url, { headers: after ? { 'Last-Event-ID': after } : {}, signal: inner.signal, cache: 'no-store' });
@@ -55,5 +59,6 @@ export async function readEvents(url: string, after: string, signal: AbortSignal
   } finally {
     clearTimeout(watchdog);
     signal.removeEventListener('abort', stop);
+    for (const type of WAKING) { removeEventListener(type, stop); document.removeEventListener(type, stop); }
   }
 }
