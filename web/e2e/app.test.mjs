@@ -236,7 +236,7 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   const saved = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().endsWith('/favourites'));
   await star.click();
   assert.equal(await star.getAttribute('aria-pressed'), 'true');
-  await saved; // a reload would cut it off
+  await saved; // what is read before that may lack it
   await page.reload();
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().waitFor();
   for (const [style, shape] of [['BibTeX', /^@/], ['RIS', /^TY {2}- /], ['CSL-JSON', /^\[/], ['APA', /\(\d{4}\)\./]]) {
@@ -248,6 +248,57 @@ test('search has a histogram with a range, stars and citations', async (open) =>
   const removed = page.waitForResponse((r) => r.request().method() === 'DELETE');
   await page.locator('button[aria-label^=Favourite][aria-pressed=true]').first().click();
   await removed; // the next test counts favourites
+});
+
+test('a star that is clicked just before the page is left is kept', async (open) => {
+  const page = await open(demo, '/search?q=turing+machine');
+  const star = page.getByRole('button', { name: /^Favourite/ }).first();
+  await star.waitFor();
+  await page.waitForLoadState('networkidle');
+  const agent = await agentOf(page);
+  const favourites = async () => (await api(page, 'GET', `/api/agents/${agent.id}/favourites`)).favourites;
+  const before = (await favourites()).length;
+  // In one go, so that nothing can be answered in between.
+  await Promise.all([page.waitForEvent('load'), star.evaluate((s) => { s.click(); location.reload(); })]);
+  for (let n = before; n === before;) n = (await favourites()).length;
+  const [newest] = await favourites();
+  await api(page, 'DELETE', `/api/agents/${agent.id}/favourites/${newest.cardId}`);
+});
+
+test('years are chosen by touch', async (open) => {
+  const page = await open(demo, '/search?q=computer+machine', { width: 390, height: 844, touch: true });
+  await page.getByRole('button', { name: 'Filters' }).tap();
+  const from = page.getByRole('slider', { name: 'From year' });
+  const first = await from.inputValue();
+  const box = await from.boundingBox();
+  const devtools = await page.context().newCDPSession(page);
+  const y = box.y + box.height / 2;
+  const touch = (type, x) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x, y }] });
+  await touch('touchStart', box.x + 11);
+  for (const part of [0.1, 0.25, 0.4]) await touch('touchMove', box.x + box.width * part);
+  await touch('touchEnd');
+  await page.waitForURL('**from=*');
+  assert.ok(Number(await from.inputValue()) > Number(first));
+  await page.getByRole('button', { name: /^Remove filter/ }).tap();
+  await page.waitForURL((u) => !u.searchParams.has('from'));
+});
+
+test('use is plotted by day and by agent, with the numbers in tables', async (open) => {
+  const page = await open(demo);
+  const usage = (name, calls, spentMicros) => ({ name, calls, spentMicros, inputTokens: 0, outputTokens: 0 });
+  await page.route('**/api/account/usage?*', async (r) => {
+    const real = await (await r.fetch()).json();
+    const byDay = r.request().url().includes('by=day');
+    await r.fulfill({ json: { ...real, usage: byDay ? [usage('2026-11-01', 3, 120_000), usage('2026-11-04', 1, 40_000)] : [usage('agt_gone', 1, 40_000), usage('agt_other', 3, 120_000)] } });
+  });
+  await page.goto(`${demo.url}/settings/usage`);
+  const days = page.getByRole('table', { name: 'Spend by day' });
+  await days.waitFor({ state: 'attached' });
+  assert.deepEqual(await days.locator('tbody tr').evaluateAll((all) => all.map((r) => r.lastElementChild.textContent)), ['3', '0', '0', '1'], 'days without use are there, too');
+  assert.equal(await page.locator('figure svg rect').count(), 4);
+  const agents = page.getByRole('table', { name: 'By agent' });
+  assert.deepEqual(await agents.locator('tbody th').allTextContents(), ['agt_other', 'agt_gone'], 'the most first');
+  assert.deepEqual(await agents.locator('rect').evaluateAll((all) => all.map((r) => Math.round(r.width.baseVal.value))), [100, 33]);
 });
 
 test('favourites can be selected and exported', async (open) => {

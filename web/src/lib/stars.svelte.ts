@@ -60,8 +60,9 @@ class Stars {
     const on = !this.has(agentId, card.cardId);
     this.mark(agentId, card.cardId, on);
     try {
-      if (on) await api.POST('/api/agents/{agentId}/favourites', { params: { path: { agentId }, header: once() }, body: { card, threadId } });
-      else await api.DELETE('/api/agents/{agentId}/favourites/{cardId}', { params: { path: { agentId, cardId: card.cardId } } });
+      // keepalive: what shows as done is done, also when the page is left at once.
+      if (on) await api.POST('/api/agents/{agentId}/favourites', { params: { path: { agentId }, header: once() }, body: { card, threadId }, keepalive: true });
+      else await api.DELETE('/api/agents/{agentId}/favourites/{cardId}', { params: { path: { agentId, cardId: card.cardId } }, keepalive: true });
     } catch (e) {
       this.mark(agentId, card.cardId, !on);
       showError(e, () => void this.toggle(agentId, card, threadId));
