@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-test screenshots test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
+.PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ web-test: setup ## Test the web app with a real browser and nothing beside it
 
 screenshots: ## Take the pictures of docs/screenshots with a real browser
 	CARREL_WEB_SCREENSHOTS=1 go test -count=1 -run TestScreenshots ./e2e
+
+scrolling: ## Scroll a thread of 500 messages and print the longest tasks
+	CARREL_WEB_SCROLLING=1 go test -count=1 -v -run TestScrolling ./e2e
+
+lighthouse: setup ## Let Lighthouse judge the sign-in and chat pages and print what it says (run it in a quiet moment)
+	CARREL_WEB_LIGHTHOUSE=1 go test -count=1 -v -timeout 20m -run TestLighthouse ./e2e
 
 test: setup ## Run all tests, installing what they need first
 	@$(MAKE) --no-print-directory go-test

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// lighthouseRuns is how often each page is judged: performance differs from run to run, and the median is what counts.
+const lighthouseRuns = "5"
+
+// goodPerformance is the least that the median should be. It is only printed: on a busy machine it says more about the machine.
+const goodPerformance = 90
+
+// TestLighthouse lets Lighthouse judge the sign-in and the chat page when make lighthouse asks for it.
+func TestLighthouse(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("CARREL_WEB_LIGHTHOUSE") == "" {
+		t.Skip("pages are judged by make lighthouse")
+	}
+	skipUnless(t, "chromium")
+	cmd := exec.CommandContext(t.Context(), nodeProgram(t), "lighthouse.mjs", lighthouseRuns, "/sign-in", "/chat")
+	cmd.Dir, cmd.Env, cmd.Stderr = clientsFolder, webEnv(t), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("lighthouse: %v\n%s", err, out)
+	}
+	pages := 0
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); pages++ {
+		var page struct {
+			Path          string   `json:"path"`
+			Performance   int      `json:"performance"`
+			Accessibility int      `json:"accessibility"`
+			BestPractices int      `json:"best-practices"`
+			Runs          []int    `json:"runs"`
+			Failed        []string `json:"failed"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &page); err != nil {
+			t.Fatalf("%v: %s", err, lines.Bytes())
+		}
+		t.Logf("%-9s accessibility %d, best practices %d, performance %d (median of %v; %d or more is good)",
+			page.Path, page.Accessibility, page.BestPractices, page.Performance, page.Runs, goodPerformance)
+		if page.Accessibility < 100 || page.BestPractices < 100 {
+			t.Errorf("%s: %q", page.Path, page.Failed)
+		}
+	}
+	if pages != 2 {
+		t.Errorf("%d pages were judged, want 2", pages)
+	}
+}
+
+// TestScrolling scrolls a long thread when make scrolling asks for it, and prints how long the page worked at a time.
+func TestScrolling(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("CARREL_WEB_SCROLLING") == "" {
+		t.Skip("a long thread is scrolled by make scrolling")
+	}
+	skipUnless(t, "node", "chromium")
+	cmd := exec.CommandContext(t.Context(), "node", "e2e/scrolling.mjs")
+	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("scrolling: %v", err)
+	}
+}
