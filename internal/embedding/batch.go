@@ -21,34 +21,56 @@ func (s *Service) batch(ctx context.Context, size int) (batch, error) {
 	if err != nil {
 		return batch{}, err
 	}
-	docs, through, err := s.missing(ctx, space, fullSize)
-	switch {
-	case err != nil:
-		return batch{}, err
-	case len(docs) == 0 && space.Dims == 0:
-		return batch{Done: true}, nil
-	case len(docs) == 0:
-		return batch{Done: true}, s.store.PutEmbeddings(ctx, space, nil, through, s.clock.Now())
-	case space.Dims == 0:
-		out, err := s.embedder.Embed(ctx, []string{probe})
+	// Whoever can't pay waits, and holds nobody else up. When there is nobody else, all of it is tried again later.
+	var waiting unpaid
+	for {
+		docs, through, err := s.missing(ctx, space, fullSize, waiting.users...)
+		switch {
+		case err != nil:
+			return batch{}, err
+		case len(docs) == 0 && waiting.why != nil:
+			return batch{}, waiting.why
+		case len(docs) == 0 && space.Dims == 0:
+			return batch{Done: true}, nil
+		case len(docs) == 0:
+			return batch{Done: true}, s.store.PutEmbeddings(ctx, space, nil, through, s.clock.Now())
+		case space.Dims == 0:
+			out, err := s.embedder.Embed(ctx, []string{probe})
+			if err != nil {
+				return batch{}, err
+			}
+			space.Dims = len(out.Vectors[0])
+		}
+		w, err := s.plan(ctx, space, docs, size)
 		if err != nil {
 			return batch{}, err
 		}
-		space.Dims = len(out.Vectors[0])
+		held, err := s.hold(ctx, w)
+		if isCap(err) {
+			waiting.add(w.payer, err)
+			continue
+		}
+		if err != nil {
+			return batch{}, err
+		}
+		err = s.make(ctx, w, held, waiting)
+		return w.did, err
 	}
-	w, err := s.plan(ctx, space, docs, size)
-	if err != nil {
-		return batch{}, err
-	}
+}
+
+// make asks for the vectors of a step and stores them.
+func (s *Service) make(ctx context.Context, w *work, held string, waiting unpaid) error {
 	failure := s.embed(ctx, w, w.texts)
+	failure = errors.Join(failure, s.settle(ctx, w, held, failure != nil))
 	// What was paid for is stored, whatever failed besides.
 	embedded, through := w.result()
-	if err := outlasting(ctx, func(ctx context.Context) error {
-		return s.store.PutEmbeddings(ctx, space, embedded, through, s.clock.Now())
-	}); err != nil {
-		return batch{}, errors.Join(failure, err)
+	err := outlasting(ctx, func(ctx context.Context) error {
+		return s.store.PutEmbeddings(ctx, w.space, embedded, waiting.through(through), s.clock.Now())
+	})
+	if err != nil {
+		w.did = batch{}
 	}
-	return w.did, failure
+	return errors.Join(failure, err)
 }
 
 // outlasting does something that is not cut off at once when the node is told to stop.
@@ -68,8 +90,9 @@ func outlasting(ctx context.Context, do func(context.Context) error) error {
 type work struct {
 	space Space
 	docs  []planned
-	// texts are to be sent.
+	// texts are to be sent, and payer is the first document that has some of them: all are its owner's.
 	texts []string
+	payer Document
 	// vectors are those that are known by now, by the hash of their text.
 	vectors map[string][]byte
 	did     batch
@@ -115,8 +138,8 @@ func (s *Service) plan(ctx context.Context, space Space, docs []Document, size i
 	return w, nil
 }
 
-// pick chooses the texts to send, in the order of the documents, until a request is full. What comes after that is left
-// for the next step.
+// pick chooses the texts to send, in the order of the documents, until a request is full. They are all of one owner, who
+// pays for them. What comes after that is left for the next step.
 func (w *work) pick(size int) {
 	picked := map[string]bool{}
 	for _, d := range w.docs {
@@ -128,6 +151,10 @@ func (w *work) pick(size int) {
 				continue
 			case blank(d.texts[i]):
 				w.vectors[hash] = refused
+				continue
+			case len(w.texts) == 0:
+				w.payer = d.Document
+			case d.Owner.UserID != w.payer.Owner.UserID:
 				continue
 			}
 			w.texts = append(w.texts, d.texts[i])

@@ -28,6 +28,7 @@ type Document struct {
 	// Seq is its place in the change log.
 	Seq         uint64
 	Title, Text string
+	Owner       Owner
 }
 
 // Embedded is what was made of a document.
@@ -51,8 +52,9 @@ type Store interface {
 	Head(ctx context.Context) (uint64, error)
 	EmbeddedThrough(ctx context.Context, s Space) (uint64, error)
 	// UnembeddedDocuments returns documents that are to be looked at, in the order of the change log from after
-	// (exclusive) to through: up to n, and no more after the first that makes their texts longer than bytes.
-	UnembeddedDocuments(ctx context.Context, s Space, after, through uint64, n, bytes int) ([]Document, error)
+	// (exclusive) to through, those of some users left out: up to n, and no more after the first that makes their texts
+	// longer than bytes.
+	UnembeddedDocuments(ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string) ([]Document, error)
 	// KnownEmbeddings returns the vectors of texts, by hash, whichever document they stand in.
 	KnownEmbeddings(ctx context.Context, s Space, hashes []string) (map[string][]byte, error)
 	// PutEmbeddings stores vectors and deletes those of texts that a complete document does not have any more. In the
@@ -81,14 +83,16 @@ type Service struct {
 	clock   core.Clock
 	log     *slog.Logger
 	// price is in dollars for a million tokens.
-	price    float64
+	price float64
+	// payer is nil where nobody pays.
+	payer    Payer
 	maxSteps int
 	// failing says that the log has heard of the failure that lasts.
 	failing atomic.Bool
 }
 
 // NewService returns a service on this store that asks this embedder. Its kind of task must be registered with the
-// engine. The price, in dollars for a million tokens, is for the log.
+// engine. The price is in dollars for a million tokens.
 func NewService(store Store, e model.Embedder, tasks Tasks, clock core.Clock, log *slog.Logger, price float64) *Service {
 	return &Service{
 		store: store, embedder: e, queries: model.NewBreaker(e, clock), tasks: tasks, clock: clock, log: log, price: price,

@@ -81,8 +81,9 @@ func (s *Service) submit(ctx context.Context) error {
 // maxRead bounds how much text of documents is read at once.
 const maxRead = 4 << 20
 
-// missing returns up to n documents that are to be looked at, and the place in the change log up to which it looked.
-func (s *Service) missing(ctx context.Context, space Space, n int) ([]Document, uint64, error) {
+// missing returns up to n documents that are to be looked at, those of some users left out, and the place in the change
+// log up to which it looked.
+func (s *Service) missing(ctx context.Context, space Space, n int, without ...string) ([]Document, uint64, error) {
 	after, err := s.store.EmbeddedThrough(ctx, space)
 	if err != nil {
 		return nil, 0, err
@@ -91,7 +92,7 @@ func (s *Service) missing(ctx context.Context, space Space, n int) ([]Document, 
 	if err != nil || after >= head {
 		return nil, head, err
 	}
-	docs, err := s.store.UnembeddedDocuments(ctx, space, after, head, n, maxRead)
+	docs, err := s.store.UnembeddedDocuments(ctx, space, after, head, n, maxRead, without...)
 	return docs, head, err
 }
 

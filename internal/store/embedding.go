@@ -37,18 +37,24 @@ var errEnough = errors.New("enough rows")
 
 // UnembeddedDocuments returns documents that are to be looked at, in the order of the change log. Long texts are read one
 // after the other, so that they do not all have to fit into memory.
-func (db *DB) UnembeddedDocuments(ctx context.Context, s embedding.Space, after, through uint64, n, bytes int) ([]embedding.Document, error) {
+func (db *DB) UnembeddedDocuments(ctx context.Context, s embedding.Space, after, through uint64, n, bytes int, without ...string) ([]embedding.Document, error) {
 	docs := make([]embedding.Document, 0, room(n))
 	var d embedding.Document
 	var seq int64
+	owners, params := "", args{s.Model, s.Dims, int64(after), int64(through), n}
+	if len(without) > 0 {
+		owners, params = ` AND a.user_id NOT IN `+db.dialect.in("$6"), append(params, listOf(without))
+	}
 	err := db.read.each(ctx, `
-		SELECT c.seq, d.id, d.source_id, d.title, d.text
+		SELECT c.seq, d.id, d.source_id, d.title, d.text, a.user_id, a.id
 		FROM document_change c
 		JOIN document d ON d.id = c.document_id
+		JOIN source s ON s.id = d.source_id
+		JOIN agent a ON a.id = s.agent_id
 		LEFT JOIN embedding_document e ON e.document_id = c.document_id AND e.model = $1 AND e.dims = $2
-		WHERE c.seq > $3 AND c.seq <= $4 AND c.op = '`+opPut+`' AND (e.seq IS NULL OR e.seq <> c.seq)
+		WHERE c.seq > $3 AND c.seq <= $4 AND c.op = '`+opPut+`' AND (e.seq IS NULL OR e.seq <> c.seq)`+owners+`
 		ORDER BY c.seq LIMIT $5 + 0`,
-		args{s.Model, s.Dims, int64(after), int64(through), n}, []any{&seq, &d.ID, &d.SourceID, &d.Title, &d.Text}, func() error {
+		params, []any{&seq, &d.ID, &d.SourceID, &d.Title, &d.Text, &d.Owner.UserID, &d.Owner.AgentID}, func() error {
 			d.Seq = uint64(seq)
 			docs = append(docs, d)
 			if bytes -= len(d.Text); bytes < 0 {
