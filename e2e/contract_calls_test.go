@@ -56,7 +56,7 @@ func (w *world) having(status int) []call {
 		calls = append(calls, w.oauthCalls()...)
 	}
 	if status != http.StatusNotFound { // they need more than a key to get so far
-		calls = append(calls, w.signInCalls()...)
+		calls = slices.Concat(calls, w.signInCalls(), w.leaveCalls())
 	}
 	return slices.DeleteFunc(calls, func(c call) bool { return !slices.Contains(w.statuses[c.operation], status) })
 }

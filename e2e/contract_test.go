@@ -37,7 +37,7 @@ func TestContractOnSQLite(t *testing.T) {
 	w := newWorld(t, testkit.ServerOptions{})
 	w.everything(t)
 	w.turns(t, "")
-	w.nothingUnseen(t, slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans)...)
+	w.nothingUnseen(t, slices.Concat(unseenOfSources, seenOnPostgres, seenOfProposals, seenOfAccounts, seenOfPlans, seenOfLeaving)...)
 }
 
 func TestContractOnPostgres(t *testing.T) {
@@ -50,6 +50,7 @@ func TestContractOnPostgres(t *testing.T) {
 	w.proposals(t, pg.URL("postgres"))
 	w.accountsInTime(t, pg.URL("postgres"))
 	w.plansInTime(t, pg.URL("postgres"))
+	w.leaveInTime(t, pg.URL("postgres"))
 	w.inProgress(t, pg.URL("postgres"))
 	w.internal(t, pg.URL("postgres"))
 	w.unavailable(t, pg)
@@ -71,6 +72,7 @@ func (w *world) everything(t *testing.T) {
 	w.accounts(t)
 	w.signIn(t)
 	w.plans(t)
+	w.leave(t)
 	w.badRequests(t)
 	w.refusals(t)
 	w.rateLimits(t)

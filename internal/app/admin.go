@@ -26,7 +26,7 @@ type adminCommand struct {
 	Data     *string `placeholder:"DIR" help:"${help_data}"`
 	Database *string `placeholder:"URL" help:"${help_database}"`
 
-	User         userCommands         `cmd:"" help:"Create, list and disable accounts, and set passwords."`
+	User         userCommands         `cmd:"" help:"Create, list, disable, export and delete accounts, and set passwords."`
 	Key          keyCommands          `cmd:"" help:"Create, list and revoke API keys."`
 	ConnectCode  connectCodeCommands  `cmd:"" name:"connect-code" help:"Create one-time connect codes."`
 	Connection   connectionCommands   `cmd:"" help:"List and revoke the programs that act for an account."`

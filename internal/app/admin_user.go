@@ -15,6 +15,8 @@ type userCommands struct {
 	Password userPassword `cmd:"" help:"Give an account a new password, which signs it out everywhere."`
 	Reset    userReset    `cmd:"" help:"Make a code with which somebody chooses a new password themselves."`
 	Disable  userDisable  `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
+	Export   userExport   `cmd:"" help:"Write all that an account holds into a zip file."`
+	Delete   userDelete   `cmd:"" help:"Delete an account with all that it holds, for good."`
 }
 
 type userCreate struct {

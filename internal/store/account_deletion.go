@@ -169,7 +169,7 @@ func (db *DB) redactAudit(ctx context.Context, tx querier, userID string, entry 
 			user_id = CASE WHEN user_id = $1 THEN '' ELSE user_id END,
 			actor = CASE WHEN user_id = $1 OR `+did+` THEN '' ELSE actor END,
 			address = CASE WHEN user_id = $1 OR `+did+` THEN '' ELSE address END,
-			detail = CASE WHEN user_id = $1 OR `+mentioned+` THEN '{}' ELSE detail END
+			detail = CASE WHEN user_id = $1 OR user_id = '' AND `+did+` OR `+mentioned+` THEN '{}' ELSE detail END
 		WHERE `+concerned, userID, listOf(names), head.Seq+1); err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type schema struct {
 	constant    any
 	isConstant  bool
 	dateTime    bool
+	binary      bool
 	min, max    *float64
 	minLength   int
 	maxLength   int // 0: none
@@ -100,6 +101,8 @@ func (d *document) keyword(s *schema, keyword string, v any) (err error) {
 		switch v {
 		case "date-time":
 			s.dateTime = true
+		case "binary":
+			s.binary = true
 		case "int64": // says how a program keeps it, not what it is
 		default:
 			return errForm
@@ -234,7 +237,7 @@ func (v *visit) text(s *schema, text, at string) {
 	if n < s.minLength || s.maxLength > 0 && n > s.maxLength {
 		v.fail("%s has %d characters", pointer(at), n)
 	}
-	if !utf8.ValidString(text) {
+	if !s.binary && !utf8.ValidString(text) {
 		v.fail("%s is not valid UTF-8", pointer(at))
 	}
 }
