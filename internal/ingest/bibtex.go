@@ -17,11 +17,14 @@ func readBibTeX(ctx context.Context, r io.Reader, tell func(), yield func(Docume
 	tell()
 	p := &bibParser{s: source, line: 1, macros: map[string]string{}}
 	seen := make(idSet)
-	for {
+	for entries := 0; ; entries++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		kind, ok := p.nextEntry()
+		if !ok && entries == 0 && strings.TrimSpace(source) != "" {
+			return &RecordError{"the file", "holds no entry: in BibTeX each begins as @article{ does"}
+		}
 		if !ok {
 			return nil
 		}

@@ -15,6 +15,7 @@ func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	var e *risEntry
+	entries, blank := 0, true
 	give := func() bool {
 		if e == nil {
 			return true
@@ -35,8 +36,12 @@ func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 		tell()
 		if errors.Is(err, io.EOF) {
 			give()
+			if entries == 0 && !blank {
+				return &RecordError{"the file", "holds no reference: in RIS each begins with a line TY  -"}
+			}
 			return nil
 		}
+		blank = blank && len(line) == 0 && err == nil
 		tag, value, isTag := risLine(line)
 		switch {
 		case err != nil && !errors.Is(err, errLongLine):
@@ -49,6 +54,7 @@ func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 			if !give() {
 				return nil
 			}
+			entries++
 			e = &risEntry{line: lines.n, fields: map[string][]string{"TY": {value}}}
 		case isTag && tag == "ER":
 			if !give() {

@@ -168,6 +168,13 @@ func TestADamagedFileIsReadAsFarAsItGoes(t *testing.T) {
 	}
 }
 
+// locked is a file whose password is not empty, encrypted as older programs do: what it is checked by does not fit.
+func locked() []byte {
+	data := build(catalogue, onePage, thePage, stream(hello), helvetica)
+	const encrypt = "/ID[<00><00>]/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O<%064d>/U<%064d>>>/Root"
+	return bytes.Replace(data, []byte("/Root"), fmt.Appendf(nil, encrypt, 1, 2), 1)
+}
+
 func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 	t.Parallel()
 	forms := object(fmt.Sprintf("<</Subtype/Form/Length %d>>stream\n%s\nendstream", 60, strings.Repeat("/X Do ", 10)))
@@ -178,6 +185,8 @@ func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 		"nothing":                  {nil, pdf.ErrNotPDF},
 		"another format":           {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF},
 		"only a header":            {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF},
+		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted}, // of LibreOffice, with AES-256
+		"a password of RC4":        {locked(), pdf.ErrEncrypted},
 		"no text":                  {build(catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica), pdf.ErrNoText},
 		"pages in a circle":        {build(catalogue, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), pdf.ErrNotPDF},
 		"an object that is itself": {build("1 0 R", "2 0 R"), pdf.ErrNotPDF},
