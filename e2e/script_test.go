@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"carrel/internal/testkit"
+	"carrel/internal/testkit/s3fake"
 )
 
 // TestScripts drives the built program as a person at a terminal would: testdata/script holds one story a file.
@@ -55,6 +56,8 @@ func TestScriptsOnBothDatabases(t *testing.T) {
 func runScripts(t *testing.T, dir string, databases <-chan string) {
 	t.Helper()
 	binary := testkit.Binary(t)
+	store := s3fake.New(t, 2)
+	store.Put("in/loom.txt", "The Jacquard loom wove flowers.")
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -64,6 +67,7 @@ func runScripts(t *testing.T, dir string, databases <-chan string) {
 			}
 			env.Setenv("ADDR", addr)
 			env.Setenv("BASE", "http://"+addr)
+			env.Setenv("STORE", store.URL) // an S3 store with one object
 			env.Setenv("CARREL_DATA", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
 			if databases != nil {

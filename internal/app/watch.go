@@ -121,6 +121,12 @@ func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string
 	}()
 	err = w.call(ctx, http.MethodPost, "/files", form.FormDataContentType(), body, nil)
 	_ = body.Close() // ends the goroutine, whatever was read
+	if refused, is := errors.AsType[*refusal](err); is && refused.ofBody() {
+		// The others are sent all the same, and this one when it has changed.
+		w.sent[name] = version
+		_, _ = fmt.Fprintf(w.env.Err, "carrel: %s is not taken: %v\n", name, refused)
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("send %s: %w", name, err)
 	}
@@ -155,6 +161,20 @@ func (w *watcher) removeGone(ctx context.Context, there map[string]bool) error {
 	}
 }
 
+// refusal is an answer that something can't be done.
+type refusal struct {
+	status int
+	detail string
+}
+
+// Error is what the server says of it.
+func (r *refusal) Error() string { return r.detail }
+
+// ofBody reports whether what was sent is refused, and not who sent it or when.
+func (r *refusal) ofBody() bool {
+	return r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge || r.status == http.StatusUnsupportedMediaType
+}
+
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
@@ -184,7 +204,7 @@ func (w *watcher) call(ctx context.Context, method, path, contentType string, bo
 		if json.Unmarshal(bytes.TrimSpace(answer), &problem) != nil || problem.Detail == "" {
 			problem.Detail = "the server answered with status " + res.Status
 		}
-		return errors.New(problem.Detail)
+		return &refusal{status: res.StatusCode, detail: problem.Detail}
 	}
 	if out == nil {
 		return nil
