@@ -113,7 +113,7 @@ func (r *ingestReport) conditions() []string {
 		"Carrel: the built binary with CARREL_RATE_LIMITS=off and CARREL_LOG_LEVEL=warn, otherwise its default settings. Memory is the most that was resident (VmHWM), the pages of its own files that it reads included.",
 	}
 	if r.peer.documents > 0 {
-		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, 500 a transaction, with Porter's stemmer, in one process and one connection. It takes no upload, keeps no log of changes, and finds no phrases across fields.")
+		out = append(out, "SQLite FTS5 parses the same lines with encoding/json, stores and indexes them with synchronous = FULL, 500 a transaction, with Porter's stemmer, in one process and one connection. It takes no upload and keeps no log of changes.")
 	}
 	return append(out, busyLine(r.settings.busy)...)
 }
