@@ -20,6 +20,7 @@ import (
 	contractdoc "carrel/api"
 	"carrel/internal/testkit"
 	"carrel/internal/testkit/contract"
+	"carrel/internal/testkit/stripefake"
 )
 
 // seenOnPostgres is what a test can bring about only in a database that it can reach from outside.
@@ -103,6 +104,9 @@ type world struct {
 	fullKey string
 	// adminKey is the owner's and may do all; member and task are whom and what it is used on.
 	adminKey, member, task string
+	// owner is Ada, who buys a plan of stripe.
+	owner  string
+	stripe *stripefake.Server
 	// What the calls are about.
 	user, agent, thread, memory, card, webhook, document, reply string
 	session, apiKey, connectCode, connection                    string
@@ -118,11 +122,12 @@ const documents = `{"id": "codd-1970", "title": "A Relational Model of Data for 
 func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 	t.Helper()
 	opts.Env = append(opts.Env, "CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on")
+	stripe := sells(t, &opts)
 	base := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	t.Cleanup(base.CloseIdleConnections)
 	checker := contract.New(t, contractdoc.Document)
 	w := &world{
-		server: testkit.StartServer(t, opts), checker: checker, statuses: documentedStatuses(t),
+		server: testkit.StartServer(t, opts), stripe: stripe, checker: checker, statuses: documentedStatuses(t),
 		client: &http.Client{Transport: checker.Transport(base), Timeout: time.Minute},
 	}
 	for _, user := range []struct{ name, plan string }{{"ada", "open"}, {"eve", "none"}, {"bob", "open"}} {
