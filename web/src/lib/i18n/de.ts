@@ -237,7 +237,7 @@ export const de: Record<Key, Text> = {
   no_files: 'Noch keine Dateien.',
   file_removed: '{name} ist entfernt.',
   sync_now: 'Aktualisieren',
-  synced_when: 'aktualisiert {when}',
+  synced_when: 'Aktualisiert {when}',
   make_default: 'Zum Standard machen',
   delete_source: 'Quelle löschen',
   delete_source_text: 'Ihre Dokumente werden mit gelöscht. Das lässt sich nicht rückgängig machen.',

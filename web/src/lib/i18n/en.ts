@@ -239,7 +239,7 @@ export const en = {
   no_files: 'No files yet.',
   file_removed: '{name} is removed.',
   sync_now: 'Bring up to date',
-  synced_when: 'brought up to date {when}',
+  synced_when: 'Brought up to date {when}',
   make_default: 'Make it the default',
   delete_source: 'Delete source',
   delete_source_text: 'Its documents go with it. This can’t be undone.',
