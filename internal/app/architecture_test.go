@@ -54,7 +54,7 @@ var rules = map[string][]string{
 	"internal/task":                   internal("core"),
 	"internal/store":                  append(internal("core", "oauth", "audit", "billing", "credential", "passkey", "upstream", "task", "search", "embedding", "intake", "leave"), internal(features...)...),
 	"internal/store/storetest":        append(internal("core", "oauth", "audit", "billing", "credential", "passkey", "upstream", "store", "task", "search", "embedding", "intake", "leave", "testkit"), internal(features...)...),
-	"internal/httpapi":                append(internal("core", "passkey", "audit", "billing", "credential", "intake", "leave", "oauth", "task", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
+	"internal/httpapi":                append(internal("core", "passkey", "audit", "billing", "credential", "intake", "leave", "oauth", "task", "watch", "httpapi/oas", "httpapi/docs"), append(internal(features...), "api")...),
 	"internal/httpapi/docs":           {},
 	"internal/httpapi/oas":            {},
 	"internal/httpapi/gen":            {"api"},

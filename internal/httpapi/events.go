@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -15,9 +16,10 @@ import (
 const (
 	// heartbeat keeps proxies from closing a quiet stream.
 	heartbeat = 15 * time.Second
-	// recheck is how often an open stream makes sure that it may go on. It is less than the second in which a stream must
-	// end whose credential was revoked: to look takes time as well.
-	recheck = 750 * time.Millisecond
+	// recheck is how often it is made sure that open streams may go on. It is less than the second in which a stream must
+	// end whose credential was revoked: to look takes time as well, which recheckWithin bounds.
+	recheck       = 750 * time.Millisecond
+	recheckWithin = 5 * time.Second
 	// streamWrite is how long a client may take to accept an event before it is given up.
 	streamWrite = 30 * time.Second
 )
@@ -90,15 +92,18 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, f followed) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	s := stream{w: w, flush: http.NewResponseController(w)}
+	s := &stream{w: w, flush: http.NewResponseController(w), request: r, followed: f, cancel: func() { cancel(errStreamEnds) }}
+	credential := r.Header.Get("Authorization") + "\n" + r.Header.Get("Cookie")
+	a.open.Join(credential, s)
+	defer a.open.Leave(credential, s)
 	next := make(chan pulled)
 	pulling := make(chan struct{})
 	go func() {
 		defer close(pulling)
 		pull(ctx, events, next)
 	}()
-	s.follow(r.Context(), next, until == "done", a.draining, func() bool { return a.mayFollow(r, f) })
-	cancel(errStreamEnds)
+	s.follow(ctx, next, until == "done", a.draining)
+	s.cancel()
 	<-pulling
 }
 
@@ -112,28 +117,41 @@ func lastEventID(r *http.Request) (*task.Position, error) {
 	return &p, err
 }
 
-// mayFollow reports whether a stream may go on: the credential is still good and what it follows still there. While that
-// can't be found out, it may.
-func (a *API) mayFollow(r *http.Request, f followed) bool {
-	who, err := a.authenticate(r)
-	if err == nil {
-		err = f.there(r.Context(), who)
+// look ends those of a credential's streams that may not go on: the credential is no longer good, or what they follow is
+// gone. While that can't be found out, they may.
+func (a *API) look(_ string, open []*stream) {
+	// Whose request it is done for does not matter, as long as its end is not the end of this.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckWithin)
+	defer cancel()
+	who, err := a.authenticate(open[0].request.WithContext(ctx))
+	found := map[string]error{}
+	for _, s := range open {
+		path := s.request.URL.Path
+		if _, known := found[path]; !known && err == nil {
+			found[path] = s.followed.there(ctx, who)
+		}
+		why := cmp.Or(err, found[path])
+		if core.IsKind(why, core.KindUnauthenticated) || core.IsKind(why, core.KindForbidden) || core.IsKind(why, core.KindNotFound) {
+			s.cancel()
+		}
 	}
-	return !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden) && !core.IsKind(err, core.KindNotFound)
 }
 
 // stream writes server-sent events.
 type stream struct {
 	w     http.ResponseWriter
 	flush *http.ResponseController
+	// request and followed are what look goes by, and cancel what it ends the stream with.
+	request  *http.Request
+	followed followed
+	cancel   func()
 }
 
 // follow writes events as they come until the client goes, the stream may not go on, the server stops or, if asked, the
 // turn is done.
-func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool, draining <-chan struct{}, may func() bool) {
-	beat, check := time.NewTicker(heartbeat), time.NewTicker(recheck)
+func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool, draining <-chan struct{}) {
+	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	defer check.Stop()
 	if s.comment("connected") != nil {
 		return
 	}
@@ -148,10 +166,6 @@ func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool,
 			}
 		case <-beat.C:
 			if s.comment("alive") != nil {
-				return
-			}
-		case <-check.C:
-			if !may() {
 				return
 			}
 		case <-draining:

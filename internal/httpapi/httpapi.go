@@ -25,6 +25,7 @@ import (
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/watch"
 	"carrel/internal/webhook"
 )
 
@@ -116,6 +117,8 @@ type API struct {
 	problems *Problems
 	browsers browsers
 	oas      *oas.Server
+	// open are the streams of events.
+	open *watch.Watch[*stream]
 }
 
 // New returns the API of an installation.
@@ -132,6 +135,7 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
 		browsers: browsers,
 	}
+	a.open = watch.New(recheck, a.look)
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)
