@@ -63,6 +63,7 @@ func (w *world) everything(t *testing.T) {
 	w.agents(t)
 	w.search(t)
 	w.fillSources(t)
+	w.live(t)
 	w.memories(t)
 	w.threads(t)
 	w.answers(t)

@@ -17,6 +17,7 @@ import (
 
 	"carrel/internal/config"
 	"carrel/internal/core"
+	"carrel/internal/live"
 	"carrel/internal/thread"
 )
 
@@ -106,6 +107,7 @@ func settingHelp() kong.Option {
 		}
 		vars["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
 	}
+	vars["live_kinds"] = strings.Join(live.Names(), ", ")
 	return vars
 }
 
@@ -119,7 +121,7 @@ func complain(env Env, err error) {
 		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
 	default:
 		for _, f := range e.Fields {
-			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(f.Pointer, "/"), f.Detail)
+			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
 		}
 	}
 }

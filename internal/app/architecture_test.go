@@ -76,6 +76,7 @@ var rules = map[string][]string{
 	"internal/testkit/modelfake":      {},
 	"internal/testkit/s3fake":         {},
 	"internal/testkit/stripefake":     {},
+	"internal/testkit/livefake":       {},
 	"internal/testkit/echo":           internal("task", "thread"),
 	"internal/testkit/indexed":        internal("search", "source", "store"),
 	"e2e/chaos/server":                internal("app", "task", "thread"),                         // carrel, with turns that ask a model of the test's
@@ -87,7 +88,7 @@ var confined = map[string][]string{
 	"database/sql": {"internal/store", "internal/store/storetest"},
 	"net/http": {
 		"internal/httpapi", "internal/httpapi/oas", "internal/mcp", "internal/server", "internal/obs", "internal/app", "internal/webhook", "internal/outbound", "internal/live", "internal/upstream", "internal/model", "internal/intake", "internal/s3", "internal/webapp", "internal/oauth",
-		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "internal/testkit/s3fake", "internal/testkit/stripefake", "e2e/chaos/server", "internal/billing",
+		"internal/testkit", "internal/testkit/contract", "internal/testkit/modelfake", "internal/testkit/livefake", "internal/testkit/s3fake", "internal/testkit/stripefake", "e2e/chaos/server", "internal/billing",
 	},
 	"github.com/alecthomas/kong": {"internal/app"},
 }

@@ -79,6 +79,9 @@ func (e *engine) Snippets(q source.Query) func(source.Document, int) source.Snip
 	h := query.NewHighlighter(a, query.Parse(a, q.Text), query.SnippetWidth)
 	return func(d source.Document, number int) source.Snippet {
 		passages := analysis.Passages(d.Text)
+		if number == source.BestPassage {
+			number = best(h, d, passages)
+		}
 		// The document may have changed since it was indexed, and be shorter now.
 		p := passages[min(number, len(passages)-1)]
 		text, spans, page := h.Snippet(d.Title, d.Text, p)
@@ -90,6 +93,21 @@ func (e *engine) Snippets(q source.Query) func(source.Document, int) source.Snip
 		}
 		return out
 	}
+}
+
+// best returns the passage whose snippet shows the most of the query, for a document that no index has ranked. Most of
+// those are an abstract, which is one passage.
+func best(h *query.Highlighter, d source.Document, passages []analysis.Passage) int {
+	if len(passages) == 1 {
+		return 0
+	}
+	at, most := 0, 0
+	for i, p := range passages {
+		if _, lit, _ := h.Snippet(d.Title, d.Text, p); len(lit) > most {
+			at, most = i, len(lit)
+		}
+	}
+	return at
 }
 
 // Indexed returns how many of a source's documents a search can find.

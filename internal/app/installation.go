@@ -26,7 +26,6 @@ import (
 	"carrel/internal/passkey"
 	"carrel/internal/seal"
 	"carrel/internal/search"
-	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -154,9 +153,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.agents = agent.NewService(db, clock)
 	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
-	in.sources = source.NewService(db, in.agents, in.engine, clock, source.Options{
-		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealed,
-	})
+	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
 	answerer, err := in.newAnswerer(env, log)
@@ -169,6 +166,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
+	in.favourites.KeepDocumentsIn(in.sources)
 	in.wireLeave(cfg, log)
 	if e := cfg.Embeddings; e.On() {
 		client := model.NewEmbeddingClient(model.EmbeddingOptions{

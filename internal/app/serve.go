@@ -216,7 +216,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
-				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx),
+				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx), in.sources.Prune(ctx),
 				in.exports.Prune(ctx), in.deletions.Tend(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {

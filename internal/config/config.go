@@ -37,7 +37,9 @@ type Config struct {
 	KeyPrefix, CodePrefix string
 	// RateLimits is whether requests are limited.
 	RateLimits bool
-	// OutboundPrivate is whether webhooks and the documents of OAuth clients may reach private and loopback addresses, and webhooks plain HTTP.
+	// Contact is an e-mail address that public catalogues are told, so that they can write before they lock us out.
+	Contact string
+	// OutboundPrivate is whether webhooks, sources and the documents of OAuth clients may reach private and loopback addresses, and webhooks and sources plain HTTP.
 	OutboundPrivate bool
 	// TrustedProxies are the networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix

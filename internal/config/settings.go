@@ -79,7 +79,11 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.RateLimits) },
 	},
 	{
-		name: "outbound-private", def: "off", help: "Let webhooks, the documents of OAuth clients, and pages, feeds and buckets of sources reach private and loopback addresses, and webhooks plain HTTP: on or off.",
+		name: "contact", help: "E-mail address that is told to the public catalogues that sources search, as they ask for. Empty means none is.",
+		bind: func(c *Config) flag.Value { return checked{&c.Contact, checkContact} },
+	},
+	{
+		name: "outbound-private", def: "off", help: "Let webhooks, sources and the documents of OAuth clients reach private and loopback addresses, and webhooks and sources plain HTTP: on or off.",
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.OutboundPrivate) },
 	},
 	{

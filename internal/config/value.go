@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -248,6 +249,17 @@ func oneOf(choices ...string) func(string) error {
 		}
 		return errors.New("must be one of: " + strings.Join(choices, ", "))
 	}
+}
+
+// checkContact accepts an address that can stand in a header and in a query.
+func checkContact(s string) error {
+	if s == "" {
+		return nil
+	}
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }) {
+		return errors.New("must be an e-mail address, such as library@example.org")
+	}
+	return nil
 }
 
 func checkPrefix(s string) error {

@@ -48,18 +48,28 @@ type Threads interface {
 	Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
+// Documents are what cards are of, as far as they are in the agent's sources.
+type Documents interface {
+	// KeepCard lets the document of a card stay that would be thrown away after a while. A card of anything else is let be.
+	KeepCard(ctx context.Context, userID, agentID, cardID string) error
+}
+
 // Service is the door to favourites.
 type Service struct {
-	store   Store
-	agents  Agents
-	threads Threads
-	clock   core.Clock
+	documents Documents // or nil
+	store     Store
+	agents    Agents
+	threads   Threads
+	clock     core.Clock
 }
 
 // NewService returns a service on this store.
 func NewService(store Store, agents Agents, threads Threads, clock core.Clock) *Service {
 	return &Service{store: store, agents: agents, threads: threads, clock: clock}
 }
+
+// KeepDocumentsIn lets the documents of saved cards stay. Call it before the first card is saved.
+func (s *Service) KeepDocumentsIn(d Documents) { s.documents = d }
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	return s.agents.Allow(ctx, actor, op, agentID)
@@ -80,6 +90,11 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 			return Favourite{}, core.InvalidField("/threadId", "There is no such thread of this agent.")
 		}
 		if err != nil {
+			return Favourite{}, err
+		}
+	}
+	if s.documents != nil { // before the card is saved: one that can't be kept is better saved again
+		if err := s.documents.KeepCard(ctx, actor.UserID, agentID, cardID); err != nil {
 			return Favourite{}, err
 		}
 	}

@@ -138,7 +138,7 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents, Indexed: indexed,
 		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: len(s.Sealed) > 0,
 		Settings: oas.SourceSettings{
-			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), SyncMinutes: positive(set.SyncMinutes),
+			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language), Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
 			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region), Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
 		},
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
@@ -152,7 +152,7 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 
 func settingsOf(s oas.SourceSettings) source.Settings {
 	return source.Settings{
-		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, SyncMinutes: s.SyncMinutes.Value,
+		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value, SyncMinutes: s.SyncMinutes.Value,
 		Bucket: s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value, AccessKeyID: s.AccessKeyId.Value,
 	}
 }

@@ -20,6 +20,7 @@ import (
 type caller struct {
 	kind     string
 	host     string
+	language string
 	settings Settings
 	options  Options
 	pace     *pace

@@ -7,46 +7,29 @@ import (
 	"net/http"
 
 	"carrel/internal/outbound"
+	"carrel/internal/source"
 )
-
-// The codes of failures, which are those of the warnings in a reply.
-const (
-	CodeRateLimited = "source_rate_limited"
-	CodeTimeout     = "source_timeout"
-	CodeRefused     = "source_refused"
-	CodeUnavailable = "source_unavailable"
-	CodeUnexpected  = "source_unexpected"
-)
-
-// Failure is why a source could not be searched, fit to be shown to its user.
-type Failure struct {
-	Code   string
-	Detail string
-}
-
-// Error returns the sentence.
-func (f *Failure) Error() string { return f.Detail }
 
 // failure makes a sentence of any error. It never quotes one: errors of requests hold the address, and the address may
 // hold a key.
-func (c *caller) failure(ctx context.Context, err error) *Failure {
-	var f *Failure
+func (c *caller) failure(ctx context.Context, err error) *source.Failure {
+	var f *source.Failure
 	var s statusError
 	switch {
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil:
-		return &Failure{CodeTimeout, "It did not answer in time. Try again, or search without it."}
+		return &source.Failure{Code: source.WarnSourceTimeout, Detail: "It did not answer in time. Try again, or search without it."}
 	case errors.Is(err, outbound.ErrNotPublic):
-		return &Failure{CodeRefused, "Its address is not public. Whoever runs this installation can allow private addresses."}
+		return &source.Failure{Code: source.WarnSourceRefused, Detail: "Its address is not public. Whoever runs this installation can allow private addresses."}
 	case errors.Is(err, outbound.ErrTooLarge):
-		return &Failure{CodeUnexpected, "Its answer is too large. Ask for fewer results."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
 	case errors.As(err, &s):
 		return s.failure()
 	case errors.Is(err, errUnexpected):
-		return &Failure{CodeUnexpected, "Its answer is not what it used to be. Look for a newer version of Carrel."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is not what it used to be. Look for a newer version of Carrel."}
 	}
-	return &Failure{CodeUnavailable, "It can't be reached. Try again later."}
+	return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Try again later."}
 }
 
 // errUnexpected is an answer that can't be read.
@@ -70,14 +53,14 @@ func (s statusError) again() bool {
 	return false
 }
 
-func (s statusError) failure() *Failure {
+func (s statusError) failure() *source.Failure {
 	switch {
 	case s.status == http.StatusTooManyRequests:
-		return &Failure{CodeRateLimited, "It is asked too often. Try again in a while, or give it a key of your own."}
+		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "It is asked too often. Try again in a while, or give it a key of your own."}
 	case s.status == http.StatusUnauthorized, s.status == http.StatusForbidden, s.status == http.StatusPaymentRequired:
-		return &Failure{CodeRefused, "It refuses the key, or wants one. Check the key in the settings of the source."}
+		return &source.Failure{Code: source.WarnSourceRefused, Detail: "It refuses the key, or wants one. Check the key in the settings of the source."}
 	case s.status >= http.StatusInternalServerError:
-		return &Failure{CodeUnavailable, "It has a fault of its own. Try again later."}
+		return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It has a fault of its own. Try again later."}
 	}
-	return &Failure{CodeUnexpected, fmt.Sprintf("It refuses the question (status %d). Ask with other words.", s.status)}
+	return &source.Failure{Code: source.WarnSourceUnexpected, Detail: fmt.Sprintf("It refuses the question (status %d). Ask with other words.", s.status)}
 }

@@ -13,6 +13,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/outbound"
+	"carrel/internal/source"
 )
 
 // TestFaultsBecomeSentences is the table of what can go wrong at the other end, for every kind.
@@ -25,17 +26,17 @@ func TestFaultsBecomeSentences(t *testing.T) {
 			// asked is how often, where that matters.
 			asked int64
 		}{
-			"too many for long": {answerWith(429, "Retry-After", "3600"), CodeRateLimited, 1},
-			"no key":            {answerWith(401), CodeRefused, 1},
-			"wrong key":         {answerWith(403), CodeRefused, 1},
-			"a fault":           {answerWith(500), CodeUnavailable, 0},
-			"elsewhere":         {answerWith(302, "Location", "http://127.0.0.1:1/"), CodeUnexpected, 0},
-			"bad request":       {answerWith(400), CodeUnexpected, 0},
-			"a page":            {text("<html><body>Maintenance</body></html>"), CodeUnexpected, 0},
-			"another form":      {text(`{"nothing":"here"}`), CodeUnexpected, 0},
-			"cut off":           {cutOff, CodeUnavailable, 0},
-			"too large":         {flood, CodeUnexpected, 0},
-			"never":             {silence, CodeTimeout, 0},
+			"too many for long": {answerWith(429, "Retry-After", "3600"), source.WarnSourceRateLimited, 1},
+			"no key":            {answerWith(401), source.WarnSourceRefused, 1},
+			"wrong key":         {answerWith(403), source.WarnSourceRefused, 1},
+			"a fault":           {answerWith(500), source.WarnSourceUnavailable, 0},
+			"elsewhere":         {answerWith(302, "Location", "http://127.0.0.1:1/"), source.WarnSourceUnexpected, 0},
+			"bad request":       {answerWith(400), source.WarnSourceUnexpected, 0},
+			"a page":            {text("<html><body>Maintenance</body></html>"), source.WarnSourceUnexpected, 0},
+			"another form":      {text(`{"nothing":"here"}`), source.WarnSourceUnexpected, 0},
+			"cut off":           {cutOff, source.WarnSourceUnavailable, 0},
+			"too large":         {flood, source.WarnSourceUnexpected, 0},
+			"never":             {silence, source.WarnSourceTimeout, 0},
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -47,7 +48,7 @@ func TestFaultsBecomeSentences(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), wait)
 				defer cancel()
 				found, err := search(ctx, kind, a, Query{Text: "x"})
-				var f *Failure
+				var f *source.Failure
 				if !errors.As(err, &f) {
 					t.Fatalf("%v, %v", found, err)
 				}
@@ -125,20 +126,20 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 func TestMistakesWithTheStatusOfSuccessAreSeen(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"error":{"code":"maxlag","info":"Waiting for a database server"}}`: CodeRateLimited,
-		`{"error":{"code":"badvalue"}}`:                                      CodeUnexpected,
+		`{"error":{"code":"maxlag","info":"Waiting for a database server"}}`: source.WarnSourceRateLimited,
+		`{"error":{"code":"badvalue"}}`:                                      source.WarnSourceUnexpected,
 	} {
 		a := serve(t, text(body))
 		_, err := search(t.Context(), "wikipedia", a, Query{Text: "x"})
-		var f *Failure
+		var f *source.Failure
 		if !errors.As(err, &f) || f.Code != want {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 	a := serve(t, text(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>http://arxiv.org/api/errors#x</id><title>Error</title></entry></feed>`))
 	_, err := search(t.Context(), "arxiv", a, Query{Text: "x"})
-	var f *Failure
-	if !errors.As(err, &f) || f.Code != CodeUnexpected {
+	var f *source.Failure
+	if !errors.As(err, &f) || f.Code != source.WarnSourceUnexpected {
 		t.Errorf("arXiv: %v", err)
 	}
 }
@@ -159,7 +160,7 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 			}
 		}
 		_, err := c.Search(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
-		var f *Failure
+		var f *source.Failure
 		if !errors.As(err, &f) || a.asked.Load() != 0 {
 			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
 		}
@@ -203,8 +204,8 @@ func TestRequestsToAHostAreKeptApart(t *testing.T) {
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := p.wait(hurried)
-		var f *Failure
-		if !errors.As(err, &f) || f.Code != CodeRateLimited || time.Since(start) != 6*time.Second {
+		var f *source.Failure
+		if !errors.As(err, &f) || f.Code != source.WarnSourceRateLimited || time.Since(start) != 6*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		if err := p.wait(t.Context()); err != nil || time.Since(start) != 9*time.Second {

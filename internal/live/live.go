@@ -6,13 +6,11 @@ package live
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/outbound"
 	"carrel/internal/source"
 )
 
@@ -38,7 +36,7 @@ type Found struct {
 type Settings struct {
 	// Address is that of a server of one's own: needed for searxng and mcp, and not taken by the others.
 	Address string
-	// Language is that of the encyclopaedia, an ISO 639 code; empty is English.
+	// Language is that of the encyclopaedia or of what is searched for, an ISO 639 code; empty is English, or any.
 	Language string
 	// Tool is the tool of an MCP server that searches; empty is the one that looks like it.
 	Tool string
@@ -90,6 +88,8 @@ type kind struct {
 	// page is the most results of one request.
 	page         int
 	key, address need
+	// language and tool say that it takes these settings, and paid that each search costs its owner money.
+	language, tool, paid bool
 	// search asks for n results from the offset on, which is a multiple of n. It returns all that came, so that a short
 	// page is seen as the last.
 	search func(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error)
@@ -104,66 +104,15 @@ var kinds = map[string]kind{
 	"pubmed":          {host: "https://eutils.ncbi.nlm.nih.gov", pause: 350 * time.Millisecond, keyed: 100 * time.Millisecond, page: 100, key: may, search: pubMed},
 	"europepmc":       {host: "https://www.ebi.ac.uk", pause: 100 * time.Millisecond, page: 100, search: europePMC},
 	"core":            {host: "https://api.core.ac.uk", pause: 6 * time.Second, keyed: time.Second, page: 100, key: must, search: coreWorks},
-	"wikipedia":       {host: "https://{language}.wikipedia.org", pause: 100 * time.Millisecond, page: 20, search: wikipedia},
-	"searxng":         {pause: 100 * time.Millisecond, page: 10, address: must, search: searXNG},
-	"brave":           {host: "https://api.search.brave.com", pause: time.Second, page: 20, key: must, search: brave},
-	"tavily":          {host: "https://api.tavily.com", pause: 100 * time.Millisecond, page: 20, key: must, search: tavily},
-	"exa":             {host: "https://api.exa.ai", pause: 200 * time.Millisecond, page: 100, key: must, search: exa},
-	"mcp":             {pause: 50 * time.Millisecond, page: 100, key: may, address: must, search: mcpServer},
+	"wikipedia":       {host: "https://{language}.wikipedia.org", pause: 100 * time.Millisecond, page: 20, language: true, search: wikipedia},
+	"searxng":         {pause: 100 * time.Millisecond, page: 10, address: must, language: true, search: searXNG},
+	"brave":           {host: "https://api.search.brave.com", pause: time.Second, page: 20, key: must, paid: true, search: brave},
+	"tavily":          {host: "https://api.tavily.com", pause: 100 * time.Millisecond, page: 20, key: must, paid: true, search: tavily},
+	"exa":             {host: "https://api.exa.ai", pause: 200 * time.Millisecond, page: 100, key: must, paid: true, search: exa},
+	"mcp":             {pause: 50 * time.Millisecond, page: 100, key: may, address: must, tool: true, search: mcpServer},
 }
 
-// Kinds lists the kinds of live sources.
-func Kinds() []string {
-	out := make([]string, 0, len(kinds))
-	for name := range kinds {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Is reports whether a kind of source is a live one.
-func Is(kind string) bool { _, ok := kinds[kind]; return ok }
-
-// maxLanguage bounds the code of a language; the longest of an encyclopaedia has twelve letters.
-const maxLanguage = 12
-
-// Check returns what is wrong with the settings of a source, as fields of its settings.
-func (c *Catalogue) Check(kind string, s Settings) error {
-	k, ok := kinds[kind]
-	if !ok {
-		return core.InvalidField("/kind", "There is no such kind of source.")
-	}
-	var bad []core.FieldError
-	add := func(field, detail string) {
-		bad = append(bad, core.FieldError{Pointer: "/settings/" + field, Detail: detail})
-	}
-	switch {
-	case k.key == must && s.Key == "":
-		add("key", "This kind of source needs a key of its provider.")
-	case k.key == never && s.Key != "":
-		add("key", "This kind of source takes no key.")
-	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		add("key", "Must be printable ASCII without spaces.")
-	}
-	switch {
-	case k.address == never && s.Address != "":
-		add("address", "This kind of source has an address of its own.")
-	case k.address == must:
-		if detail := outbound.CheckURL(s.Address, c.options.Private); detail != "" {
-			add("address", detail)
-		}
-	}
-	if len(s.Language) > maxLanguage || strings.ContainsFunc(s.Language, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' }) {
-		add("language", "Must be the code of a language, such as en or de.")
-	}
-	if bad != nil {
-		return core.Invalid(bad...)
-	}
-	return nil
-}
-
-// Search asks a source. Its error is a *Failure unless the settings are wrong.
+// Search asks a source. Its error is a *source.Failure unless the settings are wrong.
 func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query) (Found, error) {
 	if err := c.Check(kind, s); err != nil {
 		return Found{}, err
@@ -250,7 +199,7 @@ func (c *Catalogue) caller(name string, k kind, s Settings) *caller {
 		pause = k.keyed
 	}
 	return &caller{
-		kind: name, host: strings.Replace(host, "{language}", language, 1), settings: s, options: c.options,
+		kind: name, host: strings.Replace(host, "{language}", language, 1), language: language, settings: s, options: c.options,
 		pace: c.pace(host+" "+s.Key, pause),
 	}
 }

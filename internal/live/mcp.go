@@ -40,7 +40,7 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 		return nil, mcpFailure(err)
 	}
 	if result.IsError {
-		return nil, &Failure{CodeUnexpected, "Its tool " + strconv.Quote(tool.Name) + " reports an error. Ask with other words, or name another tool."}
+		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its tool " + strconv.Quote(tool.Name) + " reports an error. Ask with other words, or name another tool."}
 	}
 	return mcpDocuments(result), nil
 }
@@ -89,7 +89,7 @@ func mcpFailure(err error) error {
 	case errors.As(err, &s):
 		return s
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &Failure{CodeUnexpected, "Its answer is too large. Ask for fewer results."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
 	}
 	return bare(err)
 }
@@ -116,7 +116,7 @@ func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*m
 	}
 	if best == nil {
 		slices.Sort(names)
-		return nil, &Failure{CodeRefused, "It has no such tool to search with. Name one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
+		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "It has no such tool to search with. Name one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
 	}
 	return best, nil
 }

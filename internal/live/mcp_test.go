@@ -99,17 +99,17 @@ func TestAnMCPServerThatIsOfNoUseSaysWhy(t *testing.T) {
 		code     string
 		says     string
 	}{
-		"wrong key":   {Settings{Key: "other"}, CodeRefused, "key"},
-		"no tool":     {Settings{Key: secret, Tool: "gone"}, CodeRefused, `"add", "search"`},
-		"tool fails":  {Settings{Key: secret}, CodeUnexpected, `"search" reports an error`},
-		"nobody home": {Settings{Key: secret, Address: "http://127.0.0.1:1"}, CodeUnavailable, "reached"},
+		"wrong key":   {Settings{Key: "other"}, source.WarnSourceRefused, "key"},
+		"no tool":     {Settings{Key: secret, Tool: "gone"}, source.WarnSourceRefused, `"add", "search"`},
+		"tool fails":  {Settings{Key: secret}, source.WarnSourceUnexpected, `"search" reports an error`},
+		"nobody home": {Settings{Key: secret, Address: "http://127.0.0.1:1"}, source.WarnSourceUnavailable, "reached"},
 	} {
 		s := c.settings
 		if s.Address == "" {
 			s.Address = a.URL
 		}
 		_, err := catalogue("", "").Search(t.Context(), "mcp", s, Query{Text: "x", Limit: 3})
-		var f *Failure
+		var f *source.Failure
 		if !errors.As(err, &f) || f.Code != c.code || !strings.Contains(f.Detail, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"carrel/internal/source"
 )
 
 // pace keeps requests to one host apart. It hands out times in the order in which they are asked for.
@@ -24,7 +26,7 @@ func (p *pace) wait(ctx context.Context) error {
 	}
 	if deadline, ok := ctx.Deadline(); ok && at.After(deadline) {
 		p.mu.Unlock()
-		return &Failure{Code: CodeRateLimited, Detail: "It is asked as often as it allows already. Try again in a while."}
+		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "It is asked as often as it allows already. Try again in a while."}
 	}
 	p.next = at.Add(p.pause)
 	p.mu.Unlock()

@@ -88,7 +88,7 @@ var shapes = map[string]struct {
 		answer: `{"batchcomplete":true,"query":{"pages":[{"pageid":8,"ns":0,"title":"Second","index":2,"extract":"b","fullurl":"https://en.wikipedia.org/wiki/Second"},
 			{"pageid":7,"ns":0,"title":"Relational model","index":1,"extract":"The relational model is one.\n\nIt is old.","fullurl":"https://en.wikipedia.org/wiki/Relational_model"}]}}`,
 		reads: source.Document{
-			ExternalID: "7", Title: "Relational model", Text: "The relational model is one.\n\nIt is old.", URL: "https://en.wikipedia.org/wiki/Relational_model",
+			ExternalID: "en:7", Title: "Relational model", Text: "The relational model is one.\n\nIt is old.", URL: "https://en.wikipedia.org/wiki/Relational_model",
 			Type: "encyclopedia-article", Venue: "Wikipedia",
 		},
 	},

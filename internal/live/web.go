@@ -40,7 +40,7 @@ func searXNG(ctx context.Context, c *caller, q Query, offset, n int) ([]source.D
 			Published string `json:"publishedDate"`
 		} `json:"results"`
 	}
-	if err := c.getJSON(ctx, request{path: "/search", query: v, header: nil}, &reply); err != nil {
+	if err := c.getJSON(ctx, request{path: "/search", query: v}, &reply); err != nil {
 		return nil, err
 	}
 	if reply.Results == nil {

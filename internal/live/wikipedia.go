@@ -43,7 +43,7 @@ func wikipedia(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 	out := make([]source.Document, len(reply.Query.Pages))
 	for i, p := range reply.Query.Pages {
 		out[i] = source.Document{
-			ExternalID: strconv.Itoa(p.ID), Title: plain(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
+			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plain(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
 		}
 	}
 	return out, nil

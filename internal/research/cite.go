@@ -15,6 +15,9 @@ import (
 // cite makes citations of quotes; the number of each is its place among them, from 1. Each is compared once more with its document as it
 // is stored now; what does not stand there, letter by letter, at its place, is left out.
 func (t *turn) cite(ctx context.Context, quotes []extract.Quote) ([]thread.Citation, error) {
+	if err := t.keep(ctx, quotes); err != nil {
+		return nil, err
+	}
 	documents := map[string]source.Document{} // not those at hand, which may have changed since they were read
 	var out []thread.Citation
 	for i, q := range quotes {
@@ -36,6 +39,18 @@ func (t *turn) cite(ctx context.Context, quotes []extract.Quote) ([]thread.Citat
 		})
 	}
 	return out, nil
+}
+
+// keep lets the documents of quotes stay. It comes before they are compared: a document that is kept changes no more.
+func (t *turn) keep(ctx context.Context, quotes []extract.Quote) error {
+	ids := make([]string, len(quotes))
+	for i, q := range quotes {
+		ids[i] = q.DocumentID
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.Documents.Keep(ctx, t.q.UserID, t.q.AgentID, ids)
 }
 
 // stands reports whether a quote stands in a text at its place.

@@ -19,6 +19,8 @@ type Search interface {
 // Documents returns a document with its text. One that is not in the agent's sources is not_found.
 type Documents interface {
 	DocumentOf(ctx context.Context, userID, agentID, documentID string) (source.Document, error)
+	// Keep lets documents stay that would be thrown away after a while, so that what cites them can be checked.
+	Keep(ctx context.Context, userID, agentID string, ids []string) error
 }
 
 // Conversation returns the last messages of a thread, newest first: those before the sequence number, unless it is 0.

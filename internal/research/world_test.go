@@ -47,6 +47,8 @@ type world struct {
 	mu       sync.Mutex
 	docs     []source.Document
 	messages []thread.Message // newest first
+	// kept are the documents that were kept for good.
+	kept     []string
 	memories []memory.Memory
 	proposed []string
 	purse    purse
@@ -431,6 +433,14 @@ func (w *world) Statistics(_ context.Context, _, terms []string) (source.Statist
 		out.Holders[term] = w.holders(a, term)
 	}
 	return out, nil
+}
+
+// Keep implements research.Documents.
+func (w *world) Keep(_ context.Context, _, _ string, ids []string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = append(w.kept, ids...)
+	return nil
 }
 
 // DocumentOf implements research.Documents.

@@ -23,7 +23,7 @@ const maxPrefix = 1024
 // IsRegion reports whether a text can be the name of a region.
 func IsRegion(s string) bool { return regionName.MatchString(s) }
 
-func checkS3(s *Settings) []core.FieldError {
+func checkS3(s *Settings, _ string) []core.FieldError {
 	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(s.AccessKeyID)
 	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
 	var bad []core.FieldError

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"carrel/internal/core"
 )
 
@@ -46,8 +48,9 @@ type Statistics struct {
 
 const defaultFound = 20
 
-// Find searches sources of an agent, all of them unless some are named, each in its own language. It asks nobody's
-// leave and is counted for nobody: the turn that it is for was allowed, and is what is paid for.
+// Find searches sources of an agent, all of them unless some are named: stored ones each in its own language, and live ones
+// meanwhile. It asks nobody's leave and is counted for nobody: the turn that it is for was allowed, and is what is paid
+// for.
 func (s *Service) Find(ctx context.Context, r FindRequest) (Found, error) {
 	all, err := s.store.Sources(ctx, r.UserID, r.AgentID)
 	if err != nil {
@@ -62,22 +65,79 @@ func (s *Service) Find(ctx context.Context, r FindRequest) (Found, error) {
 	if r.Limit <= 0 {
 		r.Limit = defaultFound
 	}
+	var stored, live []Source
 	for _, src := range found.Searched {
-		found.Warnings = append(found.Warnings, s.partial(src)...)
-	}
-	groups := byLanguage(found.Searched)
-	for _, language := range slices.Sorted(maps.Keys(groups)) {
-		if err := s.findIn(ctx, r, language, groups[language], &found); err != nil {
-			return Found{}, err
+		if s.isLive(src) {
+			live = append(live, src)
+		} else {
+			stored = append(stored, src)
 		}
 	}
-	// Stable, so that equal ones stay in the order of their languages and ranks.
-	slices.SortStableFunc(found.Hits, func(a, b Card) int { return cmp.Compare(b.Score, a.Score) })
+	if len(live) == 0 {
+		err = s.findStored(ctx, r, stored, &found)
+	} else {
+		err = s.findBoth(ctx, r, stored, live, &found)
+	}
+	if err != nil {
+		return Found{}, err
+	}
 	found.Hits = found.Hits[:min(len(found.Hits), r.Limit)]
 	if len(r.Terms) > 0 {
 		found.Statistics, err = s.Statistics(ctx, idsOf(found.Searched), r.Terms)
 	}
 	return found, err
+}
+
+// findStored adds what the index has of the sources, best first.
+func (s *Service) findStored(ctx context.Context, r FindRequest, sources []Source, found *Found) error {
+	for _, src := range sources {
+		found.Warnings = append(found.Warnings, s.partial(src)...)
+	}
+	groups := byLanguage(sources)
+	for _, language := range slices.Sorted(maps.Keys(groups)) {
+		if err := s.findIn(ctx, r, language, groups[language], found); err != nil {
+			return err
+		}
+	}
+	// Stable, so that equal ones stay in the order of their languages and ranks.
+	slices.SortStableFunc(found.Hits, func(a, b Card) int { return cmp.Compare(b.Score, a.Score) })
+	return nil
+}
+
+// findBoth asks live sources while the index is searched, and puts the answers together. Of a live source that fails,
+// the documents that were kept are searched instead.
+func (s *Service) findBoth(ctx context.Context, r FindRequest, stored, live []Source, found *Found) error {
+	var answers []heard
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		q := Query{Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear}
+		answers, err = s.askAll(within, Buyer{UserID: r.UserID, AgentID: r.AgentID}, live, q)
+		return err
+	})
+	group.Go(func() error { return s.findStored(within, r, stored, found) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	var lists [][]Card
+	var failed []Source
+	for i, a := range answers {
+		if a.failure != nil {
+			failed = append(failed, live[i])
+			found.Warnings = append(found.Warnings, a.warning(live[i]))
+			continue
+		}
+		lists = append(lists, a.cards)
+	}
+	if err := s.findStored(ctx, r, failed, found); err != nil {
+		return err
+	}
+	if len(failed) == len(found.Searched) && len(found.Hits) == 0 {
+		return answers[0].failure.failed()
+	}
+	if len(lists) > 0 {
+		found.Hits = merge(append([][]Card{found.Hits}, lists...))
+	}
+	return nil
 }
 
 // named picks sources by their ids.
@@ -149,12 +209,18 @@ func (s *Service) Statistics(ctx context.Context, sources, terms []string) (Stat
 	return out, nil
 }
 
-// Document returns a document of one of the agent's sources, with its text.
+// Document returns a document of one of the agent's sources, with its text. One that a live source found is kept from then
+// on: somebody has opened it.
 func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, documentID string) (Document, error) {
 	if err := actor.AllowOn(core.OpReadDocuments, agentID); err != nil {
 		return Document{}, err
 	}
-	return s.DocumentOf(ctx, actor.UserID, agentID, documentID)
+	d, err := s.DocumentOf(ctx, actor.UserID, agentID, documentID)
+	if err != nil || d.ExpiresAt == nil {
+		return d, err
+	}
+	d.ExpiresAt = nil
+	return d, s.Keep(ctx, actor.UserID, agentID, []string{d.ID})
 }
 
 // DocumentOf is Document for a turn, which its user was allowed.

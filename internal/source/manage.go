@@ -25,7 +25,7 @@ type Settings struct {
 	Path string `json:"path,omitempty"`
 	// URLs are the pages of a web source.
 	URLs []string `json:"urls,omitempty"`
-	// URL is the address of a feed.
+	// URL is the address of a feed, or of a server that is searched live.
 	URL string `json:"url,omitempty"`
 	// Bucket is the name of an S3 bucket, and Prefix what the keys of its objects begin with that are read.
 	Bucket string `json:"bucket,omitempty"`
@@ -35,6 +35,10 @@ type Settings struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	// AccessKeyID is the name of the key that the source's secret belongs to.
 	AccessKeyID string `json:"accessKeyId,omitempty"`
+	// Language is that of the encyclopaedia or of what is searched for, an ISO 639 code; empty is English, or any.
+	Language string `json:"language,omitempty"`
+	// Tool is the tool of an MCP server that searches; empty is the one that looks like it.
+	Tool string `json:"tool,omitempty"`
 	// SyncMinutes is how often it is brought up to date by itself; 0 leaves that to people.
 	SyncMinutes int `json:"syncMinutes,omitempty"`
 }
@@ -46,14 +50,16 @@ type Kind struct {
 	Syncs bool
 	// Admin says that only those who run the installation may make one: it reaches what is theirs.
 	Admin bool
-	// Check trims the settings and returns what is wrong with them, by the names of the fields.
-	Check func(*Settings) []core.FieldError
+	// Live says that it is asked at question time, and Paid that each search costs its owner money.
+	Live, Paid bool
+	// Check trims the settings and returns what is wrong with them and the secret, by the names of the fields.
+	Check func(set *Settings, secret string) []core.FieldError
 }
 
 // StoredKinds are the kinds whose documents are stored here.
 func StoredKinds() []Kind {
 	return []Kind{
-		{Name: KindUpload, Check: func(*Settings) []core.FieldError { return nil }},
+		{Name: KindUpload, Check: func(*Settings, string) []core.FieldError { return nil }},
 		{Name: KindFolder, Syncs: true, Admin: true, Check: checkFolder},
 		{Name: KindWeb, Syncs: true, Check: checkWeb},
 		{Name: KindFeed, Syncs: true, Check: checkFeed},
@@ -68,7 +74,7 @@ const (
 	maxSyncMinutes = 60 * 24 * 31
 )
 
-func checkFolder(s *Settings) []core.FieldError {
+func checkFolder(s *Settings, _ string) []core.FieldError {
 	s.Path = strings.TrimSpace(s.Path)
 	if s.Path == "" || !strings.HasPrefix(s.Path, "/") && !strings.Contains(s.Path, `:\`) || core.HasNUL(s.Path) {
 		return []core.FieldError{{Pointer: "/settings/path", Detail: "Must be the whole path of a folder on the server."}}
@@ -76,7 +82,7 @@ func checkFolder(s *Settings) []core.FieldError {
 	return nil
 }
 
-func checkWeb(s *Settings) []core.FieldError {
+func checkWeb(s *Settings, _ string) []core.FieldError {
 	if len(s.URLs) == 0 || len(s.URLs) > maxAddresses {
 		return []core.FieldError{{Pointer: "/settings/urls", Detail: "Must list 1 to 500 addresses of pages."}}
 	}
@@ -90,7 +96,7 @@ func checkWeb(s *Settings) []core.FieldError {
 	return nil
 }
 
-func checkFeed(s *Settings) []core.FieldError {
+func checkFeed(s *Settings, _ string) []core.FieldError {
 	if s.URL = strings.TrimSpace(s.URL); !isAddress(s.URL) {
 		return []core.FieldError{{Pointer: "/settings/url", Detail: "Must be the address of a feed and begin with https:// or http://."}}
 	}
@@ -126,9 +132,9 @@ func (src Source) SettingsOf() (Settings, error) {
 	return out, err
 }
 
-// settings checks settings of a kind and returns them as they are kept.
-func (s *Service) settings(k Kind, set Settings) (string, []core.FieldError) {
-	bad := k.Check(&set)
+// settings checks the settings and the secret of a kind and returns the settings as they are kept.
+func (s *Service) settings(k Kind, set Settings, secret string) (string, []core.FieldError) {
+	bad := k.Check(&set, secret)
 	if n := set.SyncMinutes; n != 0 && (!k.Syncs || n < minSyncMinutes || n > maxSyncMinutes) {
 		bad = append(bad, core.FieldError{
 			Pointer: "/settings/syncMinutes", Detail: "Must be 5 to 44640 for a source that can be synced, and 0 for others.",
@@ -243,22 +249,46 @@ func (s *Service) apply(src *Source, c Change) error {
 		}
 	}
 	src.UpdatedAt = s.clock.Now()
-	if c.Settings != nil {
-		k, known := s.kind(src.Kind)
-		if !known {
-			return core.InvalidField("/settings", "Sources of this kind can't be changed here.")
-		}
-		kept, wrong := s.settings(k, *c.Settings)
-		bad = append(bad, wrong...)
-		src.Settings, src.NextSyncAt = kept, nextSync(*c.Settings, src.UpdatedAt)
+	wrong, err := s.applySettings(src, c)
+	if err != nil {
+		return err
 	}
-	if c.Secret != nil {
-		bad = append(bad, s.setSecret(src, *c.Secret)...)
-	}
+	bad = append(bad, wrong...)
 	if bad != nil {
 		return core.Invalid(bad...)
 	}
 	return nil
+}
+
+// applySettings puts new settings and a new secret into a source. They are checked together: whether a kind needs one of
+// them may hang on the other.
+func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error) {
+	if c.Settings == nil && c.Secret == nil {
+		return nil, nil
+	}
+	k, known := s.kind(src.Kind)
+	if !known {
+		return nil, core.InvalidField("/settings", "Sources of this kind can't be changed here.")
+	}
+	set, err := src.SettingsOf()
+	if err != nil {
+		return nil, err
+	}
+	if c.Settings != nil {
+		set = *c.Settings
+		src.NextSyncAt = nextSync(set, src.UpdatedAt)
+	}
+	var bad []core.FieldError
+	var secret string
+	if c.Secret != nil {
+		secret = *c.Secret
+		bad = s.setSecret(src, secret)
+	} else if secret, err = s.Secret(*src); err != nil {
+		return nil, err
+	}
+	kept, wrong := s.settings(k, set, secret)
+	src.Settings = kept
+	return append(bad, wrong...), nil
 }
 
 // maxSecret is how long a secret may be.

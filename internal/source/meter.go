@@ -6,6 +6,19 @@ import (
 	"time"
 )
 
+// Buyer is who pays for a search that costs: the user, by the credential and for the agent that they used. In a turn the
+// credential is empty, as the turn is held to its cap already.
+type Buyer struct {
+	UserID, CredentialID, AgentID string
+}
+
+// Payer holds the searches of paid kinds to what their buyers may spend.
+type Payer interface {
+	// HoldSearch puts aside what one search of a kind may cost, before it is made; beyond the cap it is a *core.Error, which
+	// the user is told, and the search is not made. Settle is called once after it, whether it succeeded or not.
+	HoldSearch(ctx context.Context, buyer Buyer, kind string) (settle func(context.Context) error, err error)
+}
+
 // Searches is how often a user searched on a day (UTC, 2006-01-02).
 type Searches struct {
 	UserID string

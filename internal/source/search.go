@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +80,13 @@ type Warning struct {
 const (
 	WarnIndexIncomplete       = "index_incomplete"
 	WarnEmbeddingsUnavailable = "embeddings_unavailable"
+	// Those of live sources: it is asked too often, did not answer in time, refuses us, can't be reached, or answers what
+	// can't be read.
+	WarnSourceRateLimited = "source_rate_limited"
+	WarnSourceTimeout     = "source_timeout"
+	WarnSourceRefused     = "source_refused"
+	WarnSourceUnavailable = "source_unavailable"
+	WarnSourceUnexpected  = "source_unexpected"
 )
 
 // Snippet is the part of a document that shows best why it matches.
@@ -167,10 +176,26 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	if err != nil {
 		return SearchReply{}, err
 	}
+	s.count(actor.UserID, s.clock.Now())
 	q := Query{
 		Text: r.Query, Language: src.Language, Sources: []string{src.ID}, Limit: r.NumResults,
 		FromYear: r.FromYear, ToYear: r.ToYear, Counts: !r.SkipCounts,
 	}
+	var reply SearchReply
+	if s.isLive(src) {
+		reply, err = s.searchLive(ctx, Buyer{UserID: actor.UserID, CredentialID: actor.CredentialID, AgentID: agentID}, src, q)
+	} else {
+		reply, err = s.searchStored(ctx, src, q)
+	}
+	if err != nil {
+		return SearchReply{}, err
+	}
+	reply.SourceID, reply.Counted, reply.Took = src.ID, q.Counts, time.Since(start)
+	return reply, nil
+}
+
+// searchStored finds documents of a source in the index.
+func (s *Service) searchStored(ctx context.Context, src Source, q Query) (SearchReply, error) {
 	partial := s.partial(src) // before the search, which then finds at least as much as this says
 	ranking, err := s.ranker.Rank(ctx, q)
 	if err != nil {
@@ -186,12 +211,48 @@ func (s *Service) Search(ctx context.Context, actor core.Actor, agentID string, 
 	if err != nil {
 		return SearchReply{}, err
 	}
-	s.count(actor.UserID, s.clock.Now())
 	return SearchReply{
-		Results: cards, SourceID: src.ID, Counted: !r.SkipCounts, Total: ranking.Total, Years: ranking.Years,
-		UndatedExcluded: ranking.UndatedExcluded, Corrected: ranking.Corrected,
-		Warnings: append(partial, ranking.Warnings...), Took: time.Since(start),
+		Results: cards, Total: ranking.Total, Years: ranking.Years, UndatedExcluded: ranking.UndatedExcluded,
+		Corrected: ranking.Corrected, Warnings: append(partial, ranking.Warnings...),
 	}, nil
+}
+
+// searchLive asks a live source. Where it fails, the documents that were kept of it are searched instead.
+func (s *Service) searchLive(ctx context.Context, buyer Buyer, src Source, q Query) (SearchReply, error) {
+	all, err := s.askAll(ctx, buyer, []Source{src}, q)
+	if err != nil {
+		return SearchReply{}, err
+	}
+	answer := all[0]
+	if answer.failure == nil {
+		return SearchReply{
+			Results: answer.cards, Total: len(answer.cards), Years: yearsOf(answer.cards), UndatedExcluded: answer.undatedExcluded,
+		}, nil
+	}
+	reply, err := s.searchStored(ctx, src, q)
+	if err != nil {
+		return SearchReply{}, err
+	}
+	if len(reply.Results) == 0 {
+		return SearchReply{}, answer.failure.failed()
+	}
+	reply.Warnings = append([]Warning{answer.warning(src)}, reply.Warnings...)
+	return reply, nil
+}
+
+// yearsOf counts cards by their years, in order of years.
+func yearsOf(cards []Card) []YearCount {
+	counts := map[int]int{}
+	for _, c := range cards {
+		if c.Year != 0 {
+			counts[c.Year]++
+		}
+	}
+	out := make([]YearCount, 0, len(counts))
+	for _, year := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, YearCount{Year: year, Count: counts[year]})
+	}
+	return out
 }
 
 func (s *Service) pick(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {

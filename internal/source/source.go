@@ -52,15 +52,28 @@ type Document struct {
 	CitationCount *int
 	OpenAccessURL string
 	// File is the id of the file that it came from, or empty.
-	File      string
-	Hash      []byte
+	File string
+	Hash []byte
+	// ExpiresAt is when a result of a live source goes again unless somebody keeps it; nil is for what stays.
+	ExpiresAt *time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
 // CardID names the result card of a document. It depends on the document alone, so that the same document is the
 // same card in every search, conversation and favourite.
-func (d Document) CardID() string { return "card_" + strings.TrimPrefix(d.ID, core.PrefixDocument+"_") }
+func (d Document) CardID() string {
+	return prefixCard + strings.TrimPrefix(d.ID, core.PrefixDocument+"_")
+}
+
+const prefixCard = "card_"
+
+// documentOf returns the id of the document that a card is of, if it is the card of one.
+func documentOf(cardID string) (string, bool) {
+	rest, ok := strings.CutPrefix(cardID, prefixCard)
+	id := core.PrefixDocument + "_" + rest
+	return id, ok && core.IsID(core.PrefixDocument, id)
+}
 
 // Store keeps sources and documents.
 type Store interface {
@@ -86,6 +99,7 @@ type Store interface {
 	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)
 	// AddSearches adds to the numbers of searches of users and days.
 	AddSearches(ctx context.Context, counts []Searches) error
+	LiveStore
 }
 
 // Agents says whether an actor reaches an agent.
@@ -96,7 +110,8 @@ type Agents interface {
 // Ranker finds the documents of sources that answer a query.
 type Ranker interface {
 	Rank(ctx context.Context, q Query) (Ranking, error)
-	// Snippets returns a function that shows why a passage of a document answers the query. It is for one goroutine.
+	// Snippets returns a function that shows why a passage of a document answers the query; BestPassage is the one that
+	// answers it best. It is for one goroutine.
 	Snippets(q Query) func(d Document, passage int) Snippet
 	// Indexed returns how many documents of a source can be found. It is not known to a ranker that always finds all.
 	Indexed(sourceID string) (documents int, known bool)
@@ -104,7 +119,10 @@ type Ranker interface {
 	Statistics(ctx context.Context, sources, terms []string) (units int, holders []int, err error)
 }
 
-// Options are what a service knows of languages.
+// BestPassage stands for the passage of a document that answers a query best, where no index says which that is.
+const BestPassage = -1
+
+// Options are what a service is told about the installation.
 type Options struct {
 	// Guess returns the language of a text, or nothing. Nil leaves languages to the owner.
 	Guess func(text string) string
@@ -112,6 +130,12 @@ type Options struct {
 	Languages []string
 	// Kinds are the sorts of sources that can be made; nil are the stored ones.
 	Kinds []Kind
+	// Live asks sources of the live kinds; it is needed where Kinds has such. LiveTime is how long all of them together may
+	// take; 0 is a few seconds.
+	Live     Live
+	LiveTime time.Duration
+	// Payer holds paid searches to the caps of users; nil lets everybody search.
+	Payer Payer
 	// Sealer keeps the secrets of sources; without one there are none.
 	Sealer Sealer
 }
@@ -136,6 +160,9 @@ type Service struct {
 func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o Options) *Service {
 	if o.Kinds == nil {
 		o.Kinds = StoredKinds()
+	}
+	if o.LiveTime == 0 {
+		o.LiveTime = liveTime
 	}
 	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
 }
@@ -194,7 +221,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: k.Name,
 		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now), CreatedAt: now, UpdatedAt: now,
 	}
-	kept, bad := s.settings(k, n.Settings)
+	kept, bad := s.settings(k, n.Settings, n.Secret)
 	src.Settings = kept
 	if bad = append(bad, s.setSecret(&src, n.Secret)...); bad != nil {
 		return Source{}, core.Invalid(bad...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"carrel/internal/account"
@@ -35,6 +36,11 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, source.Options{})
+}
+
+func newWorldWith(t *testing.T, o source.Options) *world {
+	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -43,10 +49,14 @@ func newWorld(t *testing.T) *world {
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
 	w := &world{db: db, clock: clock, ranker: &scanner{Ranker: indexed.Open(t, db), indexed: -1}}
-	w.Service = source.NewService(db, agents, w.ranker, clock, source.Options{Guess: func(text string) string {
+	var mu sync.Mutex // live sources are guessed at the same time
+	o.Guess = func(text string) string {
+		mu.Lock()
+		defer mu.Unlock()
 		w.sampled = append(w.sampled, text)
 		return w.guess
-	}})
+	}
+	w.Service = source.NewService(db, agents, w.ranker, clock, o)
 	user := func() (core.Actor, string) {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}

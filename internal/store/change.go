@@ -58,14 +58,14 @@ func (db *DB) logDrops(ctx context.Context, tx querier, sourceIDs []string) erro
 // logPage is how many documents logAgain enters with one statement.
 const logPage = 5000
 
-// logAgain enters all documents of a source in the log anew. It keeps others from the log while it does, which is fair
+// logAgain enters all documents of a source in the log anew, but those that will expire, which are not in it. It keeps others from the log while it does, which is fair
 // for something this rare.
 func (db *DB) logAgain(ctx context.Context, tx querier, sourceID string) error {
 	ids := make([]string, 0, logPage)
 	for last := ""; ; last = ids[len(ids)-1] {
 		ids = ids[:0]
 		var id string
-		err := tx.each(ctx, `SELECT id FROM document WHERE source_id = $1 AND id > $2 ORDER BY id LIMIT $3 + 0`,
+		err := tx.each(ctx, `SELECT id FROM document WHERE source_id = $1 AND id > $2 AND expires_at IS NULL ORDER BY id LIMIT $3 + 0`,
 			args{sourceID, last, logPage}, []any{&id}, func() error {
 				ids = append(ids, id)
 				return nil

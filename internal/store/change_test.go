@@ -103,7 +103,7 @@ func TestADocumentThatWentUnnoticedIsDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			changes, err := db.Changes(t.Context(), 0, 1000, 1000)
-			if err != nil || len(changes) != 2 || changes[0].Op != search.Delete || changes[1].Op != search.Delete {
+			if err != nil || len(changes) != 3 || slices.ContainsFunc(changes, func(c search.Change) bool { return c.Op != search.Delete }) {
 				t.Errorf("the log has %+v, %v", changes, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
-	published_at, citation_count, open_access_url, file, hash, created_at, updated_at`
+	published_at, citation_count, open_access_url, file, hash, expires_at, created_at, updated_at`
 
 // scanPage is how many documents ScanDocuments reads at a time.
 const scanPage = 64
@@ -21,6 +21,7 @@ type documentRow struct {
 	document         source.Document
 	authors          string
 	citations        sql.NullInt64
+	expires          sql.NullInt64
 	created, updated int64
 }
 
@@ -28,7 +29,7 @@ func (r *documentRow) dest() []any {
 	d := &r.document
 	return []any{
 		&d.ID, &d.SourceID, &d.ExternalID, &d.Title, &r.authors, &d.Text, &d.Year, &d.URL, &d.DOI, &d.Venue, &d.Type,
-		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Hash, &r.created, &r.updated,
+		&d.PublishedAt, &r.citations, &d.OpenAccessURL, &d.File, &d.Hash, &r.expires, &r.created, &r.updated,
 	}
 }
 
@@ -39,7 +40,7 @@ func (r *documentRow) value() (d source.Document, err error) {
 		n := int(r.citations.Int64)
 		d.CitationCount = &n
 	}
-	d.CreatedAt, d.UpdatedAt = at(r.created), at(r.updated)
+	d.ExpiresAt, d.CreatedAt, d.UpdatedAt = optAt(r.expires), at(r.created), at(r.updated)
 	return d, err
 }
 

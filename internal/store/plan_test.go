@@ -125,6 +125,26 @@ func callAgents(t *testing.T, db *DB) {
 	must(err)
 	_, err = db.Document(ctx, "u", "a", "d")
 	must(err)
+	callLive(t, db)
+}
+
+func callLive(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	expires := now.Add(time.Hour)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.PutLiveAnswer(ctx, []byte("k"), []byte("a"), expires))
+	_, err := db.LiveAnswer(ctx, []byte("k"), now)
+	must(err)
+	_, err = db.PutLiveDocuments(ctx, "s", []source.Document{{ID: "l", ExternalID: "l", Hash: []byte("h"), UpdatedAt: now, ExpiresAt: &expires}})
+	must(err)
+	must(db.KeepDocuments(ctx, "u", "a", []string{"l"}, now))
+	must(db.PruneLive(ctx, now))
 }
 
 func callThreads(t *testing.T, db *DB) {

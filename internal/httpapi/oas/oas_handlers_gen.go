@@ -2143,9 +2143,10 @@ func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http
 
 // handleCreateSourceRequest handles createSource operation.
 //
-// A source of kind `upload` waits for files; the other kinds are filled at once by an import and,
-// where `syncMinutes` says so, brought up to date again and again. Folders on the server are for those
-// who administer the installation.
+// A source of kind `upload` waits for files; folders, pages and feeds are read at once by an import
+// and, where `syncMinutes` says so, brought up to date again and again; live kinds are asked whenever
+// somebody searches. What each kind needs is told at `SourceSettings`. Folders on the server are for
+// those who administer the installation.
 //
 // POST /api/agents/{agentId}/sources
 func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8820,6 +8821,10 @@ func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w 
 //
 // When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 // instead, and `query.corrected` says so.
+//
+// A live source is asked as it is: the query goes to it word for word, and the order is its own.
+// `total` and `years` then count the results that it returned. A result that nobody opens, cites or
+// saves is forgotten after a week.
 //
 // POST /api/agents/{agentId}/search
 func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

@@ -17965,6 +17965,18 @@ func (s *SourceSettings) encodeFields(e *jx.Encoder) {
 		}
 	}
 	{
+		if s.Language.Set {
+			e.FieldStart("language")
+			s.Language.Encode(e)
+		}
+	}
+	{
+		if s.Tool.Set {
+			e.FieldStart("tool")
+			s.Tool.Encode(e)
+		}
+	}
+	{
 		if s.SyncMinutes.Set {
 			e.FieldStart("syncMinutes")
 			s.SyncMinutes.Encode(e)
@@ -17972,16 +17984,18 @@ func (s *SourceSettings) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfSourceSettings = [9]string{
-	0: "path",
-	1: "urls",
-	2: "url",
-	3: "bucket",
-	4: "prefix",
-	5: "region",
-	6: "endpoint",
-	7: "accessKeyId",
-	8: "syncMinutes",
+var jsonFieldsNameOfSourceSettings = [11]string{
+	0:  "path",
+	1:  "urls",
+	2:  "url",
+	3:  "bucket",
+	4:  "prefix",
+	5:  "region",
+	6:  "endpoint",
+	7:  "accessKeyId",
+	8:  "language",
+	9:  "tool",
+	10: "syncMinutes",
 }
 
 // Decode decodes SourceSettings from json.
@@ -18080,6 +18094,26 @@ func (s *SourceSettings) Decode(d *jx.Decoder) error {
 				return nil
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"accessKeyId\"")
+			}
+		case "language":
+			if err := func() error {
+				s.Language.Reset()
+				if err := s.Language.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"language\"")
+			}
+		case "tool":
+			if err := func() error {
+				s.Tool.Reset()
+				if err := s.Tool.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"tool\"")
 			}
 		case "syncMinutes":
 			if err := func() error {

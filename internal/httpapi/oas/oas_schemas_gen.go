@@ -708,7 +708,7 @@ func (s *AgentReply) SetAgent(val Agent) {
 type AgentSource struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of an outside source.
+	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of a live kind; see `SourceSettings`.
 	Kind string `json:"kind"`
 	// Searched when a search names no source.
 	Default   bool `json:"default"`
@@ -7865,6 +7865,14 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 //	-------------------------+---------------------------------------------------------------------------------------------------------------------------
 //	`index_incomplete`       | The index is still reading this source's documents. Search again in a while; the source's `status` tells when it is ready.
 //	`embeddings_unavailable` | The service that compares meanings did not answer; words alone were compared.
+//	`source_timeout`         | A live source did not answer in time.
+//	`source_rate_limited`    | A live source is asked too often.
+//	`source_refused`         | A live source refuses the key or the address.
+//	`source_unavailable`     | A live source can't be reached, or has a fault.
+//	`source_unexpected`      | A live source answered what can't be read.
+//
+// When a live source fails, the documents that were kept of it are searched instead. Without such the
+// search itself fails, with 503.
 //
 // Further codes may come.
 // Ref: #/components/schemas/SearchWarning
@@ -8025,11 +8033,12 @@ type Source struct {
 	ID      string `json:"id"`
 	AgentId string `json:"agentId"`
 	Name    string `json:"name"`
-	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of an outside source.
+	// `upload`, `folder`, `web`, `feed`, `s3`, or the name of a live kind; see `SourceSettings`.
 	Kind string `json:"kind"`
 	// Whether it is searched when no source is named.
-	Default   bool `json:"default"`
-	Documents int  `json:"documents"`
+	Default bool `json:"default"`
+	// How many documents it has; of a live kind, those that were opened, cited or saved.
+	Documents int `json:"documents"`
 	// How many of them can be found by now.
 	Indexed int          `json:"indexed"`
 	Status  SourceStatus `json:"status"`
@@ -8269,7 +8278,7 @@ func (s *SourceChange) SetSecret(val OptString) {
 // Ref: #/components/schemas/SourceCreate
 type SourceCreate struct {
 	Name string `json:"name"`
-	// `upload` when omitted.
+	// What it is made of or asks; see `SourceSettings`. `upload` when omitted.
 	Kind OptString `json:"kind"`
 	// ISO 639-1; guessed at the first import when omitted.
 	Language OptString `json:"language"`
@@ -8370,14 +8379,37 @@ func (s *SourceReply) SetSource(val Source) {
 	s.Source = val
 }
 
-// What a source is made of; which of these count depends on its kind.
+// What a source is made of, or asks; which of these count depends on its kind.
+//
+//	kind              | searches                               | `settings`                                                             | `secret`
+//	------------------+----------------------------------------+------------------------------------------------------------------------+----------------------------------------------------------
+//	`upload`          | files that are sent to it              | –                                                                    | –
+//	`folder`          | a folder on the server                 | `path`, `syncMinutes`                                                  | –
+//	`web`             | pages                                  | `urls`, `syncMinutes`                                                  | –
+//	`feed`            | an RSS or Atom feed                    | `url`, `syncMinutes`                                                   | –
+//	`s3`              | a bucket                               | `bucket`, `prefix`, `region`, `endpoint`, `accessKeyId`, `syncMinutes` | the secret of the access key, unless the bucket is public
+//	`openalex`        | OpenAlex, live                         | –                                                                    | a key, if you have one
+//	`crossref`        | Crossref, live                         | –                                                                    | –
+//	`arxiv`           | arXiv, live                            | –                                                                    | –
+//	`semanticscholar` | Semantic Scholar, live                 | –                                                                    | a key, if you have one
+//	`pubmed`          | PubMed, live                           | –                                                                    | a key, if you have one
+//	`europepmc`       | Europe PMC, live                       | –                                                                    | –
+//	`core`            | CORE, live                             | –                                                                    | a key, needed
+//	`wikipedia`       | Wikipedia, live                        | `language`                                                             | –
+//	`searxng`         | the web through a SearXNG server, live | `url`, needed; `language`                                              | –
+//	`brave`           | the web through Brave, live and paid   | –                                                                    | a key, needed
+//	`tavily`          | the web through Tavily, live and paid  | –                                                                    | a key, needed
+//	`exa`             | the web through Exa, live and paid     | –                                                                    | a key, needed
+//	`mcp`             | another MCP server, live               | `url`, needed; `tool`                                                  | a bearer token, if the server wants one
+//
+// A live kind is asked whenever somebody searches, and takes no setting but its own.
 // Ref: #/components/schemas/SourceSettings
 type SourceSettings struct {
 	// The folder on the server (kind `folder`).
 	Path OptString `json:"path"`
 	// The pages (kind `web`), at most 500.
 	Urls []string `json:"urls"`
-	// The feed (kind `feed`).
+	// The feed (kind `feed`), or the server to ask (kinds `searxng` and `mcp`).
 	URL OptString `json:"url"`
 	// The bucket (kind `s3`).
 	Bucket OptString `json:"bucket"`
@@ -8390,6 +8422,11 @@ type SourceSettings struct {
 	// The id of the access key whose secret is the source's `secret` (kind `s3`). A public bucket needs
 	// neither.
 	AccessKeyId OptString `json:"accessKeyId"`
+	// The code of the encyclopaedia's language (kind `wikipedia`; `en` when omitted), or of the pages to
+	// find (kind `searxng`; any when omitted).
+	Language OptString `json:"language"`
+	// The tool of the server that searches (kind `mcp`); when omitted, the one that looks like it.
+	Tool OptString `json:"tool"`
 	// How often it is brought up to date; 0, or 5 and more.
 	SyncMinutes OptInt `json:"syncMinutes"`
 }
@@ -8432,6 +8469,16 @@ func (s *SourceSettings) GetEndpoint() OptString {
 // GetAccessKeyId returns the value of AccessKeyId.
 func (s *SourceSettings) GetAccessKeyId() OptString {
 	return s.AccessKeyId
+}
+
+// GetLanguage returns the value of Language.
+func (s *SourceSettings) GetLanguage() OptString {
+	return s.Language
+}
+
+// GetTool returns the value of Tool.
+func (s *SourceSettings) GetTool() OptString {
+	return s.Tool
 }
 
 // GetSyncMinutes returns the value of SyncMinutes.
@@ -8477,6 +8524,16 @@ func (s *SourceSettings) SetEndpoint(val OptString) {
 // SetAccessKeyId sets the value of AccessKeyId.
 func (s *SourceSettings) SetAccessKeyId(val OptString) {
 	s.AccessKeyId = val
+}
+
+// SetLanguage sets the value of Language.
+func (s *SourceSettings) SetLanguage(val OptString) {
+	s.Language = val
+}
+
+// SetTool sets the value of Tool.
+func (s *SourceSettings) SetTool(val OptString) {
+	s.Tool = val
 }
 
 // SetSyncMinutes sets the value of SyncMinutes.

@@ -184,9 +184,10 @@ type Handler interface {
 	CreateKey(ctx context.Context, req *KeyCreate) (*KeyCreated, error)
 	// CreateSource implements createSource operation.
 	//
-	// A source of kind `upload` waits for files; the other kinds are filled at once by an import and,
-	// where `syncMinutes` says so, brought up to date again and again. Folders on the server are for those
-	// who administer the installation.
+	// A source of kind `upload` waits for files; folders, pages and feeds are read at once by an import
+	// and, where `syncMinutes` says so, brought up to date again and again; live kinds are asked whenever
+	// somebody searches. What each kind needs is told at `SourceSettings`. Folders on the server are for
+	// those who administer the installation.
 	//
 	// POST /api/agents/{agentId}/sources
 	CreateSource(ctx context.Context, req *SourceCreate, params CreateSourceParams) (*SourceReply, error)
@@ -682,6 +683,10 @@ type Handler interface {
 	//
 	// When nothing or little is found and a word seems to be misspelt, the likely spelling is searched for
 	// instead, and `query.corrected` says so.
+	//
+	// A live source is asked as it is: the query goes to it word for word, and the order is its own.
+	// `total` and `years` then count the results that it returned. A result that nobody opens, cites or
+	// saves is forgotten after a week.
 	//
 	// POST /api/agents/{agentId}/search
 	Search(ctx context.Context, req *SearchRequest, params SearchParams) (*SearchReply, error)

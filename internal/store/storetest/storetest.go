@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"OAuthAttempts", oauthAttemptTests},
 		{"Agents", agentTests},
 		{"Sources", sourceTests},
+		{"Live", liveTests},
 		{"Documents", documentTests},
 		{"Intake", intakeTests},
 		{"Storage", storageTests},

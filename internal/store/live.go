@@ -1,0 +1,169 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"carrel/internal/source"
+)
+
+// LiveAnswer returns what a live source answered, unless that has expired.
+func (db *DB) LiveAnswer(ctx context.Context, key []byte, now time.Time) (answer []byte, err error) {
+	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`, args{key, millis(now)}, &answer)
+	return answer, fail("read an answer", "answer", err)
+}
+
+// PutLiveAnswer stores what a live source answered, in place of what it answered before.
+func (db *DB) PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error {
+	_, err := db.one(ctx, `
+		INSERT INTO live_answer (key, answer, expires_at) VALUES ($1, $2, $3)
+		ON CONFLICT (key) DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at`, key, answer, millis(expires))
+	return fail("store an answer", "answer", err)
+}
+
+// PutLiveDocuments stores documents that will expire, and returns them as they are stored, in the same order. Those that
+// somebody keeps stay as they are: what was cited must go on saying what it said. Where all are there already, and for
+// long enough, nothing is written.
+func (db *DB) PutLiveDocuments(ctx context.Context, sourceID string, docs []source.Document) ([]source.Document, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	stored, err := db.liveDocuments(ctx, sourceID, docs)
+	if err != nil {
+		return nil, err
+	}
+	changed := slices.DeleteFunc(slices.Clone(docs), func(d source.Document) bool {
+		was, known := stored[d.ExternalID]
+		return known && (was.ExpiresAt == nil || bytes.Equal(was.Hash, d.Hash) && farOff(*was.ExpiresAt, d))
+	})
+	if len(changed) > 0 {
+		if err := db.writeLive(ctx, sourceID, changed); err != nil {
+			return nil, err
+		}
+		if stored, err = db.liveDocuments(ctx, sourceID, docs); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]source.Document, 0, len(docs))
+	for _, d := range docs {
+		if d, ok := stored[d.ExternalID]; ok {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// farOff reports whether at least half of the time that a document has now would be left to it anyway.
+func farOff(expires time.Time, d source.Document) bool {
+	return expires.After(d.UpdatedAt.Add(d.ExpiresAt.Sub(d.UpdatedAt) / 2))
+}
+
+// liveDocuments returns those of the documents that the source has, by the ids that they came with.
+func (db *DB) liveDocuments(ctx context.Context, sourceID string, docs []source.Document) (map[string]source.Document, error) {
+	names := make([]string, len(docs))
+	for i, d := range docs {
+		names[i] = d.ExternalID
+	}
+	rows := make([]source.Document, 0, len(docs))
+	err := db.documents(ctx, &rows, `
+		SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2"), args{sourceID, listOf(names)})
+	if err != nil {
+		return nil, fail("read documents", "source", err)
+	}
+	out := make(map[string]source.Document, len(rows))
+	for _, d := range rows {
+		out[d.ExternalID] = d
+	}
+	return out, nil
+}
+
+func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Document) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if err := db.lockSource(ctx, tx, sourceID); err != nil {
+			return err
+		}
+		for _, d := range docs {
+			_, err := tx.exec(ctx, `
+				INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
+					published_at, citation_count, open_access_url, hash, created_at, updated_at, expires_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+				ON CONFLICT (source_id, external_id) DO UPDATE SET title = excluded.title, authors = excluded.authors,
+					text = excluded.text, year = excluded.year, url = excluded.url, doi = excluded.doi, venue = excluded.venue,
+					type = excluded.type, published_at = excluded.published_at, citation_count = excluded.citation_count,
+					open_access_url = excluded.open_access_url, hash = excluded.hash, updated_at = excluded.updated_at,
+					expires_at = excluded.expires_at
+				WHERE document.expires_at IS NOT NULL`,
+				d.ID, sourceID, d.ExternalID, d.Title, listOf(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI, d.Venue, d.Type,
+				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("store results", "source", err)
+}
+
+// KeepDocuments lets documents of an agent of the user stay that would expire. They are counted and indexed from then on.
+func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []string, now time.Time) error {
+	bySource := map[string][]string{}
+	var id, sourceID string
+	err := db.read.each(ctx, `
+		SELECT d.id, d.source_id FROM document d JOIN source s ON s.id = d.source_id
+		WHERE d.id IN `+db.dialect.in("$1")+` AND d.expires_at IS NOT NULL AND s.agent_id = $2 AND `+reached("$2", "$3"),
+		args{listOf(ids), agentID, userID}, []any{&id, &sourceID}, func() error {
+			bySource[sourceID] = append(bySource[sourceID], id)
+			return nil
+		})
+	if err != nil || len(bySource) == 0 {
+		return fail("find results to keep", "document", err)
+	}
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		kept := map[string][]string{}
+		for _, sourceID := range slices.Sorted(maps.Keys(bySource)) { // in one order, so that nobody waits in a circle
+			if err := db.lockSource(ctx, tx, sourceID); err != nil {
+				return err
+			}
+			err := tx.each(ctx, `
+				UPDATE document SET expires_at = NULL WHERE id IN `+db.dialect.in("$1")+` AND expires_at IS NOT NULL RETURNING id`,
+				args{listOf(bySource[sourceID])}, []any{&id}, func() error {
+					kept[sourceID] = append(kept[sourceID], id)
+					return nil
+				})
+			if err != nil {
+				return err
+			}
+			if err := countDocuments(ctx, tx, sourceID, len(kept[sourceID]), now); err != nil {
+				return err
+			}
+		}
+		for _, sourceID := range slices.Sorted(maps.Keys(kept)) {
+			if err := db.logChanges(ctx, tx, sourceID, opPut, kept[sourceID]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("keep results", "document", err)
+}
+
+// pruneStep is how many results are deleted with one statement, so that others write in between.
+const pruneStep = 1000
+
+// PruneLive throws away answers and results that have expired.
+func (db *DB) PruneLive(ctx context.Context, now time.Time) error {
+	if _, err := db.one(ctx, `DELETE FROM live_answer WHERE expires_at <= $1`, millis(now)); err != nil {
+		return fail("prune answers", "answer", err)
+	}
+	for {
+		n, err := db.one(ctx, `
+			DELETE FROM document WHERE expires_at <= $1 AND id IN (SELECT id FROM document WHERE expires_at <= $1 LIMIT $2 + 0)`,
+			millis(now), pruneStep)
+		if err != nil || n < pruneStep {
+			return fail("prune results", "document", err)
+		}
+	}
+}
