@@ -70,6 +70,8 @@ const (
 	// liveTime is how long live sources may take unless the options say otherwise: less than a search of a turn has, so that the turn
 	// goes on with what the others said.
 	liveTime = 6 * time.Second
+	// askAgain is when a source that failed may be asked again.
+	askAgain = 30 * time.Second
 	// answerLife is how long an answer is good for the same question.
 	answerLife = time.Hour
 	// resultLife is how long a result that nobody opened, cited or saved can still be. It is far longer than answerLife and
@@ -221,7 +223,9 @@ func (f *Failure) failed() error {
 	if f.refusal != nil {
 		return f.refusal
 	}
-	return &core.Error{Kind: core.KindUnavailable, Code: "unavailable", Detail: "The source could not be searched. " + f.Detail}
+	return &core.Error{
+		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: askAgain, Detail: "The source could not be searched. " + f.Detail,
+	}
 }
 
 // Keep lets documents stay that live sources found and that would be thrown away after a while: they were opened, cited
