@@ -128,10 +128,11 @@ func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Q
 	}
 	now := s.clock.Now()
 	expires := now.Add(resultLife)
+	var hashes hasher
 	for i := range answer.Documents {
 		d := &answer.Documents[i]
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(core.PrefixDocument), src.ID, now, now, &expires
-		if d.Hash, err = d.hash(); err != nil {
+		if d.Hash, err = hashes.of(*d); err != nil {
 			return heard{}, err
 		}
 	}
