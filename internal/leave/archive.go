@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"carrel/internal/account"
@@ -47,6 +48,8 @@ type Contents struct {
 type ContentStore interface {
 	ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[source.Document, error]
 	Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, error)
+	// AgentsWithOwn returns the ids of all agents with which a user has threads, memories or favourites.
+	AgentsWithOwn(ctx context.Context, userID string) ([]string, error)
 	// FirstUsage returns the first day on which a user has used something; empty for none.
 	FirstUsage(ctx context.Context, userID string) (string, error)
 }
@@ -82,6 +85,9 @@ func (s *Archives) Write(ctx context.Context, userID string, w io.Writer, wrote 
 	if err != nil {
 		return fmt.Errorf("list the agents: %w", err)
 	}
+	if agents, err = a.withFormer(ctx, agents); err != nil {
+		return err
+	}
 	if err := a.writeReadme(agents); err != nil {
 		return err
 	}
@@ -97,13 +103,27 @@ func (s *Archives) Write(ctx context.Context, userID string, w io.Writer, wrote 
 	return a.zip.Close()
 }
 
+// withFormer adds the agents that were shared with the user once: what the user has made with them is still theirs.
+func (a *archive) withFormer(ctx context.Context, agents []agent.Agent) ([]agent.Agent, error) {
+	ids, err := a.Store.AgentsWithOwn(ctx, a.actor.UserID)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(agents, func(g agent.Agent) bool { return g.ID == id }) {
+			agents = append(agents, agent.Agent{ID: id, Name: "an agent that is no longer shared with you"})
+		}
+	}
+	return agents, nil
+}
+
 // writeReadme says what is what, and which folder is which agent's.
 func (a *archive) writeReadme(agents []agent.Agent) error {
 	var b bytes.Buffer
 	b.WriteString(readme)
 	for _, g := range agents {
 		note := ""
-		if g.Grant != core.GrantOwner {
+		if g.Grant != core.GrantOwner && g.UserID != "" {
 			note = " (shared with you: your threads, memories and favourites)"
 		}
 		fmt.Fprintf(&b, "- `agents/%s/`: %s%s\n", g.ID, markdown.Text(core.OneLine(g.Name)), note)

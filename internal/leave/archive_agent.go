@@ -13,13 +13,13 @@ import (
 	"carrel/internal/source"
 )
 
-// agent writes what belongs to an agent: of one that somebody shares, what is the user's own.
+// agent writes what belongs to an agent: of one that somebody shares, or has shared, what is the user's own.
 func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	dir := "agents/" + g.ID + "/"
-	about := object{"id": g.ID, "name": g.Name, "description": g.Description, "grant": g.Grant}.with("createdAt", g.CreatedAt).with("updatedAt", g.UpdatedAt)
+	about := object{"id": g.ID, "name": g.Name}.with("access", g.Grant.String()).with("description", g.Description)
 	own := g.Grant == core.GrantOwner
 	if own {
-		about.with("instructions", g.Instructions).with("model", g.Model)
+		about.with("instructions", g.Instructions).with("model", g.Model).with("createdAt", g.CreatedAt).with("updatedAt", g.UpdatedAt)
 	}
 	if err := a.json(dir+"agent.json", about); err != nil {
 		return err
@@ -29,13 +29,13 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 			return err
 		}
 	}
-	if err := a.memories(ctx, dir, g.ID); err != nil {
-		return err
+	for _, write := range []func(context.Context, string, string) error{a.memories, a.favourites, a.threads} {
+		// Where there is nothing and the agent is not shared any more, the list says that there is no such agent.
+		if err := write(ctx, dir, g.ID); err != nil && !core.IsKind(err, core.KindNotFound) {
+			return err
+		}
 	}
-	if err := a.favourites(ctx, dir, g.ID); err != nil {
-		return err
-	}
-	return a.threads(ctx, dir, g.ID)
+	return nil
 }
 
 // sources writes how the sources are filled, without their secrets, and their documents in the form in which they can be

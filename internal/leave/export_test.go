@@ -111,6 +111,34 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 	})
 }
 
+func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx, ada, bob := t.Context(), core.Operator(w.ada.ID), core.Operator(w.bob.ID)
+		id := w.agent(w.ada, documents(1, 10))
+		w.must(w.contents.Agents.Share(ctx, ada, id, w.bob.ID, "user"))
+		talk, err := w.contents.Threads.Create(ctx, bob, id, "Of Bob")
+		w.must(err)
+		look := func(name string) {
+			t.Helper()
+			if e := w.exported(w.node, w.session(w.bob)); e.Status != leave.StatusComplete || e.Done != 1 {
+				t.Errorf("got %+v", e)
+			}
+			files := w.download(w.node, w.session(w.bob))
+			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") || !strings.Contains(files["README.md"], name) {
+				t.Errorf("it is not there: %v", files)
+			}
+			for file := range files {
+				if strings.Contains(file, "/documents/") || strings.Contains(file, "sources") {
+					t.Errorf("%s is somebody else's", file)
+				}
+			}
+		}
+		look("Agent of ada (shared with you")
+		w.must(w.contents.Agents.Unshare(ctx, ada, id, w.bob.ID))
+		look("no longer shared")
+	})
+}
+
 func TestAnExportThatIsCutOffIsMadeAnewAndThePartsOfTheOldOneDoNotCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		w.agent(w.ada, documents(40, 200_000)) // some parts

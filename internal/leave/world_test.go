@@ -122,7 +122,7 @@ func (w *world) startLooking(o leave.ExportOptions, poll time.Duration) node {
 	spending := account.NewSpending(db, w.clock, func(string) string { return "" })
 	n.contents = leave.Contents{
 		Profiles: account.NewProfiles(db, w.clock, w.audit), Usages: account.NewUsages(db, spending, w.clock),
-		Plans: account.NewPlans(db, w.clock, w.audit), Agents: agents,
+		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Agents: agents,
 		Sources:  source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box}),
 		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(db, agents, threads, w.clock),
 		Threads: threads, Credentials: credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"}),

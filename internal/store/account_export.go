@@ -195,6 +195,14 @@ func (db *DB) PruneExports(ctx context.Context, now time.Time) error {
 	return fail("prune exports", "export", err)
 }
 
+// AgentsWithOwn returns the agents with which a user has something of their own.
+func (db *DB) AgentsWithOwn(ctx context.Context, userID string) ([]string, error) {
+	ids, err := idsIn(ctx, db.read, `
+		SELECT agent_id FROM thread WHERE user_id = $1 UNION SELECT agent_id FROM memory WHERE user_id = $1
+		UNION SELECT agent_id FROM favourite WHERE user_id = $1`, args{userID})
+	return ids, fail("list agents", "agent", err)
+}
+
 // FirstUsage returns the first day of a user's ledger.
 func (db *DB) FirstUsage(ctx context.Context, userID string) (string, error) {
 	var day string
