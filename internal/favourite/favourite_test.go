@@ -2,6 +2,7 @@ package favourite_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -237,5 +238,36 @@ func TestFavouritesAreTheirUsersAlone(t *testing.T) {
 	}
 	if _, err := w.Save(ctx, core.Actor{UserID: w.ada.UserID}, w.agent, json.RawMessage(`{}`), ""); core.AsError(err).Code != "insufficient_scope" {
 		t.Errorf("without a scope: %v", err)
+	}
+}
+
+// keeper notes which documents are to stay, and may be unable to.
+type keeper struct {
+	kept []string
+	err  error
+}
+
+func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) error {
+	k.kept = append(k.kept, userID+" "+agentID+" "+cardID)
+	return k.err
+}
+
+func TestTheDocumentOfASavedCardStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := &keeper{}
+	w.KeepDocumentsIn(k)
+	if _, err := w.Save(t.Context(), w.ada, w.agent, []byte(`{"cardId": "card_1"}`), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Save(t.Context(), w.bob, w.agent, []byte(`{"cardId": "card_2"}`), ""); err == nil {
+		t.Error("another's agent takes a card")
+	}
+	if want := w.ada.UserID + " " + w.agent + " card_1"; len(k.kept) != 1 || k.kept[0] != want {
+		t.Errorf("kept %v, not %s", k.kept, want)
+	}
+	k.err = core.NotFound("document")
+	if _, err := w.Save(t.Context(), w.ada, w.agent, []byte(`{"cardId": "card_3"}`), ""); err == nil {
+		t.Error("a card is saved whose document could not be kept")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -163,6 +164,37 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 		var f *source.Failure
 		if !errors.As(err, &f) || a.asked.Load() != 0 {
 			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
+		}
+	}
+}
+
+// reached notes where requests go, and lets none through.
+type reached struct{ hosts []string }
+
+func (r *reached) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.hosts = append(r.hosts, req.URL.Scheme+"://"+req.URL.Host)
+	return nil, outbound.ErrNotPublic
+}
+
+// TestNothingLeadsACatalogueElsewhere looks at where the requests of a source go whose owner would like them to go
+// somewhere else.
+func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
+	t.Parallel()
+	const evil = "https://evil.example"
+	for kind, k := range kinds {
+		if k.address == must {
+			continue
+		}
+		r := &reached{}
+		c := New(Options{Client: &http.Client{Transport: r}, Version: "test", Private: true})
+		for _, s := range []Settings{
+			settingsOf(kind, ""), {Key: settingsOf(kind, "").Key, Address: evil}, {Key: settingsOf(kind, "").Key, Language: "evil.example/"}, {Key: evil + "/?"},
+		} {
+			_, _ = c.Search(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
+		}
+		want := strings.Replace(k.host, "{language}", "en", 1)
+		if len(r.hosts) == 0 || !strings.HasPrefix(want, "https://") || slices.ContainsFunc(r.hosts, func(h string) bool { return h != want }) {
+			t.Errorf("%s reaches %v, not %s", kind, r.hosts, want)
 		}
 	}
 }

@@ -321,7 +321,7 @@ func (w *world) shown(id string) string {
 	return strings.Join(pieces, "")
 }
 
-// holds fails the test unless every citation stands in its document at its place.
+// holds fails the test unless every citation stands in its document at its place, and the document is kept.
 func (w *world) holds(r reply) {
 	w.t.Helper()
 	if err := w.broken(r); err != nil {
@@ -342,6 +342,12 @@ func (w *world) broken(r reply) error {
 		}
 		if c.Title != w.docs[i].Title || c.CardID != w.docs[i].CardID() {
 			return fmt.Errorf("[%d] is named %q, %s", c.N, c.Title, c.CardID)
+		}
+		w.mu.Lock()
+		kept := slices.Contains(w.kept, c.DocumentID)
+		w.mu.Unlock()
+		if !kept {
+			return fmt.Errorf("[%d] cites %s, which nobody keeps", c.N, c.DocumentID)
 		}
 		if !strings.Contains(r.Text, fmt.Sprintf("[%d]", c.N)) {
 			return fmt.Errorf("[%d] is not in %q", c.N, r.Text)
