@@ -90,7 +90,7 @@ test('a file that can’t be read says why, without a reload', async (open) => {
 
 /** What the form is filled with, by the labels of what it asks for. */
 const answers = {
-  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')), 'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b', Address: () => 'http://127.0.0.1:9/feed',
+  'Path of the folder on the server': () => mkdtempSync(join(tmpdir(), 'carrel-folder-')), 'Addresses of the pages, one a line': () => 'http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b', Address: (kind) => (kind === 'feed' ? 'http://127.0.0.1:9/feed' : 'https://search.example.org/'), // a feed is fetched at once, the others when somebody searches
   Bucket: () => 'papers', 'Key of the provider': () => 'a-key-of-mine',
 };
 
@@ -102,14 +102,13 @@ test('every kind of source can be added, changed and removed', async (open) => {
   const kinds = await dialog.locator('option').evaluateAll((all) => all.filter((o) => o.closest('#source-kind')).map((o) => o.value));
   await page.keyboard.press('Escape');
   for (const kind of kinds) {
-    await page.goto(`${slow.url}/sources`);
     await page.getByRole('button', { name: 'New source' }).click();
     await dialog.locator('option[value=folder]').waitFor({ state: 'attached' });
     await dialog.getByLabel('Kind').selectOption(kind);
     await dialog.getByLabel('Name', { exact: true }).fill(`My ${kind}`);
     for (const field of await dialog.locator(':is(input, textarea):required:not(#source-name)').all()) {
       const label = await field.evaluate((f) => f.labels[0].textContent.trim());
-      await field.fill(answers[label]());
+      await field.fill(answers[label](kind));
     }
     await dialog.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('heading', { name: `My ${kind}`, level: 1 }).waitFor();
@@ -122,7 +121,7 @@ test('every kind of source can be added, changed and removed', async (open) => {
     await dialog.getByRole('button', { name: 'Delete source' }).click();
     await page.getByText(`Our ${kind} is deleted.`).waitFor();
   }
-  assert.ok(kinds.length > 3);
+  assert.ok(kinds.length > 15);
 });
 
 test('a source has a schedule, a secret that is never shown, and can become the default', async (open) => {

@@ -17,8 +17,21 @@ export const kinds: Record<string, Kind> = {
   upload: { group: 'files', way: 'sent' },
   folder: { group: 'files', way: 'read', settings: { path: 'must' }, adminsOnly: true },
   s3: { group: 'files', way: 'read', settings: { bucket: 'must', prefix: 'may', region: 'may', endpoint: 'may', accessKeyId: 'may' }, secret: 'may' },
+  openalex: { group: 'papers', way: 'live', name: 'OpenAlex', secret: 'may' },
+  crossref: { group: 'papers', way: 'live', name: 'Crossref' },
+  arxiv: { group: 'papers', way: 'live', name: 'arXiv' },
+  semanticscholar: { group: 'papers', way: 'live', name: 'Semantic Scholar', secret: 'may' },
+  pubmed: { group: 'papers', way: 'live', name: 'PubMed', secret: 'may' },
+  europepmc: { group: 'papers', way: 'live', name: 'Europe PMC' },
+  core: { group: 'papers', way: 'live', name: 'CORE', secret: 'must' },
   web: { group: 'web', way: 'read', settings: { urls: 'must' } },
   feed: { group: 'web', way: 'read', settings: { url: 'must' } },
+  wikipedia: { group: 'web', way: 'live', name: 'Wikipedia', settings: { language: 'may' } },
+  searxng: { group: 'web', way: 'live', name: 'SearXNG', settings: { url: 'must', language: 'may' } },
+  brave: { group: 'web', way: 'live', name: 'Brave Search', secret: 'must', paid: true },
+  tavily: { group: 'web', way: 'live', name: 'Tavily', secret: 'must', paid: true },
+  exa: { group: 'web', way: 'live', name: 'Exa', secret: 'must', paid: true },
+  mcp: { group: 'other', way: 'live', settings: { url: 'must', tool: 'may' }, secret: 'may' },
 };
 
 /** The name of a kind for people; one that this app does not know has its own. */
