@@ -23,6 +23,8 @@ const AppHome = "/chat"
 var appPaths = []string{
 	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources", "/sources/{id}",
 	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/usage", "/settings/security", "/settings/audit",
+	"/settings/webhooks", "/settings/subscription", "/settings/data",
+	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/audit", "/admin/system",
 }
 
 // appPolicy lets the app run its own script and style and talk to its own server. Markup that comes from models and documents

@@ -19,9 +19,12 @@ export const settings = (): Place[] => [
   { to: '/settings/connect', label: t('connect') },
   { to: '/settings/connections', label: t('connections') },
   { to: '/settings/keys', label: t('keys') },
+  { to: '/settings/webhooks', label: t('webhooks') },
   { to: '/settings/usage', label: t('usage') },
+  { to: '/settings/subscription', label: t('subscription') },
   { to: '/settings/security', label: t('security') },
   { to: '/settings/audit', label: t('audit') },
+  { to: '/settings/data', label: t('account_data') },
 ];
 
 /** All that can be gone to from anywhere. */

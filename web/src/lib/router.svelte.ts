@@ -62,4 +62,4 @@ export function startRouter(): void {
 }
 
 /** Paths that the app draws itself; everything else is the server's: /docs, /sign-out, files. */
-const isAppPath = (path: string): boolean => /^\/(chat|search|favourites|memories|agents|sources|settings)(\/|$)/.test(path);
+const isAppPath = (path: string): boolean => /^\/(chat|search|favourites|memories|agents|sources|settings|admin)(\/|$)/.test(path);

@@ -29,6 +29,7 @@ export function show(toast: Omit<Toast, 'id'>): number {
 /** Tells of a failure, with the request's id for whoever has to look for it, and a way to try again. */
 export function showError(e: unknown, retry?: () => void): void {
   const error = asApiError(e);
+  if (error.code === 'step_up_required') return; // the browser is on its way to the page that asks for the proof
   show({ text: problem(error), requestId: error.requestId, action: retry && { label: t('retry'), run: retry } });
 }
 

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { de } from './de';
-import { en, type Key, type Text } from './en';
+import { en, type Text } from './en';
+import { de as manageDe } from './manage.de';
+import { en as manageEn } from './manage.en';
 
 const values = (text: Text): string => (typeof text === 'string' ? text : text.other);
 const slots = (text: Text) => (values(text).match(/\{\w+\}/g) ?? []).sort();
 
-describe('the German catalogue', () => {
-  it('has every key in the order of the English one', () => expect(Object.keys(de)).toEqual(Object.keys(en)));
+describe.each<[string, Record<string, Text>, Record<string, Text>]>([
+  ['the German catalogue', de, en],
+  ['the German catalogue of accounts and the installation', manageDe, manageEn],
+])('%s', (_, german, english) => {
+  it('has every key in the order of the English one', () => expect(Object.keys(german)).toEqual(Object.keys(english)));
   it('fills in the same values', () => {
-    for (const key of Object.keys(en) as Key[]) expect(slots(de[key]), key).toEqual(slots(en[key]));
+    for (const key of Object.keys(english)) expect(slots(german[key]!), key).toEqual(slots(english[key]!));
   });
 });

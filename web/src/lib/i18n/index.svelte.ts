@@ -41,9 +41,11 @@ export async function speak(language: Language, keep = false): Promise<void> {
 export const language = (): Language => state.now.language;
 export const locale = (): string => state.now.locale;
 
-/** A text of the catalogue. `{name}` is filled in; a text with forms takes the one for `count`. */
-export function t(key: Key, values: Record<string, string | number> = {}): string {
-  const entry = state.now.texts[key];
+/** A text of the catalogue. */
+export const t = (key: Key, values?: Record<string, string | number>): string => say(state.now.texts[key], values);
+
+/** Fills a text in: `{name}` is replaced by its value, and a text with forms takes the one for `count`. */
+export function say(entry: Text, values: Record<string, string | number> = {}): string {
   const form = typeof entry === 'string' ? entry : (entry[new Intl.PluralRules(state.now.locale).select(Number(values.count)) as 'one' | 'other'] ?? entry.other);
   return form.replace(/\{(\w+)\}/g, (_, name: string) => {
     const v = values[name];
