@@ -25,6 +25,9 @@ const webTestsEnv = "CARREL_WEB_TESTS"
 // longer than people do, and what it finds then is the load.
 const webDoneEnv = "CARREL_WEB_TESTED"
 
+// memberPassword is that of the member whom browser tests know beside the owner.
+const memberPassword = "correct horse battery staple"
+
 // TestWebApp runs the tests of web/e2e: a real browser at the real program. Each of them is a subtest here. Those that fail
 // leave a picture in .cache/web.
 func TestWebApp(t *testing.T) {
@@ -64,8 +67,13 @@ func webEnv(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)), prefix+"_POWER="+power(t, s))
+		// Somebody who does not run the installation.
+		made := s.Admin("user", "create", "--email", "grace@example.org", "--name", "Grace Hopper", "--password", memberPassword)
+		if made.Code != 0 {
+			t.Fatalf("make a member: %s%s", made.Stdout, made.Stderr)
+		}
 	}
-	return env
+	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword)
 }
 
 // power returns the address of a switch: POST …/kill ends a server as a crash would, and POST …/start starts it again.

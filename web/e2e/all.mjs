@@ -2,4 +2,6 @@
 import './chat.test.mjs';
 import './app.test.mjs';
 import './sources.test.mjs';
+import './admin.test.mjs';
+import './sharing.test.mjs';
 import './pages.test.mjs';

@@ -12,6 +12,8 @@ const need = (name) => {
 /** The server with the demo library, and one whose turns do what messages say. */
 export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PASSWORD') };
 export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
+/** Somebody at the demo's server who does not run it. */
+export const member = { ...demo, email: 'grace@example.org', password: need('CARREL_WEB_MEMBER_PASSWORD') };
 
 /** Kills a server as a crash would, or starts it again: power('kill'). Only the slow one is ever killed. */
 export async function power(what) {
@@ -28,20 +30,21 @@ after(() => browser.close());
 export const calls = new Set();
 const sessions = new Map();
 
-/** Signs in once at each server; all tests share the session, as tabs of one browser do. */
-async function session(server) {
-  if (!sessions.has(server.url)) {
+/** Signs in once at each server and as each person; all tests share the session, as tabs of one browser do. */
+async function session({ url, email = 'demo@example.org', password }) {
+  const key = `${email} ${url}`;
+  if (!sessions.has(key)) {
     const context = await browser.newContext();
     const page = await context.newPage();
-    await page.goto(`${server.url}/sign-in`);
-    await page.fill('#email', 'demo@example.org');
-    await page.fill('#password', server.password);
+    await page.goto(`${url}/sign-in`);
+    await page.fill('#email', email);
+    await page.fill('#password', password);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/chat');
-    sessions.set(server.url, await context.storageState());
+    sessions.set(key, await context.storageState());
     await context.close();
   }
-  return sessions.get(server.url);
+  return sessions.get(key);
 }
 
 /** A page of somebody who is signed in. It fails its test for errors in the console and for violations of the policy. */

@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
+import { judge, looks } from './judge.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/usage', '/settings/security', '/settings/audit'];
-const looks = { 'light, 1280 px': {}, 'dark, 1280 px': { dark: true }, 'light, 390 px': { width: 390, height: 844 }, 'dark, 390 px': { width: 390, height: 844, dark: true } };
-
-async function judge(page, what) {
-  await page.waitForLoadState('networkidle');
-  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: no sideways scroll`);
-  assert.equal(await page.locator('h1').count(), 1, `${what}: one h1`);
-  const found = await page.evaluate(async (source) => { if (!window.axe) (0, eval)(source); return (await window.axe.run()).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 150)).join(' | ')}`); }, axe);
-  assert.deepEqual(found, [], what);
-}
+const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/usage', '/settings/security', '/settings/audit', '/settings/webhooks', '/settings/subscription', '/settings/data', '/admin/users', '/admin/plans', '/admin/audit', '/admin/system'];
 
 for (const [look, options] of Object.entries(looks)) {
   test(`every page is accessible and fits, ${look}`, async (open) => {

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { agentOf, api, demo, member, test } from './harness.mjs';
+import { judge } from './judge.mjs';
+
+const dialog = (page) => page.getByRole('dialog');
+
+test('an agent is shared with a person by their address, changed and taken back', async (open) => {
+  const page = await open(demo, '/agents', { expectErrors: true });
+  const agent = await agentOf(page);
+  await page.goto(`${demo.url}/agents/${agent.id}`);
+  await page.getByText('Nobody else can use it.').waitFor();
+  await page.getByLabel('E-mail of the person').fill('nobody@example.org');
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
+  await page.getByRole('alert').getByText('Nobody here has this address.').waitFor();
+  await page.getByLabel('E-mail of the person').fill('Grace@example.org');
+  await page.getByLabel('may', { exact: true }).selectOption('viewer');
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
+  await page.getByText('grace@example.org').waitFor();
+
+  const other = await open(member, `/agents/${agent.id}`);
+  await other.getByText('You may search it and read its documents.').waitFor();
+  assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer changes nothing');
+  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
+  assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
+
+  await page.getByLabel('Grace Hopper may').selectOption('manager');
+  await page.getByText('Saved').first().waitFor();
+  await other.reload();
+  await other.getByText('Deleting and sharing it is its owner’s.').waitFor();
+  await other.getByRole('button', { name: 'Save' }).waitFor();
+  assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager does not delete');
+
+  await page.getByRole('button', { name: /^Stop sharing.*Grace Hopper/ }).click();
+  await page.getByText('Nobody else can use it.').waitFor();
+  await other.goto(`${demo.url}/agents`);
+  await other.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
+  await other.getByText('Landmarks').waitFor({ state: 'detached' });
+});
+
+test('an agent that everybody may use is marked as shared in the picker', async (open) => {
+  const page = await open(demo, '/agents');
+  const agent = await agentOf(page);
+  await page.goto(`${demo.url}/agents/${agent.id}`);
+  await page.getByLabel('Everybody here').check();
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
+  await page.getByText('All accounts of this installation').waitFor();
+  const other = await open(member, '/agents');
+  const own = (await api(other, 'POST', '/api/agents', { name: 'My own' })).agent;
+  await other.goto(`${demo.url}/memories`);
+  await other.getByLabel('Agent').waitFor();
+  assert.deepEqual((await other.getByLabel('Agent').locator('option').allTextContents()).sort(), ['Landmarks (shared)', 'My own']);
+  await api(other, 'DELETE', `/api/agents/${own.id}`);
+  await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
+});
+
+test('a key has a cap of its own, which can be taken away', async (open) => {
+  const page = await open(demo, '/settings/keys');
+  const { key } = await api(page, 'POST', '/api/account/keys', { name: 'capped', scopes: ['agents'] });
+  await page.reload();
+  await page.getByRole('button', { name: /^Set a cap.*capped/ }).click();
+  await dialog(page).getByLabel('US dollars a month').fill('3');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: /^US\$0.00 of US\$3.00 this month.*capped/ }).click();
+  await dialog(page).getByLabel('US dollars a month').fill('');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: /^Set a cap.*capped/ }).waitFor();
+  await api(page, 'DELETE', `/api/account/keys/${key.id}`);
+});
+
+test('the secret of a webhook is shown once, and a test tells what came of it', async (open) => {
+  const page = await open(demo, '/settings/webhooks', { expectErrors: true });
+  await page.getByRole('heading', { name: 'No webhooks' }).waitFor();
+  await page.getByRole('button', { name: 'New webhook' }).click();
+  await dialog(page).getByLabel('Address').fill('http://127.0.0.1/hook');
+  await dialog(page).getByRole('button', { name: 'Add webhook' }).click();
+  await dialog(page).getByRole('alert').waitFor();
+  await dialog(page).getByLabel('Address').fill('https://hooks.example/carrel');
+  await dialog(page).getByLabel('Answers that failed').uncheck();
+  await dialog(page).getByRole('button', { name: 'Add webhook' }).click();
+  await dialog(page).getByText(/^whsec_/).waitFor();
+  await dialog(page).getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
+  assert.ok(!(await page.content()).includes('whsec_'), 'the secret is gone');
+  // The receiver is not there, and nothing leaves the machine to look for it.
+  await page.route('**/webhooks/*/test', (r) => r.fulfill({ json: { delivered: false, status: 500, detail: 'The receiver answered with status 500.' } }));
+  await page.getByRole('button', { name: /^Send a test/ }).click();
+  await page.getByText('The receiver answered with status 500.').waitFor();
+  await page.getByRole('button', { name: /^Delete/ }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
+  await page.getByRole('button', { name: /^Delete/ }).click();
+  await page.waitForFunction(async () => !(await (await fetch('/api/account/webhooks')).json()).webhooks.length);
+});
+
+const plan = { name: 'reader', capabilities: ['search', 'chat'], models: [], spendCapMicros: 5_000_000, priceMicros: 9_000_000, declared: false };
+const spend = { usedMicros: 1_000_000, capMicros: 5_000_000, leftMicros: 4_000_000, resetsAt: '2026-12-01T00:00:00.000Z' };
+const subscription = { plan: 'reader', status: 'active', startsAt: '2026-11-01T12:00:00.000Z', endsAt: '2026-12-01T12:00:00.000Z', cancelAtEnd: false, live: true, source: 'stripe' };
+
+test('the subscription page tells what there is, what is left and when it starts anew', async (open) => {
+  const page = await open(demo, '/settings/subscription');
+  await page.getByText('It has no end.').waitFor();
+  await page.getByText('without a limit').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Take|Manage payment/ }).count(), 0, 'nothing is sold here');
+  const states = [
+    [{ plan, spend, subscription }, 'It is renewed on 1 Dec 2026.'],
+    [{ plan, spend, subscription: { ...subscription, cancelAtEnd: true } }, 'It ends on 1 Dec 2026, and is not renewed.'],
+    [{ plan, spend, subscription: { ...subscription, status: 'trial' } }, 'A trial until 1 Dec 2026.'],
+    [{ plan, spend, subscription: { ...subscription, status: 'past_due', graceUntil: '2026-12-04T12:00:00.000Z' } }, 'You can go on until 4 Dec 2026; pay before that.'],
+    [{ spend }, 'ask whoever runs this installation'],
+  ];
+  for (const [reply, words] of states) {
+    await page.route('**/api/account/subscription', (r) => r.fulfill({ json: reply }));
+    await page.reload();
+    await page.getByText(words).waitFor();
+    await page.getByText('US$4.00 left of US$5.00').waitFor();
+    await page.unrouteAll();
+  }
+});
+
+test('a plan is bought and managed at the payment provider', async (open) => {
+  const page = await open(demo, '/settings/subscription');
+  const billing = { checkout: true, portal: true, plans: [plan] };
+  const asked = [];
+  await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, billing } }));
+  await page.route('**/api/account/subscription/*', (r) => { asked.push([new URL(r.request().url()).pathname.split('/').at(-1), r.request().postDataJSON()]); return r.fulfill({ json: { url: `${demo.url}/settings/profile?paid` } }); });
+  await page.reload();
+  await page.getByRole('button', { name: 'Take reader' }).click();
+  await page.waitForURL('**/settings/profile?paid');
+  await page.goBack();
+  await page.getByRole('button', { name: 'Manage payment' }).click();
+  await page.waitForURL('**/settings/profile?paid');
+  assert.deepEqual(asked, [['checkout', { plan: 'reader' }], ['portal', null]]);
+});
+
+test('plans that can be bought are accessible', async (open) => {
+  const page = await open(demo, '/chat', { bypassCSP: true, width: 390, height: 844 });
+  await page.route('**/api/account/subscription', (r) => r.fulfill({ json: { spend, subscription: { ...subscription, status: 'past_due', live: false }, billing: { checkout: true, portal: true, plans: [plan] } } }));
+  await page.goto(`${demo.url}/settings/subscription`);
+  await page.getByRole('button', { name: 'Take reader' }).waitFor();
+  await judge(page, 'a subscription');
+});
