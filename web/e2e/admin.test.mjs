@@ -24,9 +24,11 @@ test('an admin gives a cap, a plan and a subscription, and takes them away', asy
   await api(page, 'PUT', '/api/admin/plans/scholar', { capabilities: ['search', 'chat'], priceMicros: 9_000_000 });
   await page.goto(`${demo.url}/admin/users/${user.id}`);
   await page.getByLabel('Cap of this account').fill('2.5');
-  await page.getByRole('button', { name: 'Save' }).click();
+  const save = page.getByRole('button', { name: 'Save' });
+  await save.first().click();
   await page.getByText('US$2.50 left of US$2.50').waitFor();
   await page.getByLabel('Plan for good').selectOption('scholar');
+  await save.nth(1).click();
   await page.getByRole('heading', { name: 'Plan: scholar' }).waitFor();
   await page.getByRole('button', { name: 'Give a subscription' }).click();
   await dialog(page).getByLabel('Plan').selectOption('open');
@@ -36,9 +38,12 @@ test('an admin gives a cap, a plan and a subscription, and takes them away', asy
   await page.getByRole('heading', { name: 'Plan: open' }).waitFor();
   await page.getByRole('button', { name: 'End it now' }).click();
   await dialog(page).getByRole('button', { name: 'End it now' }).click();
+  await page.getByRole('heading', { name: 'Plan: None' }).waitFor();
+  await page.getByText('It has ended.').waitFor();
+  await save.nth(1).click();
   await page.getByRole('heading', { name: 'Plan: scholar' }).waitFor();
   await page.getByLabel('Cap of this account').fill('');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await save.first().click();
   await page.getByText('without a limit').waitFor();
   await api(page, 'PATCH', `/api/admin/users/${user.id}`, { plan: 'open' });
   await api(page, 'DELETE', '/api/admin/plans/scholar');

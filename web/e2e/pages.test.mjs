@@ -16,6 +16,7 @@ for (const [look, options] of Object.entries(looks)) {
     await judge(page, 'a source');
     const agent = await agentOf(page);
     await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text: 'I prefer primary sources.' });
+    await api(page, 'POST', '/api/account/export');
     for (const path of [...paths, `/agents/${agent.id}`, `/sources/${agent.defaultSourceId}`]) {
       await page.goto(demo.url + path);
       await judge(page, path);

@@ -15,6 +15,12 @@ async function furnish() {
   for (const text of ['I prefer primary sources.', 'Answer in British English.', 'My thesis is about the history of databases.']) await api(page, 'POST', `/api/agents/${agent.id}/memories`, { text });
   const code = await api(page, 'POST', '/api/account/connect-codes');
   await api(page, 'POST', '/api/connect/exchange', { code: code.code, client: 'my-editor' });
+  const grace = (await api(page, 'GET', '/api/admin/users?q=grace')).users[0];
+  await api(page, 'PUT', '/api/admin/plans/reader', { capabilities: ['search', 'chat', 'favourites', 'memories'], spendCapMicros: 5_000_000, storageLimitBytes: 200_000_000, priceMicros: 9_000_000 });
+  await api(page, 'PUT', `/api/admin/users/${grace.id}/subscription`, { plan: 'reader', endsAt: new Date(Date.now() + 30 * 86_400_000).toISOString(), trial: true });
+  await api(page, 'PUT', `/api/agents/${agent.id}/grants/${grace.id}`, { grant: 'user' });
+  await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
+  await api(page, 'POST', '/api/account/export');
   await ask(page, 'What did Turing ask about machines?');
   await page.goto(`${demo.url}/chat`);
   const answer = await ask(page, 'Who proposed the relational model, and why?');
@@ -22,13 +28,15 @@ async function furnish() {
   await page.locator('aside mark').waitFor();
   const chat = page.url().slice(demo.url.length);
   await page.context().close();
-  return { chat, agent };
+  return { chat, agent, grace };
 }
 
-const { chat, agent } = await furnish();
+const { chat, agent, grace } = await furnish();
 const pages = {
   chat, 'new-chat': '/chat', search: '/search?q=computer+machine&from=1945&to=1990', favourites: '/favourites', memories: '/memories', agents: '/agents', agent: `/agents/${agent.id}`,
   sources: '/sources', profile: '/settings/profile', connect: '/settings/connect?client=cursor', connections: '/settings/connections', keys: '/settings/keys', usage: '/settings/usage', security: '/settings/security', audit: '/settings/audit',
+  subscription: '/settings/subscription', webhooks: '/settings/webhooks', data: '/settings/data', 'admin-users': '/admin/users', 'admin-user': `/admin/users/${grace.id}`, 'admin-plans': '/admin/plans', 'admin-audit': '/admin/audit',
+  'admin-system': '/admin/system?state=complete',
 };
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;

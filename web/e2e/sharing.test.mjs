@@ -139,3 +139,37 @@ test('plans that can be bought are accessible', async (open) => {
   await page.getByRole('button', { name: 'Take reader' }).waitFor();
   await judge(page, 'a subscription');
 });
+
+test('an account is exported in the background, downloaded and deleted again', async (open) => {
+  const page = await open(member, '/settings/data', { expectErrors: true }); // there is no export yet: 404
+  await page.getByRole('button', { name: 'Make an export' }).click();
+  await page.getByText(/is ready/).first().waitFor();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+  assert.match(file.suggestedFilename(), /\.zip$/);
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Make an export' }).waitFor();
+});
+
+test('the page of an export shows how far it is, and why it failed', async (open) => {
+  const page = await open(member);
+  let made = { id: 'exp_1', status: 'working', done: 120, total: 480, bytes: 1_000_000, createdAt: '2026-11-15T10:00:00.000Z' };
+  await page.route('**/api/account/export', (r) => r.fulfill({ json: { export: made } }));
+  await page.goto(`${demo.url}/settings/data`);
+  await page.getByText('120 of 480 · 1 MB').waitFor();
+  assert.equal(await page.getByRole('progressbar').getAttribute('value'), '120');
+  made = { ...made, status: 'failed', error: { code: 'internal', detail: 'The disk is full.' } };
+  await page.getByRole('alert').getByText('The disk is full.').waitFor();
+});
+
+test('an account is deleted only after its address was typed', async (open) => {
+  const page = await open(member, '/settings/data', { expectErrors: true }); // as above
+  let sent;
+  await page.route('**/api/account', (r) => (r.request().method() === 'DELETE' ? ((sent = r.request().postDataJSON()), r.fulfill({ json: { deleted: true } })) : r.continue()));
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  const confirm = dialog(page).getByRole('button', { name: 'Delete my account' });
+  assert.ok(await confirm.isDisabled());
+  await dialog(page).getByLabel('Type “grace@example.org” to confirm').fill('grace@example.org');
+  await confirm.click();
+  await page.waitForURL('**/sign-in');
+  assert.deepEqual(sent, { email: 'grace@example.org' });
+});

@@ -14,8 +14,9 @@ describe('what is said of a subscription', () => {
     ['a payment that failed leaves time', { ...whole, status: 'past_due' as const, graceUntil: '2026-12-04T12:00:00Z' }, 'You can go on until'],
     ['after the grace the plan is on hold', { ...whole, status: 'past_due' as const, live: false, graceUntil: '2026-12-04T12:00:00Z' }, 'on hold'],
     ['one that has run out ended', { ...whole, live: false }, 'It ended on'],
-    ['one that was ended ended', { ...whole, status: 'ended' as const, live: false }, 'It ended on'],
-  ])('%s', (_, subscription, want) => expect(standing(subscription)).toContain(want));
+    ['one that was ended ended', { ...whole, status: 'ended' as const, live: false, endsAt: '2026-11-10T12:00:00Z' }, 'It ended on'],
+    ['one that was ended early has no day', { ...whole, status: 'ended' as const, live: false }, 'It has ended.'],
+  ])('%s', (_, subscription, want) => expect(standing(subscription, Date.parse('2026-11-15T12:00:00Z'))).toContain(want));
 });
 
 describe('a field for dollars', () => {

@@ -5,10 +5,11 @@ import type { components } from './schema';
 type Subscription = components['schemas']['Subscription'];
 
 /** What a subscription is now, as a sentence: a trial, past due with grace, cancelled at its end, renewed. */
-export function standing(s: Subscription): string {
+export function standing(s: Subscription, now = Date.now()): string {
   const end = s.endsAt && date(s.endsAt);
   switch (s.status) {
-    case 'ended': return end ? m('ended_on', { when: end }) : m('ended');
+    // One that was ended early still has the end that it was meant to have.
+    case 'ended': return end && Date.parse(s.endsAt!) <= now ? m('ended_on', { when: end }) : m('ended');
     case 'past_due': return s.live && s.graceUntil ? m('past_due_grace', { when: date(s.graceUntil) }) : m('past_due');
     case 'trial': return end ? m('trial_until', { when: end }) : m('trial');
     case 'active':
