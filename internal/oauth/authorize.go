@@ -80,7 +80,8 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	prompt := strings.Fields(p.Get("prompt"))
-	fresh := signedIn && !req.tooOld(s.clock.Now().Sub(session.AuthenticatedAt))
+	now := s.clock.Now()
+	fresh := signedIn && !req.tooOld(now.Sub(session.AuthenticatedAt)) && !session.AuthenticatedAt.Before(p.signedInSince(now))
 	switch {
 	case slices.Contains(prompt, "none"):
 		err := bad("consent_required", "The user must be asked. Do not send prompt=none.")
@@ -98,14 +99,31 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// sinceParam is a parameter of our own, in milliseconds: the user must have signed in since. It takes the place of a wish
+// for a new sign-in on the way back from it, where that wish would never end, and no wish would have whoever goes there
+// without signing in let through.
+const sinceParam = "signed_in_since"
+
 // signIn has the user prove who they are and come back with the same request.
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request, p params) {
-	// Or the user would be asked for ever. The client sees from the id token when the user did sign in.
+	if slices.Contains(strings.Fields(p.Get("prompt")), "login") || p.Get("max_age") == "0" {
+		p.Set(sinceParam, strconv.FormatInt(s.clock.Now().UnixMilli(), 10))
+	}
 	p.Del("prompt")
 	if p.Get("max_age") == "0" {
 		p.Del("max_age")
 	}
 	s.front.SignIn(w, r, r.URL.Path+"?"+p.Encode())
+}
+
+// signedInSince is the earliest sign-in that will do. What is not a time that has been is not ours, and ignored as any
+// parameter that nobody knows.
+func (p params) signedInSince(now time.Time) time.Time {
+	ms, err := strconv.ParseInt(p.Get(sinceParam), 10, 64)
+	if since := time.UnixMilli(ms); err == nil && !since.After(now) {
+		return since
+	}
+	return time.Time{}
 }
 
 // trustedRequest finds the client and where its answer goes. Before both are known to be good nothing is sent anywhere.

@@ -266,3 +266,41 @@ func TestPoint04AClientCanAskForAFreshSignIn(t *testing.T) {
 		t.Errorf("prompt=none with an old sign-in: %s", u)
 	}
 }
+
+func TestPoint04ANewSignInCanNotBeLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.register("none")
+	w.clock.Advance(time.Minute) // since the user signed in
+	for name, wish := range map[string][]string{
+		"login": {"prompt", "login"}, "login and consent": {"prompt", "login consent"}, "at once": {"max_age", "0"},
+		"with a time of the client's own": {"prompt", "login", "signed_in_since", "1"},
+	} {
+		w.cookie = "s1"
+		// back follows the way back from the sign-in page, and returns the next one if there is a next one.
+		back := func(q url.Values) url.Values {
+			to, _ := url.Parse(w.authorize(q).header.Get("Location"))
+			path, _ := url.Parse(to.Query().Get("return"))
+			return path.Query()
+		}
+		first := back(c.request(wish...))
+		w.clock.Advance(time.Second)
+		second := back(first)
+		if second.Get("state") != "st" {
+			t.Errorf("%s: whoever goes back without signing in is let through", name)
+		}
+		w.front.sessions[name] = oauth.Session{ID: "ses_2", UserID: w.user.ID, Email: w.user.Email, AuthenticatedAt: w.clock.Now()}
+		w.cookie = name
+		for _, q := range []url.Values{first, second} {
+			if r := w.authorize(q); r.status != http.StatusOK {
+				t.Errorf("%s: after the sign-in %d, to %s", name, r.status, r.header.Get("Location"))
+			}
+		}
+	}
+	w.cookie = "s1"
+	for _, ignored := range []string{"x", "", "-1", "99999999999999"} {
+		if r := w.authorize(c.request("signed_in_since", ignored)); r.status != http.StatusOK {
+			t.Errorf("signed_in_since=%s of a client: %d", ignored, r.status)
+		}
+	}
+}
