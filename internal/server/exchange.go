@@ -56,9 +56,6 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the id of the request that the context belongs to, or the empty string.
-func RequestID(ctx context.Context) string { return obs.RequestID(ctx) }
-
 // ClientAddr returns the address of the client: the peer, or behind a trusted proxy the one it speaks for. It is
 // invalid outside of a request.
 func ClientAddr(ctx context.Context) netip.Addr {

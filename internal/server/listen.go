@@ -13,14 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Run listens and serves until the context ends, then drains.
-func (s *Server) Run(ctx context.Context) error {
-	if err := s.Listen(ctx); err != nil {
-		return err
-	}
-	return s.Serve(ctx)
-}
-
 // Listen takes the addresses, so that Addr is known and nothing but serving is left that can fail. Connections wait
 // until Serve is called.
 func (s *Server) Listen(ctx context.Context) error {

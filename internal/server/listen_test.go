@@ -100,15 +100,15 @@ func TestATakenPortSaysWhatToDo(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	addr := taken.Addr().String()
-	err = newServer(t, server.Options{}, "CARREL_ADDR", addr).Run(t.Context())
+	err = newServer(t, server.Options{}, "CARREL_ADDR", addr).Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), addr+" is already in use") || !strings.Contains(err.Error(), "--addr") {
 		t.Errorf("%v", err)
 	}
-	err = newServer(t, server.Options{}, "CARREL_METRICS_ADDR", addr).Run(t.Context())
+	err = newServer(t, server.Options{}, "CARREL_METRICS_ADDR", addr).Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "--metrics-addr") {
 		t.Errorf("%v", err)
 	}
-	err = newServer(t, server.Options{}, "CARREL_ADDR", "192.0.2.1:1").Run(t.Context())
+	err = newServer(t, server.Options{}, "CARREL_ADDR", "192.0.2.1:1").Listen(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "address of this machine") {
 		t.Errorf("%v", err)
 	}
@@ -227,7 +227,7 @@ func TestTLSIsServedWhenItIsSet(t *testing.T) {
 		t.Errorf("%d %s %v", status, res.Proto, res.Header)
 	}
 	bad := newServer(t, server.Options{}, "CARREL_TLS_CERT", key, "CARREL_TLS_KEY", cert)
-	if err := bad.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "tls-cert and tls-key") {
+	if err := bad.Listen(t.Context()); err == nil || !strings.Contains(err.Error(), "tls-cert and tls-key") {
 		t.Errorf("swapped files: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestASaneRequestIDIsKeptAndAnyOtherReplaced(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routes(map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(server.RequestID(context.WithoutCancel(r.Context()))))
+		_, _ = w.Write([]byte(obs.RequestID(context.WithoutCancel(r.Context()))))
 	}}))
 	made := regexp.MustCompile(`^req_[0-9a-z]{16}$`)
 	for given, kept := range map[string]bool{
@@ -255,7 +255,7 @@ func TestOutsideOfARequestThereIsNothingToKnow(t *testing.T) {
 	if err := server.Admit(ctx, core.Actor{UserID: "u"}); err != nil {
 		t.Error(err)
 	}
-	if server.RequestID(ctx) != "" || server.ClientAddr(ctx).IsValid() || obs.RequestID(ctx) != "" {
+	if server.ClientAddr(ctx).IsValid() || obs.RequestID(ctx) != "" {
 		t.Error("a context without a request has one")
 	}
 }

@@ -47,11 +47,6 @@ type Checks struct {
 	Sentences []Checked
 }
 
-// Unsupported returns the sentences that are not supported.
-func (c Checks) Unsupported() []Checked {
-	return slices.DeleteFunc(slices.Clone(c.Sentences), func(s Checked) bool { return s.State != Unsupported })
-}
-
 // Check holds an answer to its quotes, which are given by their keys. Marks [2], [1][3], [1, 3] and [1–3] cite keys;
 // unknown ones are taken out. A sentence that cites is supported if there is a quote under one of its keys and every
 // number and every longer quotation in it occurs in one of them. Numbers are compared by value; words from two to

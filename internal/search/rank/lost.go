@@ -40,18 +40,6 @@ func (l *Lost) Without(s *segment.Segment, documents []uint32) (*Lost, error) {
 	return out, nil
 }
 
-// NewLost returns what the deleted documents take from a segment; nil for none.
-func NewLost(s *segment.Segment, deleted *segment.Bits) (*Lost, error) {
-	if deleted.Count() == 0 {
-		return nil, nil //nolint:nilnil // nothing is lost
-	}
-	documents := make([]uint32, 0, deleted.Count())
-	for doc := range deleted.All() {
-		documents = append(documents, doc)
-	}
-	return (*Lost)(nil).Without(s, documents)
-}
-
 func (l *Lost) add(s *segment.Segment, documents []uint32) error {
 	firsts, lengths, sources := s.FirstUnits(), s.Lengths(), s.Sources()
 	var forward segment.Forward

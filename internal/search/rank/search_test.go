@@ -143,7 +143,7 @@ func TestEverythingDeletedIsAsIfNothingWereThere(t *testing.T) {
 	views[0].Deleted.Set(0)
 	views[0].Deleted.Set(1)
 	var err error
-	if views[0].Lost, err = NewLost(views[0].Segment, views[0].Deleted); err != nil {
+	if views[0].Lost, err = views[0].Lost.Without(views[0].Segment, slices.Collect(views[0].Deleted.All())); err != nil {
 		t.Fatal(err)
 	}
 	r := asking("word")
@@ -167,7 +167,7 @@ func TestLossesAddUpHoweverManyTimesTheyCome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	once, err := NewLost(seg, deleted)
+	once, err := (*Lost)(nil).Without(seg, slices.Collect(deleted.All()))
 	if err != nil {
 		t.Fatal(err)
 	}
