@@ -148,6 +148,9 @@ func (w *world) administered(t *testing.T) {
 		}
 	}
 	w.run(t, "GET", "/tasks", "")
+	ended := w.run(t, "GET", "/tasks?state=complete&limit=1", "")
+	w.run(t, "GET", "/tasks?state=complete&limit=1&cursor="+ended.text("nextCursor"), "")
+	w.problem(t, call{method: "GET", path: adminPath + "/tasks?cursor=x", key: w.adminKey}, 400, "invalid_request")
 	w.run(t, "POST", "/tasks/"+w.task+"/cancel", "")
 	first := w.run(t, "GET", "/audit?limit=1", "")
 	w.run(t, "GET", "/audit?limit=1&cursor="+first.text("nextCursor"), "")

@@ -195,6 +195,7 @@ const (
 	pruneEvery      = time.Hour
 	idempotencyLife = 24 * time.Hour
 	deliveryLife    = 7 * 24 * time.Hour
+	importLife      = 30 * 24 * time.Hour
 	billingLife     = 60 * 24 * time.Hour // twice as long as Stripe can send an event again
 )
 
@@ -215,7 +216,8 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 		case <-prune.C:
 			now := in.clock.Now()
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
-				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)), in.oauth.Prune(ctx),
+				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
+				in.store.PruneImports(ctx, now.Add(-importLife)), in.oauth.Prune(ctx),
 				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.credentials.PruneCodes(ctx), in.sources.Prune(ctx),
 				in.exports.Prune(ctx), in.deletions.Tend(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}

@@ -119,11 +119,11 @@ func (h handlers) DeletePlan(ctx context.Context, p oas.DeletePlanParams) (*oas.
 
 // ListTasks answers GET /api/admin/tasks.
 func (h handlers) ListTasks(ctx context.Context, p oas.ListTasksParams) (*oas.TaskList, error) {
-	tasks, err := h.Tasks.List(ctx, actor(ctx), task.State(p.State.Value), page(p.Limit, oas.OptString{}))
+	tasks, next, err := h.Tasks.List(ctx, actor(ctx), task.State(p.State.Value), page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
-	out := &oas.TaskList{Tasks: make([]oas.Task, len(tasks))}
+	out := &oas.TaskList{Tasks: make([]oas.Task, len(tasks)), NextCursor: optional(next)}
 	for i, t := range tasks {
 		out.Tasks[i] = oas.Task{
 			ID: t.ID, Kind: t.Kind, State: oas.TaskState(t.State), Attempt: t.Attempt, UserId: optional(t.UserID), CreatedAt: timestamp(t.CreatedAt),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"time"
 
 	"carrel/internal/task"
@@ -71,14 +72,28 @@ func (db *DB) Task(ctx context.Context, id string) (task.Task, error) {
 
 // Tasks returns up to n tasks, newest first: those in this state or, without one, all that have not ended.
 func (db *DB) Tasks(ctx context.Context, state task.State, n int) ([]task.Task, error) {
-	query := `SELECT ` + taskColumns + ` FROM task WHERE state = $1 ORDER BY created_at DESC, id DESC LIMIT $2 + 0`
-	a := args{string(state), n}
-	if state == "" {
-		query = `SELECT ` + taskColumns + ` FROM task WHERE finished_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $1 + 0`
-		a = args{n}
+	return db.TasksBefore(ctx, state, time.UnixMilli(math.MaxInt64), "", n)
+}
+
+// TasksBefore is Tasks for those older than one that was made at this time and has this id.
+func (db *DB) TasksBefore(ctx context.Context, state task.State, at time.Time, id string, n int) ([]task.Task, error) {
+	condition, a := `finished_at IS NULL`, args{millis(at), id, n}
+	if state != "" {
+		condition, a = `state = $4`, append(a, string(state))
 	}
-	tasks, err := manyTasks(ctx, db.read, query, a)
+	tasks, err := manyTasks(ctx, db.read, `
+		SELECT `+taskColumns+` FROM task WHERE `+condition+` AND (created_at < $1 OR created_at = $1 AND id < $2)
+		ORDER BY created_at DESC, id DESC LIMIT $3 + 0`, a)
 	return tasks, fail("list tasks", "task", err)
+}
+
+// PruneImports deletes imports that ended before this time. The latest of a source stays: the next one counts on from it.
+// What an import did is told by the source, and stays too.
+func (db *DB) PruneImports(ctx context.Context, before time.Time) error {
+	_, err := db.one(ctx, `
+		DELETE FROM task WHERE kind = 'import' AND finished_at < $1
+			AND EXISTS (SELECT 1 FROM task later WHERE later.key = task.key AND later.number > task.number)`, millis(before))
+	return fail("prune imports", "task", err)
 }
 
 // InsertTask stores a task; see insertTask.

@@ -51,6 +51,7 @@ func callTasks(t *testing.T, db *DB) {
 		func() error { _, err := db.Task(ctx, "1"); return err },
 		func() error { _, err := db.ActiveTask(ctx, "key"); return err },
 		func() error { _, err := db.LatestTask(ctx, "key"); return err },
+		func() error { return db.PruneImports(ctx, now) },
 		func() error { _, err := db.NextTask(ctx, "key", 0); return err },
 		func() error { _, err := db.TaskSteps(ctx, "1"); return err },
 		func() error { _, err := db.TaskEvents(ctx, "1", 0, 10); return err },

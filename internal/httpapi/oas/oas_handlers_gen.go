@@ -7150,6 +7150,10 @@ func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http
 					Name: "limit",
 					In:   "query",
 				}: params.Limit,
+				{
+					Name: "cursor",
+					In:   "query",
+				}: params.Cursor,
 			},
 			Raw: r,
 		}

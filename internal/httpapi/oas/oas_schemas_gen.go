@@ -9550,6 +9550,8 @@ func (s *Task) SetErrorCode(val OptString) {
 // Ref: #/components/schemas/TaskList
 type TaskList struct {
 	Tasks []Task `json:"tasks"`
+	// Absent on the last page.
+	NextCursor OptString `json:"nextCursor"`
 }
 
 // GetTasks returns the value of Tasks.
@@ -9557,9 +9559,19 @@ func (s *TaskList) GetTasks() []Task {
 	return s.Tasks
 }
 
+// GetNextCursor returns the value of NextCursor.
+func (s *TaskList) GetNextCursor() OptString {
+	return s.NextCursor
+}
+
 // SetTasks sets the value of Tasks.
 func (s *TaskList) SetTasks(val []Task) {
 	s.Tasks = val
+}
+
+// SetNextCursor sets the value of NextCursor.
+func (s *TaskList) SetNextCursor(val OptString) {
+	s.NextCursor = val
 }
 
 type TaskState string

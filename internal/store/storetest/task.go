@@ -261,6 +261,56 @@ var taskTests = []test{
 		w.must(err)
 		w.same("queued", len(queued), 1)
 	}},
+	{"TasksAreListedPageByPage", func(w *world) {
+		var want, got []string
+		user := w.ada.id
+		for i := range 5 {
+			t := w.newTask("", "")
+			// Two at a time are made in the same millisecond, and told apart by their ids.
+			t.ID, t.UserID, t.CreatedAt = fmt.Sprintf("tsk_%d_%s", i, user), user, w.after(60_000_000+i/2)
+			w.insert(t)
+			want = append([]string{t.ID}, want...)
+		}
+		page, err := w.db.Tasks(w.ctx, task.StateQueued, 2)
+		for len(page) > 0 && page[0].UserID == user {
+			w.must(err)
+			for _, t := range page {
+				if t.UserID == user {
+					got = append(got, t.ID)
+				}
+			}
+			last := page[len(page)-1]
+			page, err = w.db.TasksBefore(w.ctx, "", last.CreatedAt, last.ID, 2)
+		}
+		w.must(err)
+		w.same("listed", got, want)
+	}},
+	{"OldImportsGoAndTheLatestOfASourceStays", func(w *world) {
+		w.join("n")
+		key := core.NewID("src")
+		add := func(kind string, ended bool) task.Task {
+			t := w.newTask(key, "n")
+			t.Kind = kind
+			stored, err := w.db.InsertTask(w.ctx, t)
+			w.must(err)
+			if ended {
+				w.must(w.db.FinishTask(w.ctx, stored.Fence(), task.Outcome{State: task.StateComplete, At: w.now}))
+			}
+			return stored
+		}
+		first, other, second := add("import", true), add("turn", true), add("import", true)
+		w.must(w.db.PruneImports(w.ctx, w.now))
+		_, err := w.db.Task(w.ctx, first.ID)
+		w.must(err)
+		w.must(w.db.PruneImports(w.ctx, w.after(1)))
+		_, err = w.db.Task(w.ctx, first.ID)
+		w.wantMissing(err, "task")
+		for _, t := range []task.Task{other, second} {
+			_, err = w.db.Task(w.ctx, t.ID)
+			w.must(err)
+		}
+		w.same("number of the next", add("import", false).Number, second.Number+1)
+	}},
 	{"HintsReachOthers", func(w *world) {
 		ctx, stop := context.WithCancel(w.ctx)
 		defer stop()

@@ -5,3 +5,5 @@ ALTER TABLE source ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0;
 
 UPDATE source SET bytes = coalesce((
     SELECT sum(octet_length(title) + octet_length(text)) FROM document WHERE document.source_id = source.id), 0);
+
+CREATE INDEX task_import_finished ON task (finished_at) WHERE kind = 'import';
