@@ -81,7 +81,7 @@ var otherTables = map[string]string{
 	"installation": "of all", "node": "of servers", "document_change_counter": "a number", "search_index": "of servers",
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all", "billing_event": "ids of events, for a time",
 	"schema_version": "of the schema", "goose_db_version": "of the schema", "sqlite_sequence": "of SQLite",
-	"audit": "filled by the log itself", "audit_head": "of the log",
+	"live_answer": "what catalogues answered, under a hash, for a while", "audit": "filled by the log itself", "audit_head": "of the log",
 	"setup": "has one row, which the test gives to whom it wants",
 }
 

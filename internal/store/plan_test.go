@@ -86,6 +86,7 @@ func callEverything(t *testing.T, db *DB) {
 	callAgents(t, db)
 	callThreads(t, db)
 	callWebhooks(t, db)
+	callExports(t, db)
 	callEmbeddings(t, db)
 	callSearch(t, db)
 }
