@@ -3,7 +3,6 @@ package ingest
 import (
 	"archive/zip"
 	"errors"
-	"fmt"
 	"io/fs"
 )
 
@@ -40,8 +39,8 @@ func openArchive(path string) (*Library, error) {
 		}
 		return f.list(&z.Reader, name, entry)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list the archive: %w", err)
+	if err != nil { // names that are there twice, or that are folders of others
+		return nil, unsupported("This is not a zip file, or one that is damaged.")
 	}
 	if len(f.files) == 0 {
 		return nil, unsupported("This archive holds nothing that can be read.")

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"carrel/internal/core"
 )
 
 // sound holds what is true of every document, whatever it came from.
@@ -169,6 +172,47 @@ func FuzzMbox(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fuzzRecords(t, readMbox, b)
 		fuzzFile(t, "file.eml", b)
+	})
+}
+
+func FuzzArchive(f *testing.F) {
+	for _, names := range [][]string{{"a.txt", "b/c.jsonl"}, {"a.txt", "a.txt"}, {"a", "a/b.txt"}, {"../a.txt", "/b.md", "c\\d.txt"}, {"a.zip", ".b.txt"}} {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for _, name := range names {
+			w, err := z.Create(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if _, err := w.Write([]byte(`{"id":1,"text":"x"}`)); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "a.zip")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lib, err := Open(path)
+		if err != nil {
+			var told *core.Error
+			if !errors.As(err, &told) {
+				t.Fatalf("an archive is refused without a reason for people: %v", err)
+			}
+			return
+		}
+		n := 0
+		for d, err := range lib.Documents(t.Context(), nil) {
+			sound(t, d, err)
+			if n++; n > 1000 {
+				return
+			}
+		}
 	})
 }
 

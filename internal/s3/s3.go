@@ -154,8 +154,12 @@ func (b *Bucket) page(ctx context.Context, prefix, token string) (page, error) {
 		return page{}, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	var p page
-	if err := xml.NewDecoder(io.LimitReader(res.Body, maxPage)).Decode(&p); err != nil {
+	return readPage(res.Body, token)
+}
+
+// readPage reads the page of a listing that was asked for with a token.
+func readPage(r io.Reader, token string) (p page, err error) {
+	if err := xml.NewDecoder(io.LimitReader(r, maxPage)).Decode(&p); err != nil {
 		return page{}, fmt.Errorf("s3: read a listing: %w", err)
 	}
 	if p.Truncated && (p.Next == "" || p.Next == token) {

@@ -87,3 +87,14 @@ func TestABucketIsWhereItsStoreHasIt(t *testing.T) {
 		}
 	}
 }
+
+func FuzzListing(f *testing.F) {
+	f.Add("<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken><Contents><Key>a%20b</Key><ETag>&quot;1&quot;</ETag><Size>1</Size><LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents></ListBucketResult>", "")
+	f.Add("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "x")
+	f.Fuzz(func(t *testing.T, text, token string) {
+		p, err := readPage(strings.NewReader(text), token)
+		if err == nil && p.Truncated && (p.Next == "" || p.Next == token) {
+			t.Fatal("a listing that does not get on is read on and on")
+		}
+	})
+}
