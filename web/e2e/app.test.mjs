@@ -251,7 +251,16 @@ test('search has a histogram with a range, stars and citations', async (open) =>
 });
 
 test('a star that is clicked just before the page is left is kept', async (open) => {
-  const page = await open(demo, '/search?q=turing+machine');
+  const page = await open(demo);
+  // Whether a request outlives its page is the browser's affair; that it was told to is ours.
+  await page.addInitScript(() => {
+    const real = window.fetch;
+    window.fetch = (request, init) => {
+      if (request.method === 'POST' && request.url.endsWith('/favourites')) sessionStorage.setItem('kept', String(request.keepalive));
+      return real(request, init);
+    };
+  });
+  await page.goto(`${demo.url}/search?q=turing+machine`);
   const star = page.getByRole('button', { name: /^Favourite/ }).first();
   await star.waitFor();
   await page.waitForLoadState('networkidle');
@@ -260,6 +269,7 @@ test('a star that is clicked just before the page is left is kept', async (open)
   const before = (await favourites()).length;
   // In one go, so that nothing can be answered in between.
   await Promise.all([page.waitForEvent('load'), star.evaluate((s) => { s.click(); location.reload(); })]);
+  assert.equal(await page.evaluate(() => sessionStorage.getItem('kept')), 'true');
   for (let n = before; n === before;) n = (await favourites()).length;
   const [newest] = await favourites();
   await api(page, 'DELETE', `/api/agents/${agent.id}/favourites/${newest.cardId}`);

@@ -67,11 +67,10 @@ export class Upload {
 
   /** Sends piece after piece. A break is waited out; what has arrived by then stays, and the rest goes on from there. */
   async #inPieces(): Promise<void> {
-    for (let breaks = 0; this.#offset < this.file.size;) {
+    for (let breaks = 0; !this.#stopped && this.#offset < this.file.size;) {
       try {
         if (!this.#place) await this.#begin();
-        if (this.#stopped) { this.cancel(); return; } // again, now that there may be a place to remove
-        await this.#piece();
+        if (!this.#stopped) await this.#piece();
         breaks = 0;
       } catch (e) {
         const pause = PAUSES_MS[breaks++];
@@ -79,6 +78,7 @@ export class Upload {
         await this.#pause(pause);
       }
     }
+    if (this.#stopped) this.cancel(); // again, now that there may be a place to remove
   }
 
   async #begin(): Promise<void> {
@@ -98,8 +98,9 @@ export class Upload {
     } catch (e) {
       const { status } = asApiError(e);
       if (status === 404) this.#place = ''; // it was given up meanwhile, or read: what is the same is not read twice
-      if (status === 409) this.#offset = Number(this.#request?.getResponseHeader('Upload-Offset') ?? 0); // more had arrived than was known
-      throw e;
+      else if (status === 409) this.#offset = Number(this.#request?.getResponseHeader('Upload-Offset') ?? 0); // more had arrived than was known
+      else throw e;
+      throw new ApiError('interrupted', t('upload_interrupted'), 0); // and goes on from there
     }
   }
 
@@ -130,10 +131,10 @@ export class Upload {
 /** The version of the protocol for pieces, https://tus.io/protocols/resumable-upload. */
 const TUS = { 'Tus-Resumable': '1.0.0' };
 
-/** Whether a failure is one of the line, of a server that restarts or of where we thought to be, and not of the file. */
+/** Whether a failure is one of the line or of a server that restarts, and not of what was sent. */
 function passes(e: unknown): boolean {
   const { status } = asApiError(e);
-  return status === 0 || status === 404 || status === 409 || status === 429 || status >= 502;
+  return status === 0 || status === 429 || status >= 502;
 }
 
 function failureOf(request: XMLHttpRequest): ApiError {
