@@ -11,13 +11,20 @@ type Node struct {
 	JoinedAt    time.Time
 }
 
-// Nodes returns the servers whose lease has not ended, the oldest first.
+// Nodes returns the servers that run, the oldest first. On SQLite there is one alone, which never renews its lease and
+// has ended those of all before it.
 func (db *DB) Nodes(ctx context.Context) ([]Node, error) {
-	clock, a := db.leaseClock(nil)
+	var alive string
+	var a args
+	if db.onPostgres() {
+		var clock string
+		clock, a = db.leaseClock(nil)
+		alive = `WHERE lease_until > ` + clock
+	}
 	var n Node
 	var joined int64
 	nodes := []Node{}
-	err := db.read.each(ctx, `SELECT id, version, joined_at FROM node WHERE lease_until > `+clock+` ORDER BY joined_at, id`, a,
+	err := db.read.each(ctx, `SELECT id, version, joined_at FROM node `+alive+` ORDER BY joined_at, id`, a,
 		[]any{&n.ID, &n.Version, &joined}, func() error {
 			n.JoinedAt = at(joined)
 			nodes = append(nodes, n)

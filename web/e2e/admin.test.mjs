@@ -147,6 +147,7 @@ test('the system page tells what runs, and cancels a task', async (open) => {
   await page.evaluate(([p]) => fetch(p, { method: 'POST', headers: { 'Content-Type': 'application/json', Prefer: 'respond-async' }, body: JSON.stringify({ text: 'slow 60s; stream never' }) }), [`/api/agents/${agent.id}/threads/${thread.id}/messages`]);
   await page.goto(`${slow.url}/admin/system`);
   await page.getByText('SQLite').waitFor();
+  assert.equal(await page.getByRole('definition').last().getByRole('listitem').count(), 1, 'one server runs');
   await page.getByText('All sums are those of their rows.').waitFor();
   await page.getByRole('listitem').filter({ hasText: 'Answer' }).getByRole('button', { name: /^Cancel/ }).first().click();
   await dialog(page).getByRole('button', { name: 'Cancel task' }).click();

@@ -19,7 +19,6 @@ async function furnish() {
   await api(page, 'PUT', '/api/admin/plans/reader', { capabilities: ['search', 'chat', 'favourites', 'memories'], spendCapMicros: 5_000_000, storageLimitBytes: 200_000_000, priceMicros: 9_000_000 });
   await api(page, 'PUT', `/api/admin/users/${grace.id}/subscription`, { plan: 'reader', endsAt: new Date(Date.now() + 30 * 86_400_000).toISOString(), trial: true });
   await api(page, 'PUT', `/api/agents/${agent.id}/grants/${grace.id}`, { grant: 'user' });
-  await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
   await api(page, 'POST', '/api/account/export');
   await ask(page, 'What did Turing ask about machines?');
   await page.goto(`${demo.url}/chat`);
@@ -27,6 +26,8 @@ async function furnish() {
   await answer.getByRole('button', { name: 'Open source 1' }).first().click();
   await page.locator('aside mark').waitFor();
   const chat = page.url().slice(demo.url.length);
+  // After the answers, which it would be told of.
+  await api(page, 'POST', '/api/account/webhooks', { url: 'https://hooks.example/carrel' });
   await page.context().close();
   return { chat, agent, grace };
 }

@@ -23,6 +23,21 @@ test('an agent is shared with a person by their address, changed and taken back'
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
   assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
 
+  // What the grant does not allow is missing everywhere.
+  await other.goto(`${demo.url}/chat?agent=${agent.id}`);
+  await other.getByText('This agent can’t chat with you now.').waitFor();
+  assert.equal(await other.getByRole('textbox', { name: 'Message' }).count(), 0);
+  await other.goto(`${demo.url}/search?q=computer&agent=${agent.id}`);
+  await other.locator('li h2').first().waitFor();
+  assert.equal(await other.getByRole('button', { name: /^Favourite/ }).count(), 0);
+  await other.goto(`${demo.url}/memories?agent=${agent.id}`);
+  await other.getByRole('heading', { name: 'Nothing is remembered yet' }).waitFor();
+  assert.equal(await other.getByRole('textbox', { name: 'New memory' }).count(), 0);
+  await other.goto(`${demo.url}/sources/${agent.defaultSourceId}?agent=${agent.id}`);
+  await other.getByRole('link', { name: 'Search it' }).waitFor();
+  assert.equal(await other.getByRole('button', { name: /Edit|Delete source|Remove/ }).count(), 0);
+  await other.goto(`${demo.url}/agents/${agent.id}`);
+
   await page.getByLabel('Grace Hopper may').selectOption('manager');
   await page.getByText('Saved').first().waitFor();
   await other.reload();

@@ -6,15 +6,11 @@ export const de: Record<ManageKey, Text> = {
   // Words of several pages
   administration: 'Verwaltung',
   account: 'Konto',
-  state: 'Zustand',
-  details: 'Einzelheiten',
   plan: 'Tarif',
   none: 'Keiner',
   unlimited: 'ohne Grenze',
   a_month: '{money} im Monat',
   dollars_month: 'US-Dollar im Monat',
-  days_word: 'Tage',
-  create: 'Anlegen',
   change: 'Ändern',
   refresh: 'Aktualisieren',
 
@@ -79,7 +75,6 @@ export const de: Record<ManageKey, Text> = {
   models_hint: 'Durch Kommas getrennt. Leer: alle.',
   spend_cap: 'Grenze im Monat',
   turn_cap: 'Grenze je Antwort',
-  dollars: 'US-Dollar',
   rate_limit: 'Anfragen je Sekunde',
   rate_burst: 'Auf einmal',
   storage_limit: 'Speicher in Megabyte',
@@ -105,8 +100,6 @@ export const de: Record<ManageKey, Text> = {
   audit_empty_title: 'Noch nichts',
   audit_empty: 'Zu diesem Konto gibt es keine Einträge.',
   who: 'Konto',
-  by_whom: 'Durch',
-  from_where: 'Von',
   filter_account: 'Nur dieses Konto: E-Mail',
   all_accounts: 'Alle Konten',
   installation: 'Installation',
@@ -133,7 +126,6 @@ export const de: Record<ManageKey, Text> = {
   // System
   system: 'System',
   system_text: 'Wie es der Installation geht, wie der antwortende Server es sieht.',
-  healthy: 'Alles läuft',
   version: 'Version',
   up_since: 'Läuft seit',
   database: 'Datenbank',
@@ -166,6 +158,8 @@ export const de: Record<ManageKey, Text> = {
   'task_kind.import': 'Import',
   'task_kind.webhook': 'Webhook',
   'task_kind.embed': 'Einbettung',
+  'task_kind.account_export': 'Export eines Kontos',
+  'task_kind.account_deletion': 'Löschen eines Kontos',
   attempt: 'Versuch {count}',
   cancel_task: 'Aufgabe abbrechen',
   cancel_task_text: 'Was sie bisher getan hat, bleibt. Eine Antwort endet als abgebrochen.',
@@ -223,7 +217,6 @@ export const de: Record<ManageKey, Text> = {
   webhook_deleted: 'Der Webhook ist gelöscht.',
 
   // Caps of credentials
-  cap: 'Grenze',
   set_cap: 'Grenze setzen',
   cap_of: 'Grenze von {name}',
   cap_text: 'Was er in einem Monat ausgeben darf, neben der Grenze Ihres Kontos. Leer: keine eigene Grenze.',

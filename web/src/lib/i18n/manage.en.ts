@@ -5,15 +5,11 @@ export const en = {
   // Words of several pages
   administration: 'Administration',
   account: 'Account',
-  state: 'State',
-  details: 'Details',
   plan: 'Plan',
   none: 'None',
   unlimited: 'without a limit',
   a_month: '{money} a month',
   dollars_month: 'US dollars a month',
-  days_word: 'Days',
-  create: 'Create',
   change: 'Change',
   refresh: 'Refresh',
 
@@ -78,7 +74,6 @@ export const en = {
   models_hint: 'Separated by commas. Empty: all.',
   spend_cap: 'Cap a month',
   turn_cap: 'Cap an answer',
-  dollars: 'US dollars',
   rate_limit: 'Requests a second',
   rate_burst: 'At once',
   storage_limit: 'Storage, in megabytes',
@@ -104,8 +99,6 @@ export const en = {
   audit_empty_title: 'Nothing yet',
   audit_empty: 'There are no entries about this account.',
   who: 'Account',
-  by_whom: 'By',
-  from_where: 'From',
   filter_account: 'Only this account: e-mail',
   all_accounts: 'All accounts',
   installation: 'Installation',
@@ -132,7 +125,6 @@ export const en = {
   // System
   system: 'System',
   system_text: 'How the installation is doing, as the server that answers sees it.',
-  healthy: 'Everything runs',
   version: 'Version',
   up_since: 'Runs since',
   database: 'Database',
@@ -165,6 +157,8 @@ export const en = {
   'task_kind.import': 'Import',
   'task_kind.webhook': 'Webhook',
   'task_kind.embed': 'Embedding',
+  'task_kind.account_export': 'Export of an account',
+  'task_kind.account_deletion': 'Deletion of an account',
   attempt: 'try {count}',
   cancel_task: 'Cancel task',
   cancel_task_text: 'What it has done so far stays. An answer ends as cancelled.',
@@ -222,7 +216,6 @@ export const en = {
   webhook_deleted: 'The webhook is deleted.',
 
   // Caps of credentials
-  cap: 'Cap',
   set_cap: 'Set a cap',
   cap_of: 'Cap of {name}',
   cap_text: 'What it may spend in a month, beside the cap of your account. Empty: no cap of its own.',
