@@ -9,7 +9,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export const looks = { 'light, 1280 px': {}, 'dark, 1280 px': { dark: true }, 'light, 390 px': { width: 390, height: 844 }, 'dark, 390 px': { width: 390, height: 844, dark: true } };
 
 export async function judge(page, what) {
-  await page.waitForLoadState('networkidle');
+  // Not until the network is idle: a page that follows an import never lets it be.
+  await page.locator('h1').first().waitFor({ state: 'attached' });
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: no sideways scroll`);
   assert.equal(await page.locator('h1').count(), 1, `${what}: one h1`);
