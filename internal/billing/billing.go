@@ -94,7 +94,7 @@ func (s *Service) Offer(ctx context.Context, actor core.Actor) (Offer, error) {
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return Offer{}, err
 	}
-	o.Checkout = len(plans) > 0 && !(has.Source == account.SubscriptionByStripe && has.Status != account.SubscriptionEnded)
+	o.Checkout = len(plans) > 0 && (has.Source != account.SubscriptionByStripe || has.Status == account.SubscriptionEnded)
 	_, err = s.store.Customer(ctx, actor.UserID)
 	o.Portal = err == nil
 	if core.IsKind(err, core.KindNotFound) {

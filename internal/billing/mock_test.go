@@ -69,7 +69,7 @@ func startMock(t *testing.T) string {
 // runMock runs the mock on a port of its choice until the test ends.
 func runMock(t *testing.T, program string) string {
 	t.Helper()
-	cmd := exec.Command(program, "-http-addr", "127.0.0.1:0", "-strict-version-check") //nolint:noctx // it ends with the test
+	cmd := exec.Command(program, "-http-addr", "127.0.0.1:0", "-strict-version-check")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,11 @@ func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t tas
 		if err := allow(r.value(), others > 0); err != nil {
 			return err
 		}
+		if !closing.Valid {
+			if err := notPaying(ctx, tx, userID); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.exec(ctx, `
 			UPDATE app_user SET disabled_at = coalesce(disabled_at, $1), closing_at = coalesce(closing_at, $1) WHERE id = $2`,
 			millis(now), userID); err != nil {
@@ -52,6 +57,16 @@ func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t tas
 		return task.Task{}, fail("close an account", "user", err)
 	}
 	return inserted, nil
+}
+
+// notPaying refuses while Stripe would go on to charge somebody who is no longer there to stop it.
+func notPaying(ctx context.Context, tx querier, userID string) error {
+	var running int
+	err := get(ctx, tx, `SELECT count(*) FROM subscription WHERE user_id = $1 AND cancel_at_end = 0 AND `+runsAtStripe, args{userID}, &running)
+	if err == nil && running > 0 {
+		return core.Conflict("conflict", "A subscription of this account is still paid for at Stripe. Cancel it there or in the portal first.")
+	}
+	return err
 }
 
 // orNotFound is the answer to those who would delete an account that is being deleted.

@@ -104,6 +104,20 @@ var billingTests = []test{
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionEnded))
 		w.must(w.reserve(w.with(""), 2))
 	}},
+	{"AnAccountThatWouldBeChargedAgainIsNotClosed", func(w *world) {
+		p, t := w.plan(nil), w.newTask(w.ada.id, "")
+		t.UserID = "" // the deletion of an account is nobody's task
+		closing := func() error {
+			_, err := w.db.CloseUser(w.ctx, w.ada.id, w.now, t, func(account.User, bool) error { return nil })
+			return err
+		}
+		s := w.bought(w.ada, p, account.SubscriptionPastDue)
+		w.keep(w.customer(w.ada), s)
+		w.wantKind(closing(), core.KindConflict, "")
+		s.CancelAtEnd = true
+		w.keep(w.customer(w.ada), s)
+		w.must(closing())
+	}},
 	{"PlansAreDeclaredAllAtOnce", func(w *world) {
 		was, first := w.plan(nil), account.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
 		second := account.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}

@@ -123,8 +123,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query()
 	if r.Method == http.MethodPost {
 		b, err := io.ReadAll(r.Body)
-		if form, err = url.ParseQuery(string(b)); err != nil || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
-			s.complain(fmt.Errorf("%s: the body is no form: %v", r.URL.Path, err))
+		if err == nil {
+			form, err = url.ParseQuery(string(b))
+		}
+		if err != nil || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+			s.complain(fmt.Errorf("%s: the body is no form: %w", r.URL.Path, err))
 		}
 	}
 	switch r.Method + " " + r.URL.Path {
