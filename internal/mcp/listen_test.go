@@ -53,14 +53,17 @@ func TestListenersOfACredentialLookTogether(t *testing.T) {
 		synctest.Wait()
 		lib.asked.Store(0)
 		time.Sleep(3 * lookEvery)
+		synctest.Wait()
 		if n := lib.asked.Load(); n != 0 {
 			t.Errorf("asked %d times though nothing has changed", n)
 		}
 		lib.name.Store("Two")
 		state.Add(1)
 		time.Sleep(lookEvery)
+		synctest.Wait()
 		state.Add(1) // what others have changed is no news
 		time.Sleep(lookEvery)
+		synctest.Wait()
 		s.stop()
 		synctest.Wait()
 		if n := lib.asked.Load(); n != 2 {
