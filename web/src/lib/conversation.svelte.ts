@@ -57,6 +57,7 @@ export class Conversation {
   #inbox: ServerEvent[] = [];
   #frame = 0;
   #partial = '';
+  #posting: Promise<unknown> = Promise.resolve();
 
   constructor(readonly agentId: string, readonly threadId: string, readonly changed: () => void = () => {}) {}
 
@@ -168,9 +169,11 @@ export class Conversation {
     // when it is over by then; with older messages still unread their number is not known.
     const before = this.older ? '' : `${new Set(this.messages.map((m) => m.turnId)).size}.${LAST}`;
     try {
-      const reply = await body(api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
+      const posting = body(api.POST('/api/agents/{agentId}/threads/{threadId}/messages', {
         params: { ...this.#path, header: { ...once(), Prefer: 'respond-async' } }, body: { text, research },
       }));
+      this.#posting = posting.catch(() => {});
+      const reply = await posting;
       this.turnId = reply.turnId;
       this.startedAt = new Date().toISOString();
       this.live = { ...newTurn(), last: before };
@@ -183,7 +186,9 @@ export class Conversation {
     }
   }
 
+  /** Stops the turn. One that is still being sent is let arrive first: before that there is nothing to stop. */
   async cancel(): Promise<void> {
+    await this.#posting;
     await api.POST('/api/agents/{agentId}/threads/{threadId}/cancel', { params: this.#path });
   }
 
