@@ -7,6 +7,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/credential"
 	"carrel/internal/task"
 )
 
@@ -43,8 +44,35 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 				}
 				took = append(took, time.Since(start))
 			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+			reportMedian(b, took)
 		})
 	}
+}
+
+// BenchmarkBareTransactions is what to hold it against, in the same run and on the same disk: two transactions, each
+// with nothing but one row.
+func BenchmarkBareTransactions(b *testing.B) {
+	for _, e := range engines {
+		b.Run(e.name, func(b *testing.B) {
+			db, _, _ := benchDB(b, e)
+			ctx, now := b.Context(), time.Now()
+			var took []time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				start := time.Now()
+				for range 2 {
+					if err := db.InsertKey(ctx, credential.Key{ID: core.NewID("crd"), UserID: benchUser, Kind: core.CredentialKey, CreatedAt: now}, []byte(core.NewSeed())); err != nil {
+						b.Fatal(err)
+					}
+				}
+				took = append(took, time.Since(start))
+			}
+			reportMedian(b, took)
+		})
+	}
+}
+
+func reportMedian(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 }
