@@ -1,1 +1,0 @@
-import{ft as e}from"./index.svelte-1SzRpZK1.js";var t=e({text:``});function n(e){t.text=``,queueMicrotask(()=>t.text=e)}export{t as n,n as t};

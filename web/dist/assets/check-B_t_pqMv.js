@@ -1,1 +1,0 @@
-import{_ as e,v as t}from"./index.svelte-1SzRpZK1.js";import{t as n}from"./Icon-m96eO40a.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=e(a,r),s={name:`check`,size:24,node:[[`path`,{d:`M20 6 9 17l-5-5`}]]};n(i,t(()=>o,{get icon(){return s}}))}export{i as t};
