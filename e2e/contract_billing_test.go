@@ -15,7 +15,7 @@ const (
 	checkoutPath = accountPath + "/subscription/checkout"
 	portalPath   = accountPath + "/subscription/portal"
 	stripePath   = "/api/billing/stripe"
-	stripeSecret = "whsec_theSecretOfTheEndpoint0123" //nolint:gosec // of a fake
+	stripeSecret = "whsec_theSecretOfTheEndpoint0123"
 )
 
 // sold are the operations that are not there where nothing is sold.

@@ -143,14 +143,13 @@ func batch(ctx context.Context, w work, actor core.Actor, t *teller) ([]outcome,
 	var done []outcome
 	for began := time.Now(); len(done) < batchFiles && time.Since(began) < batchTime; {
 		o, err := w.next(ctx, actor, t)
-		if refusal := noRoom(err); refusal != nil {
+		switch refusal := noRoom(err); {
+		case refusal != nil:
 			o.Error, o.Full = refusal.Detail, refusal.Detail // what was read before it is told, and stays
-			return append(done, o), nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
-		if done = append(done, o); o.End {
+		if done = append(done, o); o.End || o.Full != "" {
 			break
 		}
 		t.reading(ctx, o.Name, 0, source.Imported{})

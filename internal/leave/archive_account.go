@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"carrel/internal/account"
@@ -134,7 +133,7 @@ func (a *archive) usage(ctx context.Context) error {
 }
 
 func (a *archive) events(ctx context.Context) error {
-	var list iter.Seq2[audit.Entry, error] = pages(func(p core.Page) ([]audit.Entry, string, error) { return a.Audit.Own(ctx, a.actor, p) })
+	list := pages(func(p core.Page) ([]audit.Entry, string, error) { return a.Audit.Own(ctx, a.actor, p) })
 	return lines(a, "audit.jsonl", list, func(e audit.Entry) any {
 		return object{"event": e.Event, "actor": e.Actor, "detail": json.RawMessage(e.Detail)}.with("at", e.At).with("address", e.Address)
 	})
