@@ -15,9 +15,8 @@ import (
 )
 
 type sourceCommands struct {
-	Add     sourceAdd     `cmd:"" help:"Give an agent a source made of a file or a folder, or one that is asked live; returns when it can be searched."`
-	Connect sourceConnect `cmd:"" help:"Give an agent a source that a server keeps up to date: a folder, pages, a feed or a bucket."`
-	Status  sourceStatus  `cmd:"" help:"Show what an agent's sources hold and how far their imports are."`
+	Add    sourceAdd    `cmd:"" help:"Give an agent a source: of a file or a folder, which it returns with when they can be searched; or of a kind that a server keeps up to date or asks live."`
+	Status sourceStatus `cmd:"" help:"Show what an agent's sources hold and how far their imports are."`
 }
 
 type sourceAdd struct {
@@ -25,20 +24,18 @@ type sourceAdd struct {
 	Name        string `required:"" help:"The source's name. Documents go into the agent's source of that name if it has one."`
 	Default     bool   `help:"Make it the source that is searched when none is named."`
 	Language    string `placeholder:"CODE" help:"The language of its documents, as ISO 639-1 has it (en, de, zh …), or of the encyclopaedia for wikipedia. When omitted it is guessed, and English for wikipedia."`
-	URL         string `placeholder:"URL" help:"The server to ask, for searxng and mcp."`
-	Tool        string `help:"The tool of the server that searches, for mcp; when omitted, the one that looks like it."`
-	Secret      string `placeholder:"SECRET" help:"The key or token for the kind; - asks for it or reads it from the standard input."`
 	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
-	Path        string `arg:"" name:"file-folder-or-kind" help:"A live kind (${live_kinds}), a text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
+	kindFlags
+	Of string `arg:"" name:"file-folder-or-kind" help:"A kind that a server keeps up to date (${synced_kinds}) or asks live (${live_kinds}), a text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
 }
 
 // Run adds a source.
 func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	if c.isLive() {
-		return c.addLive(ctx, env, parent)
+	if c.isKind() {
+		return c.addKind(ctx, env, parent)
 	}
-	library, err := ingest.Open(c.Path)
+	library, err := ingest.Open(c.Of)
 	if err != nil {
 		return err
 	}

@@ -9,58 +9,8 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/intake"
-	"carrel/internal/source"
 	"carrel/internal/task"
 )
-
-type sourceConnect struct {
-	Agent       string   `required:"" placeholder:"ID" help:"The agent's id."`
-	Name        string   `required:"" help:"The source's name."`
-	Kind        string   `required:"" enum:"folder,web,feed,s3" help:"What it is made of: folder (--path), web (--url, as often as there are pages), feed (--url) or s3 (--bucket)."`
-	Path        string   `placeholder:"DIR" help:"The folder on this machine."`
-	URL         []string `placeholder:"URL" help:"The address of a page or of the feed."`
-	Bucket      string   `help:"The S3 bucket. --secret is the secret of its access key; a public bucket needs none."`
-	Prefix      string   `help:"What the keys of the objects begin with that are read."`
-	Region      string   `help:"Where the bucket is; us-east-1 when omitted."`
-	Endpoint    string   `placeholder:"URL" help:"The address of a store that is not Amazon's."`
-	AccessKeyID string   `name:"access-key-id" placeholder:"ID" help:"The id of the access key."`
-	Every       int      `placeholder:"MINUTES" help:"How often it is brought up to date; 0 leaves that to people."`
-	Secret      string   `placeholder:"SECRET" help:"What the source asks for; - asks for it or reads it from the standard input."`
-	Default     bool     `help:"Make it the source that is searched when none is named."`
-	JSON        bool     `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
-}
-
-// Run makes a source that a running server fills, and keeps filled.
-func (c sourceConnect) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	secret, err := secretOf(env, c.Secret, "Secret")
-	if err != nil {
-		return err
-	}
-	return parent.run(ctx, env, false, func(a admin) error {
-		actor, err := a.ownerOf(ctx, c.Agent)
-		if err != nil {
-			return err
-		}
-		set := source.Settings{
-			Path: c.Path, SyncMinutes: c.Every,
-			Bucket: c.Bucket, Prefix: c.Prefix, Region: c.Region, Endpoint: c.Endpoint, AccessKeyID: c.AccessKeyID,
-		}
-		if c.Kind == source.KindFeed && len(c.URL) == 1 {
-			set.URL = c.URL[0]
-		} else {
-			set.URLs = c.URL
-		}
-		src, err := a.sources.Add(ctx, actor, c.Agent, source.New{Name: c.Name, Kind: c.Kind, Settings: set, Secret: secret, Default: c.Default})
-		if err != nil {
-			return err
-		}
-		if _, err := a.intake.Sync(ctx, actor, c.Agent, src.ID); err != nil {
-			return err
-		}
-		return a.print(c.JSON, map[string]any{"source": map[string]any{"id": src.ID, "name": src.Name, "kind": src.Kind}},
-			"Source %s (%s) is filled by the running server, or by the next that starts. See: carrel admin source status --agent %s --id %s", src.Name, src.ID, c.Agent, src.ID)
-	})
-}
 
 // ownerOf returns the actor for commands about an agent.
 func (a admin) ownerOf(ctx context.Context, agentID string) (core.Actor, error) {

@@ -108,6 +108,7 @@ func settingHelp() kong.Option {
 		vars["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
 	}
 	vars["live_kinds"] = strings.Join(live.Names(), ", ")
+	vars["synced_kinds"] = strings.Join(syncedKinds(), ", ")
 	return vars
 }
 

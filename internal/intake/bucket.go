@@ -31,9 +31,6 @@ func (s *Service) bucketWork(ctx context.Context, src source.Source, set source.
 	if err != nil {
 		return nil, err
 	}
-	if (set.AccessKeyID == "") != (secret == "") {
-		return nil, unreadable("An access key is an id and a secret: set both settings.accessKeyId and secret, or neither for a public bucket.")
-	}
 	bucket, err := s3.Open(s3.Options{
 		Client: s.options.Client, Bucket: set.Bucket, Endpoint: set.Endpoint, Region: set.Region, KeyID: set.AccessKeyID, Secret: secret,
 		Now: s.clock.Now, Wait: pause, UserAgent: userAgent,

@@ -23,7 +23,7 @@ const maxPrefix = 1024
 // IsRegion reports whether a text can be the name of a region.
 func IsRegion(s string) bool { return regionName.MatchString(s) }
 
-func checkS3(s *Settings, _ string) []core.FieldError {
+func checkS3(s *Settings, secret string) []core.FieldError {
 	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(s.AccessKeyID)
 	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
 	var bad []core.FieldError
@@ -44,6 +44,12 @@ func checkS3(s *Settings, _ string) []core.FieldError {
 	}
 	if s.AccessKeyID != "" && !keyName.MatchString(s.AccessKeyID) {
 		wrong("accessKeyId", "Must be the id of an access key: 3 to 128 letters, digits and . + = @ _ -.")
+	}
+	switch {
+	case s.AccessKeyID != "" && secret == "":
+		bad = append(bad, core.FieldError{Pointer: "/secret", Detail: "Must be the secret of the access key; a public bucket needs neither."})
+	case s.AccessKeyID == "" && secret != "":
+		wrong("accessKeyId", "Must be the id of the access key that the secret belongs to; a public bucket needs neither.")
 	}
 	return bad
 }
