@@ -174,7 +174,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 		}, clock)
 		in.closers = append(in.closers, client.Close)
 		in.embedding = embedding.NewService(db, client, in.tasks, clock, log, e.Price)
-		in.embedding.PayBy(payer{in.spending})
+		in.embedding.PayBy(payer{spending: in.spending})
 		in.tasks.Register(in.embedding.Kind())
 		in.engine.embedding = in.embedding
 	}

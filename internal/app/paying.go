@@ -9,14 +9,15 @@ import (
 	"carrel/internal/source"
 )
 
-// searchPrices are what a search costs, in micro-dollars, as the services list it for those who pay as they go.
-var searchPrices = map[string]int64{"brave": 5000, "exa": 5000, "tavily": 8000}
-
-// dearestSearch is what one counts as whose price is not known.
+// dearestSearch is what a search counts as, in micro-dollars, of a service that the settings have no price for.
 const dearestSearch = 10_000
 
 // payer has what costs beside turns paid from the accounts that it is done for.
-type payer struct{ spending *account.Spending }
+type payer struct {
+	spending *account.Spending
+	// searches are what searches count as, by kind of source: what Carrel reckons with, and not what a service has promised.
+	searches map[string]int64
+}
 
 // HoldVectors puts aside what the vectors of somebody's documents may cost.
 func (p payer) HoldVectors(ctx context.Context, owner embedding.Owner, model string, price float64, micros int64) (string, error) {
@@ -31,10 +32,10 @@ func (p payer) SettleVectors(ctx context.Context, id string, micros int64, estim
 	return p.spending.SettleHold(ctx, id, micros, estimated)
 }
 
-// HoldSearch puts aside what a search of a paid service costs. Services charge by the search, so that what it may come to is
-// what it comes to; whoever owns the key sees on their bill what it was, and here it stays an estimate.
+// HoldSearch puts aside what a search of a paid service counts as. Services charge by the search, so that what it may come to
+// is what it comes to; whoever owns the key sees on their bill what it was, and here it stays an estimate.
 func (p payer) HoldSearch(ctx context.Context, buyer source.Buyer, kind string) (func(context.Context) error, error) {
-	price, known := searchPrices[kind]
+	price, known := p.searches[kind]
 	if !known {
 		price = dearestSearch
 	}

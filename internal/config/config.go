@@ -53,6 +53,8 @@ type Config struct {
 	Embeddings Embeddings
 	// Model is the language model that answers.
 	Model Model
+	// SearchPrices are what a search of each paid service counts as, in millionths of a dollar.
+	SearchPrices map[string]int64
 	// TOTP is whether people may set up an authenticator app.
 	TOTP bool
 	// OIDC is another provider to sign in with.

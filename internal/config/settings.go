@@ -157,6 +157,10 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*priceList)(&c.Model.Prices) },
 	},
 	{
+		name: "search-prices", help: "Dollars that a search of a paid service counts as, where it is not as " + countedSearches + ".",
+		bind: func(c *Config) flag.Value { return (*searchPrices)(&c.SearchPrices) },
+	},
+	{
 		name: "totp", def: "on", help: "Offer authenticator apps as a second factor: on or off. Whoever has one is asked for it in any case.",
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.TOTP) },
 	},
