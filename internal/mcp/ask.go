@@ -89,7 +89,7 @@ func (s *Server) send(ctx context.Context, who core.Actor, arguments json.RawMes
 	}
 	message := pick(given, []string{"text", "research"})
 	if asked.ThreadID == "" {
-		if err := s.begin(ctx, who, &asked, given["text"]); err != nil {
+		if err := s.begin(ctx, who, &asked, given["text"], string(given["research"]) == "true"); err != nil {
 			return turn{}, task.Position{}, err
 		}
 	}
@@ -106,13 +106,13 @@ func (s *Server) send(ctx context.Context, who core.Actor, arguments json.RawMes
 	return asked, after, json.Unmarshal(body, &asked)
 }
 
-// begin makes the thread of a question. A question that is none makes no thread.
-func (s *Server) begin(ctx context.Context, who core.Actor, asked *turn, text json.RawMessage) error {
+// begin makes the thread of a question. One that is none, or would be refused, makes no thread.
+func (s *Server) begin(ctx context.Context, who core.Actor, asked *turn, text json.RawMessage, research bool) error {
 	var question string
 	if json.Unmarshal(text, &question) != nil || strings.TrimSpace(question) == "" {
 		return core.InvalidField("/text", "Is required: what to ask.")
 	}
-	if err := who.Allow(core.OpSendMessage); err != nil {
+	if err := s.threads.AllowSend(ctx, who, asked.AgentID, research); err != nil {
 		return err
 	}
 	body, _, err := s.api.Invoke(ctx, who, httpapi.Call{

@@ -20,6 +20,8 @@ import (
 
 // Threads is what is needed of conversations beyond the REST contract: to wait for a turn while it works.
 type Threads interface {
+	// AllowSend is asked before a thread is made for a message, which would stay behind when the message is refused.
+	AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error
 	Position(ctx context.Context, threadID string) (task.Position, error)
 	Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error)
 }

@@ -116,15 +116,20 @@ type NewMessage struct {
 
 var messageRule = core.TextRule{Min: 1, Max: 8000}
 
+// AllowSend decides whether the actor may ask an agent, for whoever has to know before there is a thread.
+func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error {
+	op := core.OpSendMessage
+	if research {
+		op = core.OpResearch
+	}
+	return s.allow(ctx, actor, op, agentID)
+}
+
 // Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
 // same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing. With an error the
 // turn has an id if there is one.
 func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
-	op := core.OpSendMessage
-	if m.Research {
-		op = core.OpResearch
-	}
-	if err := s.allow(ctx, actor, op, agentID); err != nil {
+	if err := s.AllowSend(ctx, actor, agentID, m.Research); err != nil {
 		return Turn{}, err
 	}
 	if detail := messageRule.Check(m.Text); detail != "" {
