@@ -1,9 +1,7 @@
 package account
 
 import (
-	"fmt"
 	"hash/maphash"
-	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -65,7 +63,7 @@ func tooMany(what string, wait time.Duration) error {
 	}
 	return &core.Error{
 		Kind: core.KindRateLimited, Code: "rate_limited", RetryAfter: wait,
-		Detail: "Too many attempts " + what + ". Try again in " + inWords(wait) + ".",
+		Detail: "Too many attempts " + what + ". Try again in " + core.InWords(wait) + ".",
 	}
 }
 
@@ -139,15 +137,4 @@ func (t *throttle) makeRoom(now time.Time) {
 	if len(t.buckets) >= maxBuckets {
 		clear(t.buckets)
 	}
-}
-
-// inWords says a time to wait as people do.
-func inWords(d time.Duration) string {
-	if d <= 90*time.Second {
-		if s := int(math.Ceil(d.Seconds())); s != 1 {
-			return fmt.Sprintf("%d seconds", s)
-		}
-		return "1 second"
-	}
-	return fmt.Sprintf("%d minutes", int(math.Ceil(d.Minutes())))
 }

@@ -99,7 +99,7 @@ func (s *Server) refusal(x *exchange, v verdict) error {
 	x.out.Header().Set("Retry-After", strconv.FormatInt(int64(wait/time.Second), 10))
 	return &core.Error{
 		Kind: core.KindRateLimited, Code: "rate_limited",
-		Detail: "Too many requests. Wait as long as the header Retry-After says.", RetryAfter: wait,
+		Detail: "Too many requests. Try again in " + core.InWords(wait) + ".", RetryAfter: wait,
 	}
 }
 
