@@ -72,7 +72,7 @@ func permutations(n int, f func(order []int)) {
 	next()
 }
 
-// TestEveryOrderOfMessagesEndsInTheSameState delivers a history in each of its 720 orders, each to an account of its own,
+// TestEveryOrderOfMessagesEndsInTheSameState delivers a history in each of its 720 orders (on PostgreSQL in a part of them), each to an account of its own,
 // and each message a second time at the end. Stripe itself is only as far as the newest message that it has sent: an order
 // that begins with the last message finds it at its end, and one in time finds every state in between.
 func TestEveryOrderOfMessagesEndsInTheSameState(t *testing.T) {
@@ -102,7 +102,13 @@ func TestEveryOrderOfMessagesEndsInTheSameState(t *testing.T) {
 						}
 					})
 				}
-				permutations(len(history), func(order []int) { orders <- order })
+				// The database has no part in the order; that both engines can be told so is shown by a seventh of them.
+				every, n := map[bool]int{false: 1, true: 7}[w.postgres], 0
+				permutations(len(history), func(order []int) {
+					if n++; n%every == 0 {
+						orders <- order
+					}
+				})
 				close(orders)
 				wg.Wait()
 			})

@@ -49,7 +49,9 @@ func onBothDatabases(t *testing.T, run func(t *testing.T, w *world)) {
 	for name, options := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, newWorld(t, options(t), nil))
+			w := newWorld(t, options(t), nil)
+			w.postgres = name == "postgres"
+			run(t, w)
 		})
 	}
 }
@@ -57,13 +59,14 @@ func onBothDatabases(t *testing.T, run func(t *testing.T, w *world)) {
 // world is an installation that sells plans, and the Stripe account that it sells them through.
 type world struct {
 	*billing.Service
-	t      testing.TB
-	db     *store.DB
-	clock  *testkit.Clock
-	stripe *stripefake.Server
-	plans  *account.Plans
-	log    *testkit.Log
-	notes  notes
+	t        testing.TB
+	db       *store.DB
+	postgres bool
+	clock    *testkit.Clock
+	stripe   *stripefake.Server
+	plans    *account.Plans
+	log      *testkit.Log
+	notes    notes
 }
 
 // notes is a recorder that remembers.
