@@ -4,4 +4,5 @@ import './app.test.mjs';
 import './sources.test.mjs';
 import './admin.test.mjs';
 import './sharing.test.mjs';
+import './refusals.test.mjs';
 import './pages.test.mjs';

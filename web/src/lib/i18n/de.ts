@@ -74,6 +74,7 @@ export const de: Record<Key, Text> = {
   ask_title: 'Was möchten Sie wissen?',
   ask_text: '{agent} antwortet aus seinen Quellen und zeigt Ihnen, woher jeder Satz kommt.',
   ask_no_chat: 'Dieser Agent kann gerade nicht mit Ihnen chatten.',
+  see_plan: 'Ihren Tarif ansehen',
   you: 'Sie',
   open_source_n: 'Quelle {n} öffnen',
   steps_and_sources: '{steps} · {sources}',

@@ -76,6 +76,7 @@ export const en = {
   ask_title: 'What would you like to know?',
   ask_text: '{agent} answers from its sources and shows you where each sentence comes from.',
   ask_no_chat: 'This agent can’t chat with you now.',
+  see_plan: 'See your plan',
   you: 'You',
   open_source_n: 'Open source {n}',
   steps_and_sources: '{steps} · {sources}',
