@@ -143,7 +143,7 @@ func (w *world) sync(t *testing.T, path string) {
 	web := w.do(t, "POST", path, `{"name": "Web", "kind": "web", "settings": {"urls": ["http://127.0.0.1:1/"]}}`).text("source", "id")
 	w.filled(t, path+"/"+web, 1)
 	w.problem(t, call{method: "POST", path: path, key: w.key, body: `{"name": "Folder", "kind": "folder", "settings": {"path": "/srv"}}`}, 403, "insufficient_scope")
-	folder := w.admin(t, "source", "connect", "--agent", w.agent, "--name", "Folder", "--kind", "folder", "--path", t.TempDir()).text("source", "id")
+	folder := w.admin(t, "source", "add", "--agent", w.agent, "--name", "Folder", "folder", "--path", t.TempDir()).text("source", "id")
 	w.do(t, "GET", path+"/"+folder, "")
 	stream := call{method: "GET", path: path + "/" + feed + "/events?until=done", key: w.key}.with("Last-Event-ID", "1.0")
 	if status, body, _, err := w.exchange(t.Context(), stream); err != nil || status != http.StatusOK || !strings.Contains(string(body), "event: done") {

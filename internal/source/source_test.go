@@ -81,6 +81,7 @@ type scanner struct {
 	// indexed is how many documents an index would hold; negative means that there is none.
 	indexed int
 	asked   source.Query
+	mu      sync.Mutex // stored and live sources are searched at once
 	shown   []source.Query
 	add     source.Ranking
 	// lost is how many of them a search finds to be damaged.
@@ -101,6 +102,8 @@ func (s *scanner) Rank(ctx context.Context, q source.Query) (source.Ranking, err
 }
 
 func (s *scanner) Snippets(q source.Query) func(source.Document, int) source.Snippet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.shown = append(s.shown, q)
 	return func(d source.Document, passage int) source.Snippet {
 		return source.Snippet{Text: fmt.Sprint(d.ExternalID, " passage ", passage)}

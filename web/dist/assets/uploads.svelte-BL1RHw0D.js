@@ -1,0 +1,1 @@
+export{n as take}from"./uploads.svelte-CqAa4Xt9.js";

@@ -1,1 +1,0 @@
-export{n as take}from"./uploads.svelte-CaZnzT7h.js";
