@@ -95,7 +95,8 @@ func TestScreenshots(t *testing.T) {
 	}
 	skipUnless(t, "node", "chromium")
 	cmd := exec.CommandContext(t.Context(), "node", "e2e/screenshots.mjs")
-	cmd.Dir, cmd.Env = "../web", webEnv(t)
+	untouched := testkit.StartServer(t, testkit.ServerOptions{Binary: testkit.Binary(t)}) // for the page that sets it up
+	cmd.Dir, cmd.Env = "../web", append(webEnv(t), "CARREL_WEB_NEW_URL="+untouched.URL)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -39,6 +39,30 @@ const pages = {
   subscription: '/settings/subscription', webhooks: '/settings/webhooks', data: '/settings/data', 'admin-users': '/admin/users', 'admin-user': `/admin/users/${grace.id}`, 'admin-plans': '/admin/plans', 'admin-audit': '/admin/audit',
   'admin-system': '/admin/system?state=complete',
 };
+/** Where a program sends somebody to be allowed something. */
+async function consent() {
+  const back = 'http://127.0.0.1:8765/callback';
+  const reply = await fetch(`${demo.url}/api/auth/mcp/register`, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ client_name: 'my-editor', redirect_uris: [back], token_endpoint_auth_method: 'none' }),
+  });
+  const { client_id } = await reply.json();
+  const asked = { response_type: 'code', client_id, redirect_uri: back, code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', state: 'x', resource: `${demo.url}/mcp` };
+  return `/api/auth/mcp/authorize?${new URLSearchParams(asked)}`;
+}
+
+const nobody = { storageState: { cookies: [], origins: [] } };
+const doors = { setup: [`${process.env.CARREL_WEB_NEW_URL}/setup`, nobody], 'sign-in': [`${demo.url}/sign-in`, nobody], consent: [demo.url + await consent(), {}] };
+for (const [name, [address, who]] of Object.entries(doors)) {
+  if (only && !only.split(',').includes(name)) continue;
+  for (const [look, dark] of [['light', false], ['dark', true]]) {
+    const page = await open(demo, '', { dark, ...who });
+    await page.goto(address);
+    await page.screenshot({ path: `${folder}/${name}-${look}.png` });
+    if (page.wrong.length) console.log(name, look, page.wrong);
+    await page.context().close();
+  }
+}
+
 for (const [name, path] of Object.entries(pages)) {
   if (only && !only.split(',').includes(name)) continue;
   for (const [look, options] of Object.entries({ light: {}, dark: { dark: true }, phone: { width: 390, height: 844, touch: true } })) {
