@@ -141,7 +141,7 @@ func (r *ingestReport) folder(ctx context.Context, u *uploader, in *instance, li
 		} `json:"source"`
 	}
 	r.texts, err = u.clocked(ctx, in, files, func() (string, error) {
-		err := u.carrel.admin(ctx, &made, "source", "connect", "--agent", u.carrel.agent, "--name", "Folder", "--kind", "folder", "--path", dir)
+		err := u.carrel.admin(ctx, &made, "source", "add", "--agent", u.carrel.agent, "--name", "Folder", "folder", "--path", dir)
 		return made.Source.ID, err
 	})
 	r.texts.bytes = size
