@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -56,16 +57,21 @@ func (c serveCommand) load(env *Env) (config.Config, error) {
 // from running every few megabytes while the heap is small: under load that is a tenth of the work. It comes in blocks,
 // because one that begins where something else has been is cleared, which makes all of it real.
 func ballast() [][]byte {
-	blocks := make([][]byte, 32)
+	blocks := make([][]byte, 48)
 	for i := range blocks {
 		blocks[i] = make([]byte, 1<<20)
 	}
 	return blocks
 }
 
+// gcPercent lets the heap grow by half of what is live before the collector runs. With the ballast that is never less than
+// 24 MB, and while a library is imported some eighty megabytes less than the runtime's own choice takes.
+const gcPercent = 50
+
 // Run serves until the process is told to stop.
 func (c serveCommand) Run(ctx context.Context, env *Env) error {
 	defer runtime.KeepAlive(ballast())
+	debug.SetGCPercent(gcPercent)
 	cfg, err := c.load(env)
 	if err != nil {
 		return err
