@@ -91,10 +91,11 @@ func (s *Spending) Settle(ctx context.Context, _, turnID string, micros int64, e
 	return s.store.SettleSpend(ctx, turnID, max(0, micros), estimated, s.clock.Now())
 }
 
-// Purchase is a call that costs and is no turn's: vectors for documents, a search of a paid service.
+// Purchase is a call that costs beside those of models: vectors for documents, a search of a paid service. One of a turn has the
+// credential and the agent of the turn.
 type Purchase struct {
-	UserID, CredentialID, AgentID string
-	Kind                          Metered
+	UserID, TurnID, CredentialID, AgentID string
+	Kind                                  Metered
 	// Model is the model, or the service.
 	Model, PriceVersion string
 	// Micros is the most that it can come to.
@@ -106,7 +107,7 @@ type Purchase struct {
 func (s *Spending) Hold(ctx context.Context, p Purchase) (id string, err error) {
 	id = core.NewID(core.PrefixSpend)
 	err = s.store.ReserveSpend(ctx, Reservation{
-		ID: id, UserID: p.UserID, CredentialID: p.CredentialID, AgentID: p.AgentID, Kind: p.Kind, Model: p.Model,
+		ID: id, UserID: p.UserID, TurnID: p.TurnID, CredentialID: p.CredentialID, AgentID: p.AgentID, Kind: p.Kind, Model: p.Model,
 		PriceVersion: p.PriceVersion, Micros: max(0, p.Micros), At: s.clock.Now(),
 	})
 	return id, err

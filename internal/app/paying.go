@@ -40,7 +40,7 @@ func (p payer) HoldSearch(ctx context.Context, buyer source.Buyer, kind string) 
 		price = dearestSearch
 	}
 	id, err := p.spending.Hold(ctx, account.Purchase{
-		UserID: buyer.UserID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID, Kind: account.MeteredSearch, Model: kind,
+		UserID: buyer.UserID, TurnID: buyer.TurnID, CredentialID: buyer.CredentialID, AgentID: buyer.AgentID, Kind: account.MeteredSearch, Model: kind,
 		PriceVersion: strconv.FormatInt(price, 10), Micros: price,
 	})
 	if err != nil {

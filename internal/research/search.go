@@ -107,7 +107,7 @@ func (t *turn) find(ctx context.Context, lookups []lookup) (found, error) {
 			limited, cancel := context.WithTimeout(ctx, searchTime)
 			defer cancel()
 			r := source.FindRequest{
-				UserID: t.q.UserID, AgentID: t.q.AgentID, Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch,
+				UserID: t.q.UserID, AgentID: t.q.AgentID, TurnID: t.run.Task().ID, Text: l.Text, FromYear: l.FromYear, ToYear: l.ToYear, Limit: hitsOfSearch,
 			}
 			if l.Source != "" {
 				r.Sources = []string{l.Source}

@@ -16,7 +16,9 @@ import (
 type FindRequest struct {
 	UserID  string
 	AgentID string
-	Text    string
+	// TurnID is the turn that it is done for, which pays for what costs.
+	TurnID string
+	Text   string
 	// Sources are those of the agent to search; none means all.
 	Sources          []string
 	FromYear, ToYear int
@@ -111,7 +113,7 @@ func (s *Service) findBoth(ctx context.Context, r FindRequest, stored, live []So
 	group, within := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		q := Query{Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear}
-		answers, err = s.askAll(within, Buyer{UserID: r.UserID, AgentID: r.AgentID}, live, q)
+		answers, err = s.askAll(within, Buyer{UserID: r.UserID, TurnID: r.TurnID, AgentID: r.AgentID}, live, q)
 		return err
 	})
 	group.Go(func() error { return s.findStored(within, r, stored, found) })

@@ -7,9 +7,9 @@ import (
 )
 
 // Buyer is who pays for a search that costs: the user, by the credential and for the agent that they used. In a turn the
-// credential is empty, as the turn is held to its cap already.
+// credential is empty, as the turn has its own.
 type Buyer struct {
-	UserID, CredentialID, AgentID string
+	UserID, TurnID, CredentialID, AgentID string
 }
 
 // Payer holds the searches of paid kinds to what their buyers may spend.

@@ -107,7 +107,7 @@ func (l spendLimits) refuse(ctx context.Context, tx querier, r account.Reservati
 	month := core.Month(r.At)
 	err = get(ctx, tx, `
 		SELECT coalesce((SELECT reserved + spent FROM budget WHERE user_id = $1 AND period = $2), 0),
-			coalesce((SELECT sum(micros) FROM spend_row WHERE turn_id = $3 AND turn_id <> ''), 0),
+			coalesce((SELECT sum(CASE WHEN state = 'reserved' THEN reserved ELSE micros END) FROM spend_row WHERE turn_id = $3 AND turn_id <> ''), 0),
 			coalesce((SELECT reserved + spent FROM credential_budget WHERE credential_id = $4 AND period = $5), 0),
 			(SELECT micros FROM credential_cap WHERE credential_id = $6)`,
 		args{r.UserID, month, r.TurnID, r.CredentialID, month, r.CredentialID}, &user, &turn, &credential, &credentialCap)
@@ -143,9 +143,9 @@ func openRow(ctx context.Context, tx querier, r account.Reservation) error {
 	return addToSums(ctx, tx, row, r.Micros, 0)
 }
 
-// closeOpen counts what a turn still has open as spent, as a guess.
+// closeOpen counts the call of a model that a turn still has open as spent, as a guess, before it makes the next.
 func closeOpen(ctx context.Context, tx querier, r account.Reservation) error {
-	if r.TurnID == "" {
+	if r.TurnID == "" || r.Kind != account.MeteredModel {
 		return nil
 	}
 	open, err := turnRow(ctx, tx, r.TurnID, `state = 'reserved'`)
@@ -158,10 +158,10 @@ func closeOpen(ctx context.Context, tx querier, r account.Reservation) error {
 	return moveRow(ctx, tx, open, "settled", open.reserved, true, &r.At)
 }
 
-// turnRow returns the row of a turn that is open, or was when the turn ended. There is one at most; none is sql.ErrNoRows.
+// turnRow returns the call of a model that a turn has open, or had when it ended. There is one at most; none is sql.ErrNoRows.
 func turnRow(ctx context.Context, tx querier, turnID, condition string) (r spendRow, err error) {
 	err = get(ctx, tx, `
-		SELECT `+spendRowColumns+` FROM spend_row WHERE turn_id = $1 AND turn_id <> '' AND `+condition,
+		SELECT `+spendRowColumns+` FROM spend_row WHERE turn_id = $1 AND turn_id <> '' AND kind = 'model' AND `+condition,
 		args{turnID}, r.dest()...)
 	return r, err
 }
@@ -240,13 +240,13 @@ func endSpend(ctx context.Context, tx querier, turnID string) error {
 	return moveRow(ctx, tx, r, "ended", r.reserved, true, nil)
 }
 
-// EndHolds counts rows of no turn that have been open since before the time as spent.
+// EndHolds counts what is no call of a model, and has been open since before the time, as spent.
 func (db *DB) EndHolds(ctx context.Context, before time.Time) (ended int, err error) {
 	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		var r spendRow
 		var holds []spendRow
 		err := tx.each(ctx, `
-			SELECT `+spendRowColumns+` FROM spend_row WHERE state = 'reserved' AND turn_id = '' AND created_at < $1 ORDER BY user_id, id`,
+			SELECT `+spendRowColumns+` FROM spend_row WHERE state = 'reserved' AND kind <> 'model' AND created_at < $1 ORDER BY user_id, id`,
 			args{millis(before)}, r.dest(), func() error {
 				holds = append(holds, r)
 				return nil

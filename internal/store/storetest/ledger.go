@@ -184,6 +184,34 @@ var ledgerTests = []test{
 		w.wantUsed("after it was settled late", 21)
 		w.wantBalanced("with holds")
 	}},
+	{"SearchesOfATurnAreTheTurnsBesideItsCallOfAModel", func(w *world) {
+		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
+		t := w.working()
+		search := func(n string, micros int64) error {
+			return w.db.ReserveSpend(w.ctx, account.Reservation{
+				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: account.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
+			})
+		}
+		w.must(w.reserve(t, 50))
+		w.must(search("a", 20))
+		w.must(search("b", 20))
+		w.wantKind(search("c", 11), core.KindPaymentRequired, "") // what is open counts for the turn, too
+		w.wantUsed("with three open", 90)
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))
+		w.wantUsed("when the model has answered", 70)
+		w.must(w.db.SettleRow(w.ctx, "spd_a"+t.ID, 15, true, w.now))
+		w.wantUsed("when one search has ended", 65)
+		w.must(w.reserve(t, 10)) // the next call leaves the search that is under way alone
+		w.wantUsed("with the next call", 75)
+		w.must(w.db.SettleSpend(w.ctx, t.ID, 10, false, w.now))
+		w.finish(t, task.StateComplete)
+		ended, err := w.db.EndHolds(w.ctx, w.after(1))
+		w.must(err)
+		w.same("ended that a crash left open", ended, 1)
+		w.wantUsed("after all", 75)
+		w.wantBalanced("with searches of a turn")
+	}},
 	{"OfManyTurnsAsManyArePaidAsFit", func(w *world) {
 		w.capAda(7*10 + 9)
 		const many = 200
