@@ -6,11 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"carrel/internal/core"
 	"carrel/internal/testkit"
 )
 
 // noAgent has the form of an agent's id, and is nobody's.
 const noAgent = "agt_00000000000000000000000000"
+
+// planless is a call by somebody without a plan, on an agent of theirs.
+func (w *world) planless(c call) call {
+	c.key, c.path = w.planlessKey, strings.Replace(c.path, w.agent, w.planlessAgent, 1)
+	return c
+}
 
 func (w *world) below(path string) string { return "/api/agents/" + w.agent + path }
 
@@ -98,7 +105,7 @@ func (w *world) threads(t *testing.T) {
 	}
 	w.paged(t, path, "threads")
 	w.paged(t, one+"/messages", "messages")
-	w.problem(t, call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`, key: w.planlessKey}, 402, "no_subscription")
+	w.problem(t, w.planless(call{method: "POST", path: one + "/messages", body: `{"text": "Hello"}`}), 402, "no_subscription")
 }
 
 func (w *world) favourites(t *testing.T) {
@@ -162,6 +169,7 @@ func (w *world) badRequests(t *testing.T) {
 // refusals sends every operation with something wrong with it, one wrong thing after the other.
 func (w *world) refusals(t *testing.T) {
 	const megabyte = 1 << 20
+	signedIn := w.browser(t, "ada@example.org").header["Cookie"]
 	for _, r := range []struct {
 		status int
 		code   string
@@ -176,7 +184,7 @@ func (w *world) refusals(t *testing.T) {
 			return c
 		}},
 		{401, "missing_credential", func(c call) call { c.key = ""; return c }},
-		{402, "no_subscription", func(c call) call { c.key = w.planlessKey; return c }},
+		{402, "no_subscription", w.planless},
 		{403, "insufficient_scope", func(c call) call {
 			if c.key == w.accountKey || c.key == w.fullKey {
 				c.key = w.key
@@ -205,6 +213,10 @@ func (w *world) refusals(t *testing.T) {
 			if c.operation != "exchangeConnectCode" && c.key == "" {
 				c.key = w.key
 			}
+			if rule, _ := core.Operation(c.operation).Rule(); rule.Session && r.status > http.StatusForbidden {
+				c.key = ""
+				c = c.with("Cookie", signedIn)
+			}
 			w.problem(t, r.spoil(c), r.status, r.code)
 		}
 	}
@@ -215,7 +227,7 @@ func (w *world) refusals(t *testing.T) {
 		if second.header.Get("Idempotent-Replayed") != "true" || first.text("agent", "id") != second.text("agent", "id") {
 			t.Errorf("%s: the second reply is not the first one again", c.operation)
 		}
-		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}}`
+		c.body = `{"name": "x", "text": "x", "title": "x", "card": {"title": "x"}, "url": "https://hooks.example/other"}`
 		if c.operation == "createConnectCode" {
 			c.key = w.accountKey // it has no body, and its secret is not repeated to another key
 		}

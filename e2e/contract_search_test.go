@@ -24,8 +24,9 @@ func (w *world) search(t *testing.T) {
 	if got := w.find(t, "relatoinal", ""); got.text("query", "corrected") != "relational" || len(got.ids()) != 2 {
 		t.Errorf("a misspelt query: %v", got.body)
 	}
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.planlessKey}, 402, "no_subscription")
-	w.problem(t, call{method: "POST", path: path, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
+	w.problem(t, w.planless(call{method: "POST", path: path, body: `{"query": "model"}`}), 402, "no_subscription")
+	capped := "/api/agents/" + w.cappedAgent + "/search"
+	w.problem(t, call{method: "POST", path: capped, body: `{"query": "model"}`, key: w.cappedKey}, 402, "spend_cap_reached")
 	w.problem(t, call{method: "POST", path: path, body: `{"query": "model", "fromYear": 1980, "toYear": 1970}`, key: w.key}, 400, "invalid_request")
 	w.passages(t)
 	w.partial(t)

@@ -99,8 +99,9 @@ type world struct {
 	// statuses are the documented ones of each operation.
 	statuses map[string][]int
 	// The credentials: of a user who may do all, of the same for one agent alone, for the account alone, and of
-	// users without a plan and at their cap.
+	// users without a plan and at their cap, who have agents of their own.
 	key, oneAgentKey, accountKey, planlessKey, cappedKey string
+	planlessAgent, cappedAgent                           string
 	// fullKey may do all that a member may.
 	fullKey string
 	// adminKey is the owner's and may do all; member and task are whom and what it is used on.
@@ -143,6 +144,8 @@ func newWorld(t *testing.T, opts testkit.ServerOptions) *world {
 	w.oneAgentKey = key("ada", "--agent", w.agent)
 	w.accountKey = key("ada", "--scope", "account")
 	w.planlessKey, w.cappedKey = key("eve"), key("bob")
+	w.planlessAgent = w.admin(t, "agent", "create", "--user", "eve@example.org", "--name", "Without a plan").text("agent", "id")
+	w.cappedAgent = w.admin(t, "agent", "create", "--user", "bob@example.org", "--name", "At its cap").text("agent", "id")
 	file := filepath.Join(t.TempDir(), "documents.jsonl")
 	if err := os.WriteFile(file, []byte(documents), 0o600); err != nil {
 		t.Fatal(err)

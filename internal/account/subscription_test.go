@@ -76,9 +76,9 @@ func TestAnActorHasWhatTheAccountHas(t *testing.T) {
 		t.Errorf("with a plan: %+v", a)
 	}
 	for op, want := range map[core.Operation]string{
-		core.OpSearch: "", core.OpSendMessage: "capability_disabled", core.OpResearch: "capability_disabled", core.OpManageAgents: "capability_disabled",
-		core.OpWriteMemories: "capability_disabled", core.OpReadMemories: "", core.OpWriteFavourites: "capability_disabled",
-		core.OpReadFavourites: "", core.OpReadThreads: "", core.OpUseMCP: "capability_disabled", core.OpAccount: "",
+		core.OpSearch: "", core.OpSendMessage: "capability_disabled", core.OpResearch: "capability_disabled", core.OpCreateAgent: "capability_disabled",
+		core.OpAddMemory: "capability_disabled", core.OpListMemories: "", core.OpSaveFavourite: "capability_disabled",
+		core.OpListFavourites: "", core.OpListThreads: "", core.OpUseMCP: "capability_disabled", core.OpAccount: "",
 	} {
 		if got := code(a.Allow(op)); got != want {
 			t.Errorf("%s: %q, want %q", op, got, want)
@@ -92,7 +92,7 @@ func TestAnActorHasWhatTheAccountHas(t *testing.T) {
 	}
 	for name, e := range map[string]account.Entitlement{"nothing": {}, "a subscription that is over": {Plan: plan, Subscription: over}} {
 		a = entitle(e, nil)
-		if a.Plan != core.PlanNone || code(a.Allow(core.OpSearch)) != "no_subscription" || code(a.Allow(core.OpSendMessage)) != "no_subscription" || a.Allow(core.OpReadThreads) != nil {
+		if a.Plan != core.PlanNone || code(a.Allow(core.OpSearch)) != "no_subscription" || code(a.Allow(core.OpSendMessage)) != "no_subscription" || a.Allow(core.OpListThreads) != nil {
 			t.Errorf("with %s: %+v", name, a)
 		}
 	}

@@ -138,7 +138,7 @@ func (c Change) apply(a *Agent) error {
 
 // Create makes an agent with an empty library as its default source, so that an agent always has one.
 func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent, error) {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
+	if err := actor.Allow(core.OpCreateAgent); err != nil {
 		return Agent{}, err
 	}
 	if len(actor.Agents) > 0 {
@@ -168,10 +168,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent
 
 // Get returns one agent.
 func (s *Service) Get(ctx context.Context, actor core.Actor, agentID string) (Agent, error) {
-	if err := actor.Allow(core.OpReadAgents); err != nil {
-		return Agent{}, err
-	}
-	if err := reachable(actor, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpGetAgent, agentID); err != nil {
 		return Agent{}, err
 	}
 	return s.store.Agent(ctx, actor.UserID, agentID)
@@ -179,7 +176,7 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID string) (Ag
 
 // List returns a page of agents, newest first, and the cursor of the next page.
 func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([]Agent, string, error) {
-	if err := actor.Allow(core.OpReadAgents); err != nil {
+	if err := actor.Allow(core.OpListAgents); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -200,7 +197,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([
 
 // Change sets fields of an agent.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, c Change) (Agent, error) {
-	if err := s.Allow(ctx, actor, core.OpManageAgents, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpChangeAgent, agentID); err != nil {
 		return Agent{}, err
 	}
 	if err := s.allowed(actor, c); err != nil {
@@ -217,22 +214,17 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 
 // Delete removes an agent with its sources, documents, threads, memories and favourites.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpDeleteAgent, agentID); err != nil {
 		return err
 	}
 	return s.store.DeleteAgent(ctx, actor.UserID, agentID)
 }
 
-// Allow decides whether the actor may do something with an agent. The other features ask it before they touch anything
-// that hangs on one.
+// Allow decides whether the actor may carry out an operation on an agent or on anything below it: sources, files, threads,
+// memories, favourites. It is the only such decision, and it knows the credential, the plan and the grant. The protocols
+// ask it before they read a request's body, and every service asks it before it acts.
 func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
-	if err := actor.Allow(op); err != nil {
-		return err
-	}
-	if err := reachable(actor, agentID); err != nil {
-		return err
-	}
-	g, err := s.store.AgentGrant(ctx, actor.UserID, agentID)
+	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {
 		return err
 	}
@@ -240,6 +232,47 @@ func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation
 		return err
 	}
 	return s.allowAnswer(ctx, actor, op, agentID)
+}
+
+// grant returns the actor's grant for an agent. An agent that does not exist, or not for this actor, has none.
+func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (core.Grant, error) {
+	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
+		return core.GrantNone, nil
+	}
+	if known, ok := ctx.Value(knownKey{}).(known); ok && known.userID == actor.UserID && known.agentID == agentID {
+		return known.grant, nil
+	}
+	g, err := s.store.AgentGrant(ctx, actor.UserID, agentID)
+	if core.IsKind(err, core.KindNotFound) {
+		return core.GrantNone, nil
+	}
+	return g, err
+}
+
+// known is a grant that a caller of this package has read or decided about.
+type known struct {
+	userID, agentID string
+	grant           core.Grant
+}
+
+type knownKey struct{}
+
+// WithGrant returns a context in which Allow takes the user's grant for an agent as this, instead of reading it. It is for
+// work that is authorized already: the rest of a request, and the export of what users wrote with an agent that is no
+// longer shared with them.
+func WithGrant(ctx context.Context, userID, agentID string, g core.Grant) context.Context {
+	return context.WithValue(ctx, knownKey{}, known{userID, agentID, g})
+}
+
+// AllowOnce is Allow for the start of a request that is answered at once. The context that it returns carries the grant,
+// so that the services need not read it again. Streams and other work that outlives a revocation must use Allow.
+func (s *Service) AllowOnce(ctx context.Context, actor core.Actor, op core.Operation, agentID string) (context.Context, error) {
+	g, err := s.grant(ctx, actor, agentID)
+	if err != nil {
+		return ctx, err
+	}
+	ctx = WithGrant(ctx, actor.UserID, agentID, g)
+	return ctx, s.Allow(ctx, actor, op, agentID)
 }
 
 // allowAnswer refuses a message that the plan would not pay the answer of, before a turn is made of it.
@@ -252,11 +285,4 @@ func (s *Service) allowAnswer(ctx context.Context, actor core.Actor, op core.Ope
 		return err
 	}
 	return actor.AllowModel(cmp.Or(a.Model, s.models[0]))
-}
-
-func reachable(actor core.Actor, agentID string) error {
-	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
-		return core.NotFound("agent")
-	}
-	return nil
 }

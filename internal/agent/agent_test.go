@@ -209,7 +209,7 @@ func TestAgentsAreTheirUsersAlone(t *testing.T) {
 		for _, id := range []string{mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID)} {
 			_, errGet := w.Get(ctx, actor, id)
 			_, errChange := w.Change(ctx, actor, id, agent.Change{Name: &name})
-			for _, err := range []error{errGet, errChange, w.Delete(ctx, actor, id), w.Allow(ctx, actor, core.OpReadAgents, id)} {
+			for _, err := range []error{errGet, errChange, w.Delete(ctx, actor, id), w.Allow(ctx, actor, core.OpGetAgent, id)} {
 				if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != "There is no such agent." {
 					t.Errorf("%s asks for %q: %v", who, id, err)
 				}
@@ -222,7 +222,7 @@ func TestAgentsAreTheirUsersAlone(t *testing.T) {
 	if agents, _, err := w.List(ctx, limited, core.Page{}); err != nil || len(agents) != 0 {
 		t.Errorf("a limited credential sees %v, %v", agents, err)
 	}
-	if err := w.Allow(ctx, w.ada, core.OpReadAgents, mine.ID); err != nil {
+	if err := w.Allow(ctx, w.ada, core.OpGetAgent, mine.ID); err != nil {
 		t.Errorf("its user does not reach it: %v", err)
 	}
 	reader := w.ada

@@ -28,7 +28,7 @@ type ShareStore interface {
 
 // Shares lists whom an agent is shared with.
 func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) ([]Share, error) {
-	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpListGrants, agentID); err != nil {
 		return nil, err
 	}
 	return s.store.Shares(ctx, agentID)
@@ -37,7 +37,7 @@ func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) 
 // Share lets a user, or with an empty id everybody, use an agent from their next request on. A user is named by id or
 // e-mail address: people know each other by addresses, and only those who administer accounts see ids.
 func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, grant string) error {
-	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpPutGrant, agentID); err != nil {
 		return err
 	}
 	userID, err := s.userID(ctx, user)
@@ -64,9 +64,10 @@ func (s *Service) userID(ctx context.Context, user string) (string, error) {
 	return s.store.UserIDByEmail(ctx, user)
 }
 
-// Unshare takes a user's, or everybody's, grant away; what they wrote with the agent stays theirs to read.
+// Unshare takes a user's, or everybody's, grant away; what they wrote with the agent stays in their account
+// and its export, and is shown to them again if the agent is shared with them again.
 func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user string) error {
-	if err := s.Allow(ctx, actor, core.OpOwnAgents, agentID); err != nil {
+	if err := s.Allow(ctx, actor, core.OpDeleteGrant, agentID); err != nil {
 		return err
 	}
 	userID, err := s.userID(ctx, user)

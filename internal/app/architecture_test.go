@@ -21,6 +21,7 @@ var rules = map[string][]string{
 	"cmd/carrel":                      {"internal/app"},
 	"web":                             {},
 	"internal/core":                   {},
+	"internal/core/gen":               {"api"},
 	"internal/account":                internal("core", "audit"),
 	"internal/agent":                  internal("core"),
 	"internal/source":                 internal("core"),

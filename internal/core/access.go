@@ -42,82 +42,46 @@ const (
 
 var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage}
 
-// Operation is one thing a caller may ask for, as access sees it.
-type Operation string
-
-// The operations.
-const (
-	OpReadAgents      Operation = "read agents"
-	OpManageAgents    Operation = "manage agents"
-	OpSearch          Operation = "search"
-	OpReadThreads     Operation = "read threads"
-	OpWriteThreads    Operation = "write threads"
-	OpSendMessage     Operation = "send a message"
-	OpResearch        Operation = "have something researched"
-	OpReadDocuments   Operation = "read documents"
-	OpReadMemories    Operation = "read memories"
-	OpWriteMemories   Operation = "write memories"
-	OpReadFavourites  Operation = "read favourites"
-	OpWriteFavourites Operation = "write favourites"
-	OpKeys            Operation = "make keys and connect codes"
-	OpBilling         Operation = "see and change what is paid"
-	OpAccount         Operation = "change the account"
-	OpAdmin           Operation = "administer the installation"
-	OpUseMCP          Operation = "reach agents through MCP"
-	OpOwnAgents       Operation = "delete and share agents"
-)
-
-// rule is what an operation asks of the caller. Metered work needs a subscription and room under the spend cap;
-// what is already the user's stays readable without.
-type rule struct {
-	area    Area
-	metered bool
-	// needs is what the plan must have, or empty.
-	needs Capability
-	// grant is what the user must have of the agent, where it is about one.
-	grant Grant
-}
-
-var rules = map[Operation]rule{
-	OpReadAgents:      {area: AreaAgents, grant: GrantViewer},
-	OpManageAgents:    {area: AreaManage, needs: CapManage, grant: GrantManager},
-	OpSearch:          {area: AreaSearch, metered: true, needs: CapSearch, grant: GrantViewer},
-	OpReadThreads:     {area: AreaChat, grant: GrantViewer},
-	OpWriteThreads:    {area: AreaChat, needs: CapChat, grant: GrantUser},
-	OpSendMessage:     {area: AreaChat, metered: true, needs: CapChat, grant: GrantUser},
-	OpResearch:        {area: AreaChat, metered: true, needs: CapResearch, grant: GrantUser},
-	OpReadDocuments:   {area: AreaSearch, grant: GrantViewer},
-	OpReadMemories:    {area: AreaMemories, grant: GrantViewer},
-	OpWriteMemories:   {area: AreaMemories, needs: CapMemories, grant: GrantUser},
-	OpReadFavourites:  {area: AreaFavourites, grant: GrantViewer},
-	OpWriteFavourites: {area: AreaFavourites, needs: CapFavourites, grant: GrantUser},
-	OpKeys:            {area: AreaKeys},
-	OpBilling:         {area: AreaBilling},
-	OpAccount:         {area: AreaAccount},
-	OpAdmin:           {area: AreaAdmin},
-	OpUseMCP:          {area: AreaAgents, needs: CapMCP},
-	OpOwnAgents:       {area: AreaManage, needs: CapManage, grant: GrantOwner},
-}
-
-// Allow is the one place where access is decided. It returns nil when the actor may do the operation, else the
-// error to answer with: first what the credential may not, then what the account may not.
+// Allow decides everything about an operation that does not depend on an agent: what the credential and the plan permit,
+// then what the account can pay for. It returns nil or the error to answer with.
 func (a Actor) Allow(op Operation) error {
-	r, known := rules[op]
+	if err := a.permit(op); err != nil {
+		return err
+	}
+	return a.pay(op)
+}
+
+// permit decides what the credential, the role and the plan allow. Its refusals are forbidden errors.
+func (a Actor) permit(op Operation) error {
+	r, known := op.Rule()
 	switch {
-	case !known || a.UserID == "" && op != OpAdmin:
+	case !known || r.Access == AccessPublic || a.UserID == "" && r.Access != AccessAdmin:
 		return Forbidden("forbidden", "This is not allowed.")
-	case !a.reaches(r.area):
-		scope := areaScopes[r.area]
+	case r.Access == AccessUser:
+		return nil
+	case !a.reaches(r.Area):
+		scope := areaScopes[r.Area]
 		return &Error{
 			Kind: KindForbidden, Code: "insufficient_scope", Scope: scope,
 			Detail: "This credential was not made for this. Use one with the scope " + string(scope) + ".",
 		}
-	case r.area == AreaAdmin && !a.Role.Administers():
+	case r.Access == AccessAdmin && !a.Role.Administers():
 		return Forbidden("forbidden", "This is for those who administer the installation.")
-	case r.needs != "" && a.Lacks.Has(r.needs):
+	case r.Session && a.Credential != CredentialSession:
+		return SessionRequired()
+	case r.Plan != "" && a.Lacks.Has(r.Plan):
 		return Forbidden("capability_disabled",
-			"The plan of this account does not include this ("+string(r.needs)+"). See what it includes at /api/account/subscription.")
-	case !r.metered:
+			"The plan of this account does not include this ("+string(r.Plan)+"). See what it includes at /api/account/subscription.")
+	}
+	return nil
+}
+
+// pay decides whether the account may have metered work done. Its refusals are payment_required errors. What is not
+// metered stays possible without a subscription and at the spend cap.
+func (a Actor) pay(op Operation) error {
+	r, _ := op.Rule()
+	switch {
+	case !r.Metered:
 		return nil
 	case a.Plan == PlanNone:
 		return &Error{
@@ -157,22 +121,10 @@ func (a Actor) AllowModel(name string) error {
 		"The plan of this account does not include this model. Choose another one for the agent; /api/account/subscription lists those it has.")
 }
 
-// AllowOn is Allow for an operation on an agent, which the credential must be able to touch. Whether the agent is
-// there and the user's is for the store to say.
-func (a Actor) AllowOn(op Operation, agentID string) error {
-	if err := a.Allow(op); err != nil {
-		return err
-	}
-	if !a.Touches(agentID) {
-		return NotFound("agent")
-	}
-	return nil
-}
-
 // capabilityOps ties each capability to the operation that it stands for.
 var capabilityOps = map[Capability]Operation{
 	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpResearch,
-	CapMemories: OpWriteMemories, CapFavourites: OpWriteFavourites, CapManage: OpManageAgents,
+	CapMemories: OpAddMemory, CapFavourites: OpSaveFavourite, CapManage: OpChangeAgent,
 }
 
 // Capabilities lists what the actor may do with an agent of theirs now.

@@ -34,20 +34,23 @@ func GrantOf(word string) (Grant, bool) {
 	return GrantNone, false
 }
 
-// AllowAgent is the whole decision for an operation on an agent: first what the actor may do at all, then whether the
-// credential touches the agent, then what the agent's owner lets the user do. Without a grant there is no such agent;
-// with too little of one it is forbidden, for the user sees the agent anyway.
+// AllowAgent is the whole decision for an operation on an agent, in the order in which refusals are answered: what the
+// credential and the plan permit (403), whether the credential may touch the agent and the user knows of it (404),
+// whether the user's grant is enough (403), and whether the account can pay (402). Without a grant the agent does not
+// exist for the user; with too little of one the answer is 403, because the user sees the agent anyway.
 func (a Actor) AllowAgent(op Operation, agentID string, g Grant) error {
-	if err := a.AllowOn(op, agentID); err != nil {
+	if err := a.permit(op); err != nil {
 		return err
 	}
+	r, _ := op.Rule()
+	need := r.Access.Grant()
 	switch {
-	case g == GrantNone:
+	case g == GrantNone || need == GrantNone || !a.Touches(agentID):
 		return NotFound("agent")
-	case g < rules[op].grant:
-		return Forbidden("forbidden", "The owner of this agent has not shared it with you for this. Ask them for the grant "+rules[op].grant.String()+".")
+	case g < need:
+		return Forbidden("forbidden", "The owner of this agent has not shared it with you for this. Ask them for the grant "+need.String()+".")
 	}
-	return nil
+	return a.pay(op)
 }
 
 // CapabilitiesOn lists what the actor may do now with an agent that they have this grant for.
@@ -55,7 +58,7 @@ func (a Actor) CapabilitiesOn(g Grant) []Capability {
 	out := make([]Capability, 0, len(capabilities))
 	for _, c := range capabilities {
 		op := capabilityOps[c]
-		if g >= rules[op].grant && a.Allow(op) == nil {
+		if r, _ := op.Rule(); g >= r.Access.Grant() && a.Allow(op) == nil {
 			out = append(out, c)
 		}
 	}

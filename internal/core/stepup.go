@@ -24,3 +24,8 @@ func (a Actor) AllowProved(op Operation, now time.Time) error {
 	}
 	return nil
 }
+
+// SessionRequired is the answer to a key or token that asks for something that only a signed-in person may do.
+func SessionRequired() *Error {
+	return Forbidden("session_required", "How an account is signed in to is changed in its owner's browser alone, not with a key. Sign in there.")
+}

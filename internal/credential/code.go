@@ -71,7 +71,7 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 		return Code{}, "", err
 	}
 	// As with keys: what comes of a code can do no more than what the code was made with. It works with all agents.
-	for _, op := range []core.Operation{core.OpReadAgents, core.OpManageAgents} {
+	for _, op := range []core.Operation{core.OpListAgents, core.OpCreateAgent} {
 		if err := actor.Allow(op); err != nil {
 			return Code{}, "", err
 		}

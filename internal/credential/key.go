@@ -95,7 +95,7 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, n *NewKey) err
 func (s *Service) checkAgents(ctx context.Context, actor core.Actor, agents []string) (bad []core.FieldError, err error) {
 	for i, id := range agents {
 		if s.agents != nil {
-			err = s.agents.Allow(ctx, actor, core.OpReadAgents, id)
+			err = s.agents.Allow(ctx, actor, core.OpGetAgent, id)
 		}
 		switch {
 		case core.IsKind(err, core.KindNotFound):

@@ -77,7 +77,7 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 
 // Save keeps a card, with the thread it came from where one is given.
 func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string) (Favourite, error) {
-	if err := s.allow(ctx, actor, core.OpWriteFavourites, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpSaveFavourite, agentID); err != nil {
 		return Favourite{}, err
 	}
 	cardID, err := CardID(card)
@@ -107,7 +107,7 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 // List returns a page of favourites and the cursor of the next page: newest first, or, with words in q, those that
 // hold them all, best first.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]Favourite, string, error) {
-	if err := actor.AllowOn(core.OpReadFavourites, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpListFavourites, agentID); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -125,9 +125,6 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string,
 		return nil, "", err
 	}
 	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
-	if err == nil && len(found) == 0 {
-		err = s.agents.Allow(ctx, actor, core.OpReadFavourites, agentID) // an agent with favourites is there; one without must be looked for
-	}
 	if err != nil || len(found) <= rows {
 		return found, "", err
 	}
@@ -152,9 +149,6 @@ func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m 
 		return nil, "", err
 	}
 	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
-	if err == nil && len(all) == 0 {
-		err = s.agents.Allow(ctx, actor, core.OpReadFavourites, agentID)
-	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -187,7 +181,7 @@ func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m 
 
 // Export writes all favourites of an agent as a bibliography.
 func (s *Service) Export(ctx context.Context, actor core.Actor, agentID string, format Format, w io.Writer) error {
-	if err := s.allow(ctx, actor, core.OpReadFavourites, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpExportFavourites, agentID); err != nil {
 		return err
 	}
 	all, err := s.store.Favourites(ctx, actor.UserID, agentID, nil, -1)
@@ -203,7 +197,7 @@ func (s *Service) Export(ctx context.Context, actor core.Actor, agentID string, 
 
 // Delete removes a favourite.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, cardID string) error {
-	if err := s.allow(ctx, actor, core.OpWriteFavourites, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpDeleteFavourite, agentID); err != nil {
 		return err
 	}
 	if !ValidCardID(cardID) {

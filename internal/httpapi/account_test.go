@@ -150,7 +150,7 @@ func repeatedSecret(t *testing.T, w *world) {
 			t.Errorf("%s: the second reply is %s after %s", path, again.body, first.body)
 		}
 		// A key that may do none of this must not get the secret for having the words.
-		p.send("POST", path, body, "Idempotency-Key", path).refused(t, 422, "idempotency_mismatch")
+		p.send("POST", path, body, "Idempotency-Key", path).refused(t, 403, "insufficient_scope")
 		other.send("POST", path, body, "Idempotency-Key", path).refused(t, 422, "idempotency_mismatch")
 	}
 }

@@ -1,15 +1,19 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"path"
 	"regexp"
 	"strings"
 
+	ht "github.com/ogen-go/ogen/http"
 	"github.com/ogen-go/ogen/ogenerrors"
 	"github.com/ogen-go/ogen/validate"
 
 	"carrel/internal/core"
+	"carrel/internal/httpapi/oas"
 )
 
 // decodeError turns what the generated decoder found into an answer. It names places, never what was sent.
@@ -39,6 +43,26 @@ func decodeError(err error) error {
 		return core.InvalidField(pointer, ruleOf(strings.TrimPrefix(pointer, "/")))
 	}
 	return core.Invalid(core.FieldError{Pointer: "", Detail: "Does not have the form that the contract asks for."})
+}
+
+// newValidator returns a server that decodes requests as the contract has them and carries nothing out. What is wrong
+// with a request is left in its outcome.
+func newValidator() (*oas.Server, error) {
+	return oas.NewServer(oas.UnimplementedHandler{},
+		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
+			if !errors.Is(err, ht.ErrNotImplemented) {
+				outcomeOf(ctx).err = decodeError(err)
+			}
+		}))
+}
+
+// validate returns what the contract says is wrong with a request.
+func (a *API) validate(r *http.Request) error {
+	var out outcome
+	rep := newReply(http.Header{})
+	defer rep.free()
+	a.validator.ServeHTTP(rep, r.WithContext(context.WithValue(r.Context(), outcomeKey{}, &out)))
+	return out.err
 }
 
 // invalidFields collects what validation says of each field, as pointers.

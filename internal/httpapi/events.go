@@ -42,7 +42,7 @@ func (a *API) noSuchMethod(allowed string) http.HandlerFunc {
 // streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 	agentID, threadID := r.PathValue("agentId"), r.PathValue("threadId")
-	a.stream(w, r, followed{
+	a.stream(w, r, core.OpStreamEvents, followed{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Threads.Events(ctx, who, agentID, threadID, after)
 		},
@@ -61,8 +61,8 @@ type followed struct {
 }
 
 // stream writes the events of something as they come.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, f followed) {
-	who, err := a.authenticate(r)
+func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, f followed) {
+	who, err := a.authorize(r, op)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return

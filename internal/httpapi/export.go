@@ -9,9 +9,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// export answers a request for a file: who is asking, then the file or why there is none.
-func (a *API) export(w http.ResponseWriter, r *http.Request, write func(context.Context, *reply, core.Actor) error) {
-	who, err := a.authenticate(r)
+// export answers a request for a file, or says why there is none.
+func (a *API) export(w http.ResponseWriter, r *http.Request, op core.Operation, write func(context.Context, *reply, core.Actor) error) {
+	who, err := a.authorize(r, op)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -27,7 +27,7 @@ func (a *API) export(w http.ResponseWriter, r *http.Request, write func(context.
 
 // exportThread answers GET …/threads/{threadId}/export. It is a plain handler because the reply is no JSON.
 func (a *API) exportThread(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error {
+	a.export(w, r, core.OpExportThread, func(ctx context.Context, rep *reply, who core.Actor) error {
 		return a.writeThread(ctx, rep, r, who, r.PathValue("agentId"), r.PathValue("threadId"))
 	})
 }

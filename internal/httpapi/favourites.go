@@ -47,7 +47,7 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 // exportFavourites answers GET …/favourites/export. It is a plain handler because the reply's type depends on a
 // parameter.
 func (a *API) exportFavourites(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error {
+	a.export(w, r, core.OpExportFavourites, func(ctx context.Context, rep *reply, who core.Actor) error {
 		return a.writeFavourites(ctx, rep, r, who, r.PathValue("agentId"))
 	})
 }

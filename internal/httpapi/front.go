@@ -22,9 +22,6 @@ import (
 // maxBody is the largest JSON body.
 const maxBody = 1 << 20
 
-// exchangePath is the one API path that is authorized by its body.
-const exchangePath = "/api/connect/exchange"
-
 // outcome carries what the generated code has no place for to the front: the error, which is rendered there alone, and
 // the turn that a message belongs to, however that ended.
 type outcome struct {
@@ -73,7 +70,8 @@ func (r *reply) free() {
 	}
 }
 
-// serve is the front of every operation: who is asking, is the body sound, has it been answered before.
+// serve is the front of every operation. Refusals come in one order: the credential (401), the permission (403, or 404
+// for an agent that the caller must not know of), the payment (402), then the request itself (400); see docs/api.md.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	method := r.Method
@@ -84,16 +82,15 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	if known {
 		a.hooks.Route(ctx, route.PathPattern()) // first of all, so that refusals are counted under it too
 	}
-	if r.URL.Path != exchangePath {
-		who, err := a.authenticate(r)
-		if err != nil {
-			a.problems.Write(w, r, err)
-			return
-		}
-		ctx = core.WithActor(ctx, who)
+	ctx = withPreference(ctx, r)
+	wait := pollFor(ctx, r, route.Name())
+	ctx, err := a.admit(ctx, r, route, wait > 0)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
 	}
 	var out outcome
-	r = r.WithContext(context.WithValue(withPreference(ctx, r), outcomeKey{}, &out))
+	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
 	r.Method = method
 	if err := acceptsJSON(r); err != nil {
 		a.problems.Write(w, r, err)
@@ -106,7 +103,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	key, wait := r.Header.Get("Idempotency-Key"), pollFor(r, route.Name())
+	key := r.Header.Get("Idempotency-Key")
 	switch {
 	case key != "" && creating[route.Name()]:
 		out.err = a.once(rep, r, route.Name(), key, body, &out)

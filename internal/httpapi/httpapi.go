@@ -117,6 +117,8 @@ type API struct {
 	problems *Problems
 	browsers browsers
 	oas      *oas.Server
+	// validator decodes requests and carries nothing out.
+	validator *oas.Server
 	// open are the streams of events.
 	open *watch.Watch[*stream]
 }
@@ -158,7 +160,8 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 		return nil, err
 	}
 	a.oas = server
-	return a, nil
+	a.validator, err = newValidator()
+	return a, err
 }
 
 // Routes adds the API's paths to a mux.

@@ -39,16 +39,30 @@ func (a *API) Invoke(ctx context.Context, who core.Actor, c Call) (body []byte, 
 	if strings.HasSuffix(r.URL.Path, "/export") {
 		err = a.invokeExport(rep, r, who)
 	} else {
-		route, _ := a.oas.FindPath(r.Method, r.URL)
-		if _, err = readBody(rep, r, route.Name()); err == nil {
-			a.oas.ServeHTTP(rep, r)
-			err = out.err
-		}
+		err = a.invoke(rep, r, who, &out)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	return bytes.Clone(rep.body.Bytes()), rep.header.Get("Content-Type"), nil
+}
+
+// invoke carries out an operation of the generated router, with the checks in the order in which serve has them.
+func (a *API) invoke(rep *reply, r *http.Request, who core.Actor, out *outcome) error {
+	route, known := a.oas.FindPath(r.Method, r.URL)
+	if !known {
+		return core.NotFound("path")
+	}
+	ctx, err := a.allowOnce(r.Context(), who, core.Operation(route.OperationID()), agentOf(route))
+	if err != nil {
+		return err
+	}
+	r = r.WithContext(ctx)
+	if _, err := readBody(rep, r, route.Name()); err != nil {
+		return err
+	}
+	a.oas.ServeHTTP(rep, r)
+	return out.err
 }
 
 // invokeExport is Invoke for the operations whose replies are no JSON.
@@ -57,8 +71,14 @@ func (a *API) invokeExport(rep *reply, r *http.Request, who core.Actor) error {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) == 5 && parts[3] == "favourites":
+		if err := a.allow(r.Context(), who, core.OpExportFavourites, parts[2]); err != nil {
+			return err
+		}
 		return a.writeFavourites(r.Context(), rep, r, who, parts[2])
 	case len(parts) == 6 && parts[3] == "threads":
+		if err := a.allow(r.Context(), who, core.OpExportThread, parts[2]); err != nil {
+			return err
+		}
 		return a.writeThread(r.Context(), rep, r, who, parts[2], parts[4])
 	}
 	return core.NotFound("path")

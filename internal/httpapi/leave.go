@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/leave"
 )
@@ -53,7 +54,7 @@ func exportReply(e leave.Export, err error) (*oas.ExportReply, error) {
 // downloadExport answers GET /api/account/export/file. It is a plain handler because the reply is no JSON, and does not
 // fit into memory.
 func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
-	who, err := a.authenticate(r)
+	who, err := a.authorize(r, core.OpDownloadExport)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return

@@ -49,7 +49,7 @@ func (a *API) once(rep *reply, r *http.Request, operation, key string, body []by
 	if secretive[operation] {
 		hash = append(hash, actor(ctx).CredentialID...)
 	}
-	rec, mine, err := a.claim(ctx, userID, key, core.NewSeed(), hash)
+	rec, mine, err := a.claim(r, userID, key, core.NewSeed(), hash)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *API) once(rep *reply, r *http.Request, operation, key string, body []by
 func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
 	seed := core.NewSeed()
-	rec, _, err := a.claim(ctx, userID, key, seed, requestHash(r, body))
+	rec, _, err := a.claim(r, userID, key, seed, requestHash(r, body))
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,18 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 	return out.err
 }
 
-// claim takes an Idempotency-Key for a request, or returns what is there.
-func (a *API) claim(ctx context.Context, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
+// claim takes an Idempotency-Key for a request, or returns what is there. A key that was used for another request is a
+// mismatch, unless this request is invalid: that is said first, as for a request without a key.
+func (a *API) claim(r *http.Request, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
 	}
 	now := a.Clock.Now()
-	rec, mine, err = a.Idempotency.ClaimIdempotency(ctx, userID, key, hash, seed, now, now.Add(idempotencyLock))
+	rec, mine, err = a.Idempotency.ClaimIdempotency(r.Context(), userID, key, hash, seed, now, now.Add(idempotencyLock))
 	if err == nil && !bytes.Equal(rec.Hash, hash) {
+		if err := a.validate(r); err != nil {
+			return rec, false, err
+		}
 		err = &core.Error{
 			Kind: core.KindMismatch, Code: "idempotency_mismatch",
 			Detail: "This Idempotency-Key was used for another request. Use a new key for a new request.",

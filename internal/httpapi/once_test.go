@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -88,12 +89,10 @@ func mismatched(t *testing.T, w *world) {
 	second := p.newAgent("Second")
 	p.post(p.at("/memories"), `{"text":"one"}`, "Idempotency-Key", "k").ok(t)
 	for name, request := range map[string][2]string{
-		"another body":          {p.at("/memories"), `{"text":"two"}`},
-		"other white space":     {p.at("/memories"), `{"text": "one"}`},
-		"another agent's path":  {"/api/agents/" + second + "/memories", `{"text":"one"}`},
-		"another list's path":   {p.at("/threads"), `{"text":"one"}`},
-		"an unknown agent":      {"/api/agents/agt_" + strings.Repeat("0", 26) + "/memories", `{"text":"one"}`},
-		"a body that is no use": {p.at("/memories"), `{"text":5}`},
+		"another body":         {p.at("/memories"), `{"text":"two"}`},
+		"other white space":    {p.at("/memories"), `{"text": "one"}`},
+		"another agent's path": {"/api/agents/" + second + "/memories", `{"text":"one"}`},
+		"another list's path":  {p.at("/threads"), `{"text":"one"}`},
 	} {
 		a := p.post(request[0], request[1], "Idempotency-Key", "k")
 		if a.status != 422 || a.str("code") != "idempotency_mismatch" {
@@ -102,6 +101,10 @@ func mismatched(t *testing.T, w *world) {
 		}
 		a.checkProblem(t)
 	}
+	// Access and the contract are decided before the key is looked at.
+	unknown := "/api/agents/agt_" + strings.Repeat("0", 26) + "/memories"
+	p.post(unknown, `{"text":"one"}`, "Idempotency-Key", "k").refused(t, 404, "not_found")
+	p.post(p.at("/memories"), `{"text":5}`, "Idempotency-Key", "k").refused(t, 400, "invalid_request")
 	if n := len(p.get(p.at("/memories")).ok(t).list("memories", "id")); n != 1 {
 		t.Errorf("there are %d memories", n)
 	}
@@ -267,7 +270,8 @@ func crashed(t *testing.T, w *world, at *map[string]func() error) {
 		w.clock.Advance(time.Minute - time.Millisecond)
 		p.post(c.path, c.body, "Idempotency-Key", c.name).refused(t, 409, "idempotency_in_progress")
 		w.clock.Advance(time.Millisecond)
-		p.post(c.path, `{"another":"body"}`, "Idempotency-Key", c.name).refused(t, 422, "idempotency_mismatch")
+		other := " " + cmp.Or(c.body, "{}")
+		p.post(c.path, other, "Idempotency-Key", c.name).refused(t, 422, "idempotency_mismatch")
 		again := p.post(c.path, c.body, "Idempotency-Key", c.name).ok(t)
 		if n := c.count(p) - before; n != c.each() {
 			t.Errorf("%s: %d were made in the end", c.name, n)

@@ -174,7 +174,7 @@ func agentShared(t *testing.T, w *world) {
 		t.Errorf("the agent is to its owner: %s", got)
 	}
 	owner.send("DELETE", share, "").ok(t)
-	other.get(other.at("/threads/" + thread)).ok(t)
+	other.get(other.at("/threads/"+thread)).refused(t, 404, "not_found")
 	other.post(other.at("/threads"), object{}).refused(t, 404, "not_found")
 	owner.send("PUT", owner.at("/grants/everybody"), `{"grant": "user"}`).ok(t)
 	other.newThread("Again")

@@ -43,9 +43,9 @@ type sending struct {
 	agent, sourceID string
 }
 
-// sender returns who sends something to which source.
-func (a *API) sender(r *http.Request) (sending, error) {
-	who, err := a.authenticate(r)
+// sender returns who sends something to which source, if they may.
+func (a *API) sender(r *http.Request, op core.Operation) (sending, error) {
+	who, err := a.authorize(r, op)
 	return sending{r, who, r.PathValue("agentId"), r.PathValue("sourceId")}, err
 }
 
@@ -62,7 +62,7 @@ func (p patient) Read(b []byte) (int, error) {
 
 // uploadFiles answers POST …/files. It is a plain handler because its body is no JSON, and read as it comes.
 func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
-	s, err := a.sender(r)
+	s, err := a.sender(r, core.OpUploadFiles)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -90,7 +90,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 
 // takeFiles stores the files of a multipart body as they come.
 func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]intake.Upload, error) {
-	if _, err := a.Sources.Managed(ctx, s.who, s.agent, s.sourceID); err != nil {
+	if _, err := a.Sources.For(ctx, s.who, core.OpUploadFiles, s.agent, s.sourceID); err != nil {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(s.Header.Get("Content-Type"))
@@ -154,7 +154,7 @@ const tusVersion = "1.0.0"
 
 // describeUploads answers OPTIONS …/uploads: what of the protocol there is.
 func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.sender(r); err != nil {
+	if _, err := a.sender(r, core.OpCreateUpload); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -167,10 +167,10 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 }
 
 // tus answers a request of the protocol for uploads.
-func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(context.Context, sending) (status int, err error)) {
+func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, sending) (status int, err error)) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")
-	s, err := a.sender(r)
+	s, err := a.sender(r, op)
 	status := 0
 	if err == nil {
 		if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
@@ -188,13 +188,9 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, do func(context.Contex
 
 // createUpload answers POST …/uploads.
 func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, s sending) (int, error) {
 		size, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 		if err != nil || size < 0 {
-			// Who may not do it at all is told that first.
-			if _, err := a.Sources.Managed(ctx, s.who, s.agent, s.sourceID); err != nil {
-				return 0, err
-			}
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
 		u, err := a.Intake.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
@@ -221,7 +217,7 @@ func tusFilename(metadata string) string {
 
 // findUpload answers HEAD …/uploads/{uploadId}: how far it is.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
 		u, err := a.Intake.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
@@ -234,7 +230,7 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
@@ -255,7 +251,7 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, s sending) (int, error) {
 		return http.StatusNoContent, a.Intake.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 	})
 }
@@ -263,7 +259,7 @@ func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
 // streamImports answers GET …/sources/{sourceId}/events.
 func (a *API) streamImports(w http.ResponseWriter, r *http.Request) {
 	agentID, sourceID := r.PathValue("agentId"), r.PathValue("sourceId")
-	a.stream(w, r, followed{
+	a.stream(w, r, core.OpStreamImports, followed{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Intake.Events(ctx, who, agentID, sourceID, after)
 		},

@@ -49,7 +49,9 @@ func spendOf(s core.Spend) oas.Spend {
 
 // exportUsage answers GET /api/account/usage/export. It is a plain handler because the reply is no JSON.
 func (a *API) exportUsage(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, func(ctx context.Context, rep *reply, who core.Actor) error { return a.writeUsage(ctx, rep, r, who) })
+	a.export(w, r, core.OpExportUsage, func(ctx context.Context, rep *reply, who core.Actor) error {
+		return a.writeUsage(ctx, rep, r, who)
+	})
 }
 
 func (a *API) writeUsage(ctx context.Context, rep *reply, r *http.Request, who core.Actor) error {

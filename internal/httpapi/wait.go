@@ -27,8 +27,8 @@ func (a *API) patience(ctx context.Context, wait time.Duration) (context.Context
 }
 
 // pollFor returns how long a request for messages wants to wait for something that it does not have yet.
-func pollFor(r *http.Request, route string) time.Duration {
-	p := preferenceOf(r.Context())
+func pollFor(ctx context.Context, r *http.Request, route string) time.Duration {
+	p := preferenceOf(ctx)
 	if route != oas.ListMessagesOperation || !p.said || len(r.Header.Values("If-None-Match")) == 0 {
 		return 0
 	}

@@ -11,7 +11,7 @@ import (
 // Events follows the imports of a source: the events after a position, then what happens, until the context ends. Without
 // a position it starts with the import that runs, or with the next one.
 func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, sourceID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
-	if _, err := s.sources.Get(ctx, actor, agentID, sourceID); err != nil {
+	if _, err := s.sources.For(ctx, actor, core.OpStreamImports, agentID, sourceID); err != nil {
 		return nil, err
 	}
 	if after == nil {

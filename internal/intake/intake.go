@@ -163,7 +163,7 @@ const filesList = "files"
 
 // Files lists the files of a source, newest first.
 func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID string, p core.Page) ([]File, string, error) {
-	if _, err := s.sources.Get(ctx, actor, agentID, sourceID); err != nil {
+	if _, err := s.sources.For(ctx, actor, core.OpListFiles, agentID, sourceID); err != nil {
 		return nil, "", err
 	}
 	n, err := p.Rows(core.DefaultLimit)
@@ -183,7 +183,7 @@ func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID
 
 // DeleteFile removes a file with its documents.
 func (s *Service) DeleteFile(ctx context.Context, actor core.Actor, agentID, sourceID, fileID string) error {
-	if _, err := s.sources.Managed(ctx, actor, agentID, sourceID); err != nil {
+	if _, err := s.sources.For(ctx, actor, core.OpDeleteFile, agentID, sourceID); err != nil {
 		return err
 	}
 	_, err := s.store.DeleteFile(ctx, sourceID, fileID, s.clock.Now())
@@ -195,7 +195,7 @@ const shownImports = 20
 
 // Imports returns the latest imports of a source, newest first.
 func (s *Service) Imports(ctx context.Context, actor core.Actor, agentID, sourceID string) ([]Import, error) {
-	if _, err := s.sources.Get(ctx, actor, agentID, sourceID); err != nil {
+	if _, err := s.sources.For(ctx, actor, core.OpListImports, agentID, sourceID); err != nil {
 		return nil, err
 	}
 	return s.store.Imports(ctx, sourceID, shownImports)

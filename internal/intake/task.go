@@ -58,7 +58,7 @@ func (s *Service) start(ctx context.Context, userID, sourceID string) (Import, e
 
 // Sync has a source brought up to date.
 func (s *Service) Sync(ctx context.Context, actor core.Actor, agentID, sourceID string) (Import, error) {
-	src, err := s.sources.Managed(ctx, actor, agentID, sourceID)
+	src, err := s.sources.For(ctx, actor, core.OpSyncSource, agentID, sourceID)
 	if err != nil {
 		return Import{}, err
 	}

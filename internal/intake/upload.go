@@ -24,9 +24,9 @@ const (
 	maxName   = 400
 )
 
-// uploadable returns nil when the actor may put files into the source.
-func (s *Service) uploadable(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
-	src, err := s.sources.Managed(ctx, actor, agentID, sourceID)
+// allow returns nil when the actor may carry out an operation on uploads of the source.
+func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string) error {
+	src, err := s.sources.For(ctx, actor, op, agentID, sourceID)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Service) uploadable(ctx context.Context, actor core.Actor, agentID, sou
 
 // Begin announces a file of a size, or of -1 if that is not known yet.
 func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID, name string, size int64) (Upload, error) {
-	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.allow(ctx, actor, core.OpCreateUpload, agentID, sourceID); err != nil {
 		return Upload{}, err
 	}
 	name, err := cleanName(name)
@@ -92,7 +92,7 @@ func cleanName(name string) (string, error) {
 
 // Find returns an upload that is on its way.
 func (s *Service) Find(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) (Upload, error) {
-	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.allow(ctx, actor, core.OpAppendUpload, agentID, sourceID); err != nil {
 		return Upload{}, err
 	}
 	return s.store.Upload(ctx, sourceID, uploadID)
@@ -163,7 +163,7 @@ func (s *Service) Put(ctx context.Context, actor core.Actor, agentID, sourceID, 
 
 // Read has the files read that have arrived.
 func (s *Service) Read(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
-	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.allow(ctx, actor, core.OpUploadFiles, agentID, sourceID); err != nil {
 		return err
 	}
 	_, err := s.start(context.WithoutCancel(ctx), actor.UserID, sourceID)
@@ -183,7 +183,7 @@ func (s *Service) finish(ctx context.Context, actor core.Actor, u Upload) (Uploa
 
 // Cancel removes an upload that is on its way.
 func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) error {
-	if err := s.uploadable(ctx, actor, agentID, sourceID); err != nil {
+	if err := s.allow(ctx, actor, core.OpCancelUpload, agentID, sourceID); err != nil {
 		return err
 	}
 	return s.store.DeleteUpload(ctx, sourceID, uploadID)

@@ -29,8 +29,11 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 			return err
 		}
 	}
+	// What the user wrote is exported even when the agent is no longer shared with them. Documents stay out of reach: they
+	// are read from the database by the grant that is stored there.
+	ctx = agent.WithGrant(ctx, a.actor.UserID, g.ID, max(g.Grant, core.GrantViewer))
 	for _, write := range []func(context.Context, string, string) error{a.memories, a.favourites, a.threads} {
-		// Where there is nothing and the agent is not shared any more, the list says that there is no such agent.
+		// An agent that was deleted in the meantime is left out.
 		if err := write(ctx, dir, g.ID); err != nil && !core.IsKind(err, core.KindNotFound) {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"carrel/internal/core"
 )
 
 // operation is one operation of the REST contract as a tool needs it.
@@ -45,6 +47,9 @@ func readContract(document []byte) (*contract, error) {
 			op, err := c.operation(path, method, item)
 			if err != nil {
 				return nil, fmt.Errorf("read the contract: %s %s: %w", method, path, err)
+			}
+			if _, known := core.Operation(op.id).Rule(); !known {
+				return nil, fmt.Errorf("read the contract: %s has no access rule: add its x-carrel trait and run make gen", op.id)
 			}
 			c.operations[op.id] = op
 		}

@@ -201,7 +201,7 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest,
 		return result, err
 	}
 	who := actorOf(r)
-	if core.IsKind(who.Allow(core.OpReadAgents), core.KindForbidden) {
+	if core.IsKind(who.Allow(core.OpListAgents), core.KindForbidden) {
 		return list, nil
 	}
 	page, err := s.agents(ctx, who, query)

@@ -6,15 +6,11 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"carrel/internal/core"
 )
 
 // entry says of an operation of the contract how it is offered as a tool. What is left out follows from the contract.
 type entry struct {
 	operation string
-	// allow is what the tool needs. It decides who is shown the tool; the service decides for itself who may use it.
-	allow core.Operation
 	// name is the tool's, where it is not the operation's.
 	name string
 	// reads says that an operation changes nothing though its method could, and destroys that it takes something away.
@@ -33,49 +29,49 @@ const askTool = "ask_agent"
 // table lists the tools in the order in which they are offered: what is asked for most comes first. A test compares it
 // with the contract, so that no operation is forgotten.
 var table = []entry{
-	{operation: "listAgents", allow: core.OpReadAgents},
-	{operation: "sendMessage", allow: core.OpSendMessage, name: askTool, open: true},
-	{operation: "search", allow: core.OpSearch, reads: true, open: true},
-	{operation: "getDocument", allow: core.OpReadDocuments},
+	{operation: "listAgents"},
+	{operation: "sendMessage", name: askTool, open: true},
+	{operation: "search", reads: true, open: true},
+	{operation: "getDocument"},
 	{
-		operation: "listMessages", allow: core.OpReadThreads, name: "get_messages",
+		operation: "listMessages", name: "get_messages",
 		more: "The reply to a question that was still being worked on stands here as soon as it is there.",
 	},
-	{operation: "cancelTurn", allow: core.OpWriteThreads, destroys: true, again: true},
-	{operation: "listThreads", allow: core.OpReadThreads},
-	{operation: "createThread", allow: core.OpWriteThreads},
-	{operation: "getThread", allow: core.OpReadThreads},
-	{operation: "renameThread", allow: core.OpWriteThreads},
-	{operation: "exportThread", allow: core.OpReadThreads},
-	{operation: "deleteThread", allow: core.OpWriteThreads},
-	{operation: "giveFeedback", allow: core.OpWriteThreads},
-	{operation: "removeFeedback", allow: core.OpWriteThreads},
-	{operation: "listMemories", allow: core.OpReadMemories},
-	{operation: "addMemory", allow: core.OpWriteMemories, again: true},
-	{operation: "changeMemory", allow: core.OpWriteMemories},
-	{operation: "confirmMemory", allow: core.OpWriteMemories, again: true},
-	{operation: "dismissMemory", allow: core.OpWriteMemories, destroys: true, again: true},
-	{operation: "deleteMemory", allow: core.OpWriteMemories},
-	{operation: "listFavourites", allow: core.OpReadFavourites},
-	{operation: "saveFavourite", allow: core.OpWriteFavourites, again: true},
-	{operation: "exportFavourites", allow: core.OpReadFavourites},
-	{operation: "deleteFavourite", allow: core.OpWriteFavourites},
-	{operation: "listSources", allow: core.OpReadAgents},
-	{operation: "getSource", allow: core.OpReadAgents},
-	{operation: "listFiles", allow: core.OpReadAgents},
-	{operation: "listImports", allow: core.OpReadAgents},
-	{operation: "syncSource", allow: core.OpManageAgents, again: true, open: true},
-	{operation: "createSource", allow: core.OpManageAgents},
-	{operation: "changeSource", allow: core.OpManageAgents},
-	{operation: "deleteFile", allow: core.OpManageAgents},
-	{operation: "deleteSource", allow: core.OpManageAgents},
-	{operation: "getAgent", allow: core.OpReadAgents},
-	{operation: "createAgent", allow: core.OpManageAgents},
-	{operation: "changeAgent", allow: core.OpManageAgents},
-	{operation: "deleteAgent", allow: core.OpManageAgents},
-	{operation: "listGrants", allow: core.OpOwnAgents},
-	{operation: "putGrant", allow: core.OpOwnAgents},
-	{operation: "deleteGrant", allow: core.OpOwnAgents},
+	{operation: "cancelTurn", destroys: true, again: true},
+	{operation: "listThreads"},
+	{operation: "createThread"},
+	{operation: "getThread"},
+	{operation: "renameThread"},
+	{operation: "exportThread"},
+	{operation: "deleteThread"},
+	{operation: "giveFeedback"},
+	{operation: "removeFeedback"},
+	{operation: "listMemories"},
+	{operation: "addMemory", again: true},
+	{operation: "changeMemory"},
+	{operation: "confirmMemory", again: true},
+	{operation: "dismissMemory", destroys: true, again: true},
+	{operation: "deleteMemory"},
+	{operation: "listFavourites"},
+	{operation: "saveFavourite", again: true},
+	{operation: "exportFavourites"},
+	{operation: "deleteFavourite"},
+	{operation: "listSources"},
+	{operation: "getSource"},
+	{operation: "listFiles"},
+	{operation: "listImports"},
+	{operation: "syncSource", again: true, open: true},
+	{operation: "createSource"},
+	{operation: "changeSource"},
+	{operation: "deleteFile"},
+	{operation: "deleteSource"},
+	{operation: "getAgent"},
+	{operation: "createAgent"},
+	{operation: "changeAgent"},
+	{operation: "deleteAgent"},
+	{operation: "listGrants"},
+	{operation: "putGrant"},
+	{operation: "deleteGrant"},
 }
 
 // notTools are the operations that have no tool, with the reason: by path, or by method and path. One that ends in a slash

@@ -184,7 +184,7 @@ func pick(given map[string]json.RawMessage, names []string) []byte {
 // shows reports whether somebody is shown a tool. What costs money stays shown to those who have none left: the answer
 // says how to get on, which a tool that is not there could not.
 func (*Server) shows(who core.Actor, t *tool) bool {
-	err := who.Allow(t.allow)
+	err := who.Allow(core.Operation(t.operation.id))
 	return err == nil || core.IsKind(err, core.KindPaymentRequired)
 }
 
@@ -210,7 +210,7 @@ func (s *Server) check(who core.Actor, m message) error {
 		return nil
 	}
 	var e *core.Error
-	if err := who.Allow(t.allow); !errors.As(err, &e) || e.Scope == "" {
+	if err := who.Allow(core.Operation(t.operation.id)); !errors.As(err, &e) || e.Scope == "" {
 		return nil
 	}
 	wider := *e

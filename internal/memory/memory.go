@@ -95,13 +95,9 @@ func NewService(store Store, agents Agents, clock core.Clock, terms func(text st
 
 var textRule = core.TextRule{Min: 1, Max: 4000}
 
-func (s *Service) allowWrite(ctx context.Context, actor core.Actor, agentID string) error {
-	return s.agents.Allow(ctx, actor, core.OpWriteMemories, agentID)
-}
-
 // Add remembers a text. Adding the same words again returns the memory that is there.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text string) (Memory, error) {
-	if err := s.allowWrite(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpAddMemory, agentID); err != nil {
 		return Memory{}, err
 	}
 	text = strings.TrimSpace(text)
@@ -129,6 +125,9 @@ func origin(actor core.Actor) Origin {
 
 // List returns a page of the memories of a status, newest first, and the cursor of the next page.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page) ([]Memory, string, error) {
+	if err := s.agents.Allow(ctx, actor, core.OpListMemories, agentID); err != nil {
+		return nil, "", err
+	}
 	list := "memories"
 	switch status {
 	case StatusActive:
@@ -136,9 +135,6 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 		list = "proposed memories"
 	default:
 		return nil, "", core.InvalidField("status", "Must be active or proposed.")
-	}
-	if err := actor.AllowOn(core.OpReadMemories, agentID); err != nil {
-		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
 	if err != nil {
@@ -149,9 +145,6 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 		return nil, "", err
 	}
 	memories, err := s.store.Memories(ctx, actor.UserID, agentID, status, before, rows+1)
-	if err == nil && len(memories) == 0 {
-		err = s.agents.Allow(ctx, actor, core.OpReadMemories, agentID) // an agent with memories is there; one without must be looked for
-	}
 	if err != nil || len(memories) <= rows {
 		return memories, "", err
 	}
@@ -161,7 +154,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 
 // Change sets a memory's text, or whether it is pinned.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryID string, c Change) (Memory, error) {
-	if err := s.allowWrite(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpChangeMemory, agentID); err != nil {
 		return Memory{}, err
 	}
 	if c.Text != nil {
@@ -179,7 +172,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryI
 
 // Delete forgets a memory. Its agent does not propose it again.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
-	if err := s.allowWrite(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpDeleteMemory, agentID); err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {

@@ -29,7 +29,7 @@ func (s *Service) Propose(ctx context.Context, userID, agentID, threadID, messag
 
 // Confirm is the user's yes to a proposed memory. To say it twice is to say it once.
 func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memoryID string) (Memory, error) {
-	if err := s.allowWrite(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpConfirmMemory, agentID); err != nil {
 		return Memory{}, err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {
@@ -40,7 +40,7 @@ func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memory
 
 // Dismiss is the user's no to a proposed memory, which is not proposed again.
 func (s *Service) Dismiss(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
-	if err := s.allowWrite(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpDismissMemory, agentID); err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixMemory, memoryID) {

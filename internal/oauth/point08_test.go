@@ -41,8 +41,8 @@ func TestPoint08ATokenMayDoWhatAMintedKeyMay(t *testing.T) {
 		t.Fatalf("%+v, %v", actor, err)
 	}
 	for op, want := range map[core.Operation]bool{
-		core.OpReadAgents: true, core.OpManageAgents: true, core.OpSearch: true, core.OpSendMessage: true, core.OpWriteMemories: true,
-		core.OpWriteFavourites: true, core.OpAccount: false, core.OpAdmin: false,
+		core.OpListAgents: true, core.OpCreateAgent: true, core.OpSearch: true, core.OpSendMessage: true, core.OpAddMemory: true,
+		core.OpSaveFavourite: true, core.OpAccount: false, core.OpAdmin: false,
 	} {
 		if allowed := actor.Allow(op) == nil; allowed != want {
 			t.Errorf("%s: %t", op, allowed)

@@ -214,7 +214,7 @@ func (s *Service) Statistics(ctx context.Context, sources, terms []string) (Stat
 // Document returns a document of one of the agent's sources, with its text. One that a live source found is kept from then
 // on: somebody has opened it.
 func (s *Service) Document(ctx context.Context, actor core.Actor, agentID, documentID string) (Document, error) {
-	if err := actor.AllowOn(core.OpReadDocuments, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpGetDocument, agentID); err != nil {
 		return Document{}, err
 	}
 	d, err := s.DocumentOf(ctx, actor.UserID, agentID, documentID)

@@ -28,7 +28,7 @@ const importBatch = 500
 // whose language is not known gets the one that its first documents seem to be in.
 func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported)) (Imported, error) {
 	var done Imported
-	if err := s.mayManage(ctx, actor, src.AgentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpUploadFiles, src.AgentID); err != nil {
 		return done, err
 	}
 	batch := make([]Document, 0, importBatch)

@@ -22,7 +22,7 @@ func (s *Service) checkLanguage(code string) string {
 
 // SetLanguage says in which language the documents of a source are. Those that are there are indexed again.
 func (s *Service) SetLanguage(ctx context.Context, actor core.Actor, src Source, code string) (Source, error) {
-	if err := s.mayManage(ctx, actor, src.AgentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpChangeSource, src.AgentID); err != nil {
 		return Source{}, err
 	}
 	if detail := s.checkLanguage(code); detail != "" {

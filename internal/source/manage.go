@@ -158,7 +158,7 @@ func nextSync(set Settings, now time.Time) *time.Time {
 
 // List returns the sources of an agent, oldest first.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID string) ([]Source, error) {
-	if err := s.mayRead(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpListSources, agentID); err != nil {
 		return nil, err
 	}
 	return s.store.Sources(ctx, actor.UserID, agentID)
@@ -166,35 +166,29 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string) ([
 
 // Get returns one source of an agent.
 func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {
-	sources, err := s.List(ctx, actor, agentID)
+	return s.For(ctx, actor, core.OpGetSource, agentID, sourceID)
+}
+
+// For returns a source for an operation on it or on what is in it, after it has asked whether the actor may carry that
+// operation out on the agent. A source that reaches what belongs to the installation is changed by its administrators
+// alone.
+func (s *Service) For(ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string) (Source, error) {
+	if err := s.agents.Allow(ctx, actor, op, agentID); err != nil {
+		return Source{}, err
+	}
+	sources, err := s.store.Sources(ctx, actor.UserID, agentID)
 	if err != nil {
 		return Source{}, err
 	}
-	for _, src := range sources {
-		if src.ID == sourceID {
-			return src, nil
-		}
+	i := slices.IndexFunc(sources, func(src Source) bool { return src.ID == sourceID })
+	if i < 0 {
+		return Source{}, core.NotFound("source")
 	}
-	return Source{}, core.NotFound("source")
-}
-
-// Managed is Get for somebody who is going to change the source or what is in it.
-func (s *Service) Managed(ctx context.Context, actor core.Actor, agentID, sourceID string) (Source, error) {
-	if err := actor.Allow(core.OpManageAgents); err != nil {
-		return Source{}, err
+	rule, _ := op.Rule()
+	if k, _ := s.kind(sources[i].Kind); k.Admin && rule.Access >= core.AccessManage {
+		return sources[i], mayAdmin(actor)
 	}
-	src, err := s.Get(ctx, actor, agentID, sourceID)
-	if err != nil {
-		return Source{}, err
-	}
-	if k, _ := s.kind(src.Kind); k.Admin {
-		return src, mayAdmin(actor)
-	}
-	return src, nil
-}
-
-func (s *Service) mayRead(ctx context.Context, actor core.Actor, agentID string) error {
-	return s.agents.Allow(ctx, actor, core.OpReadAgents, agentID)
+	return sources[i], nil
 }
 
 // mayAdmin asks for somebody who runs the installation, with a credential made for that: a program that was let in to
@@ -213,7 +207,7 @@ type Change struct {
 
 // Change changes a source.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceID string, c Change) (Source, error) {
-	src, err := s.Managed(ctx, actor, agentID, sourceID)
+	src, err := s.For(ctx, actor, core.OpChangeSource, agentID, sourceID)
 	if err != nil {
 		return Source{}, err
 	}
@@ -318,7 +312,7 @@ func (s *Service) Secret(src Source) (string, error) {
 
 // Delete removes a source with its documents. The default can go only when a successor takes its place.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, sourceID, successorID string) error {
-	src, err := s.Managed(ctx, actor, agentID, sourceID)
+	src, err := s.For(ctx, actor, core.OpDeleteSource, agentID, sourceID)
 	if err != nil {
 		return err
 	}

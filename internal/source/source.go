@@ -201,7 +201,7 @@ func (s *Service) check(n *New) error {
 
 // Add gives an agent a source.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
-	if err := s.mayManage(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpCreateSource, agentID); err != nil {
 		return Source{}, err
 	}
 	if err := s.check(&n); err != nil {
@@ -243,7 +243,7 @@ func (s *Service) kindNames() []string {
 // AddOrFind returns the agent's source of this name, made where there is none. One that is there becomes the default
 // and gets the language where that is asked for, and else stays as it is.
 func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
-	if err := s.mayManage(ctx, actor, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpCreateSource, agentID); err != nil {
 		return Source{}, err
 	}
 	if err := s.check(&n); err != nil {
@@ -277,14 +277,9 @@ func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err 
 	return src, nil
 }
 
-// mayManage returns nil when the actor may change the sources of an agent.
-func (s *Service) mayManage(ctx context.Context, actor core.Actor, agentID string) error {
-	return s.agents.Allow(ctx, actor, core.OpManageAgents, agentID)
-}
-
 // Default returns the source of an agent that is searched when none is named.
 func (s *Service) Default(ctx context.Context, actor core.Actor, agentID string) (Source, error) {
-	if err := s.agents.Allow(ctx, actor, core.OpReadAgents, agentID); err != nil {
+	if err := s.agents.Allow(ctx, actor, core.OpListSources, agentID); err != nil {
 		return Source{}, err
 	}
 	return s.pick(ctx, actor, agentID, "")

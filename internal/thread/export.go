@@ -21,7 +21,7 @@ const exportPage = 200
 // Export writes a whole thread as Markdown: every message with the quotes that it rests on, and a bibliography of the
 // works that they are from. Entry writes a work's entry in the bibliography, as Markdown on one line.
 func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string, entry func(context.Context, Citation) (string, error), w io.Writer) error {
-	t, err := s.Get(ctx, actor, agentID, threadID)
+	t, err := s.getFor(ctx, actor, core.OpExportThread, agentID, threadID)
 	if err != nil {
 		return err
 	}

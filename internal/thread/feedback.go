@@ -29,7 +29,7 @@ var noteRule = core.TextRule{Max: 2000}
 
 // GiveFeedback keeps what the reader thinks of a reply, in place of what was said before.
 func (s *Service) GiveFeedback(ctx context.Context, actor core.Actor, agentID, threadID, messageID string, thumb Thumb, note string) (Feedback, error) {
-	if err := s.reachReply(ctx, actor, agentID, threadID, messageID); err != nil {
+	if err := s.reachReply(ctx, actor, core.OpGiveFeedback, agentID, threadID, messageID); err != nil {
 		return Feedback{}, err
 	}
 	note = strings.TrimSpace(note)
@@ -49,15 +49,15 @@ func (s *Service) GiveFeedback(ctx context.Context, actor core.Actor, agentID, t
 
 // RemoveFeedback forgets what the reader thought of a reply.
 func (s *Service) RemoveFeedback(ctx context.Context, actor core.Actor, agentID, threadID, messageID string) error {
-	if err := s.reachReply(ctx, actor, agentID, threadID, messageID); err != nil {
+	if err := s.reachReply(ctx, actor, core.OpRemoveFeedback, agentID, threadID, messageID); err != nil {
 		return err
 	}
 	return s.store.SetFeedback(ctx, threadID, messageID, nil)
 }
 
 // reachReply returns nil when the actor may say something of what may be a reply in a thread of theirs.
-func (s *Service) reachReply(ctx context.Context, actor core.Actor, agentID, threadID, messageID string) error {
-	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+func (s *Service) reachReply(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID, messageID string) error {
+	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return err
 	}
 	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {

@@ -24,7 +24,7 @@ type Conversation struct {
 // Messages returns a page of a thread. The first page holds the newest messages, so that a plain poll always shows
 // the reply.
 func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page) (Conversation, error) {
-	if _, err := s.Get(ctx, actor, agentID, threadID); err != nil {
+	if _, err := s.getFor(ctx, actor, core.OpListMessages, agentID, threadID); err != nil {
 		return Conversation{}, err
 	}
 	rows, err := page.Rows(defaultMessages)

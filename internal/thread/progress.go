@@ -130,7 +130,7 @@ func (s *Service) Changed(ctx context.Context, threadID string, after task.Posit
 // Events follows a thread: the events after a position, then what happens, until the context ends. Without a position
 // it starts with the turn that runs, or with the next one.
 func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
-	if err := s.allow(ctx, actor, core.OpReadThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpStreamEvents, agentID); err != nil {
 		return nil, err
 	}
 	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {

@@ -142,7 +142,7 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 
 // Create starts a thread. Without a title it gets one from its first message.
 func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title string) (Thread, error) {
-	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpCreateThread, agentID); err != nil {
 		return Thread{}, err
 	}
 	title = strings.TrimSpace(title)
@@ -161,9 +161,14 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title s
 	return s.store.Thread(ctx, actor.UserID, agentID, t.ID)
 }
 
-// Get returns one thread. Its agent need not be asked for: a thread of the user under that agent is one there is.
+// Get returns one thread.
 func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, threadID string) (Thread, error) {
-	if err := actor.AllowOn(core.OpReadThreads, agentID); err != nil {
+	return s.getFor(ctx, actor, core.OpGetThread, agentID, threadID)
+}
+
+// getFor returns a thread for an operation, after it has asked whether the actor may carry that out on the agent.
+func (s *Service) getFor(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID string) (Thread, error) {
+	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return Thread{}, err
 	}
 	return s.get(ctx, actor, agentID, threadID)
@@ -185,7 +190,7 @@ func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID, threadID
 
 // List returns a page of threads, newest activity first, and the cursor of the next page.
 func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Thread, string, error) {
-	if err := actor.AllowOn(core.OpReadThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpListThreads, agentID); err != nil {
 		return nil, "", err
 	}
 	rows, err := page.Rows(core.DefaultLimit)
@@ -197,9 +202,6 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 		return nil, "", err
 	}
 	threads, err := s.store.Threads(ctx, actor.UserID, agentID, after, rows+1)
-	if err == nil && len(threads) == 0 {
-		err = s.agents.Allow(ctx, actor, core.OpReadThreads, agentID) // an agent with threads is there; one without must be looked for
-	}
 	if err != nil || len(threads) <= rows {
 		return threads, "", err
 	}
@@ -221,7 +223,7 @@ func decodeKey(cursor string) (*Key, error) {
 
 // Rename sets a thread's title.
 func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadID, title string) (Thread, error) {
-	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpRenameThread, agentID); err != nil {
 		return Thread{}, err
 	}
 	title = strings.TrimSpace(title)
@@ -236,7 +238,7 @@ func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadI
 
 // Delete removes a thread with its messages. A turn that runs in it is stopped.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadID string) error {
-	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpDeleteThread, agentID); err != nil {
 		return err
 	}
 	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {

@@ -118,11 +118,10 @@ var messageRule = core.TextRule{Min: 1, Max: 8000}
 
 // AllowSend decides whether the actor may ask an agent, for whoever has to know before there is a thread.
 func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error {
-	op := core.OpSendMessage
-	if research {
-		op = core.OpResearch
+	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil || !research {
+		return err
 	}
-	return s.allow(ctx, actor, op, agentID)
+	return s.allow(ctx, actor, core.OpResearch, agentID)
 }
 
 // Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
@@ -208,7 +207,7 @@ func (m Message) failure() error {
 
 // Cancel ends the turn that runs in a thread and reports whether there was one.
 func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, threadID string) (bool, error) {
-	if err := s.allow(ctx, actor, core.OpWriteThreads, agentID); err != nil {
+	if err := s.allow(ctx, actor, core.OpCancelTurn, agentID); err != nil {
 		return false, err
 	}
 	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {

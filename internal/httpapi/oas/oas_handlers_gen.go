@@ -2941,7 +2941,8 @@ func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w htt
 
 // handleDeleteGrantRequest handles deleteGrant operation.
 //
-// For the owner of the agent. What they wrote with it stays theirs to read.
+// For the owner of the agent. What they wrote with it stays in their account and its export, and they
+// see it again if the agent is shared with them again.
 //
 // DELETE /api/agents/{agentId}/grants/{userId}
 func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

@@ -247,7 +247,8 @@ type Handler interface {
 	DeleteFile(ctx context.Context, params DeleteFileParams) (*Deleted, error)
 	// DeleteGrant implements deleteGrant operation.
 	//
-	// For the owner of the agent. What they wrote with it stays theirs to read.
+	// For the owner of the agent. What they wrote with it stays in their account and its export, and they
+	// see it again if the agent is shared with them again.
 	//
 	// DELETE /api/agents/{agentId}/grants/{userId}
 	DeleteGrant(ctx context.Context, params DeleteGrantParams) (*Deleted, error)

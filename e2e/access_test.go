@@ -1,0 +1,377 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	contractdoc "carrel/api"
+	"carrel/internal/core"
+	"carrel/internal/testkit"
+)
+
+// TestEveryOperationOnAnAgentNeedsItsGrant walks every operation of the contract below /api/agents/{agentId}, for callers
+// with every grant, by REST and by its MCP tool, against the real program. A refused call must leave every table of the
+// database as it was; an allowed one must be carried out.
+func TestEveryOperationOnAnAgentNeedsItsGrant(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		accessMatrix(t, "")
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		accessMatrix(t, testkit.NewPostgresServer(t, testkit.PostgresOptions{}).URL("postgres"))
+	})
+}
+
+// standing is how a caller came to an agent: what they were given first, to make things of their own with it, and what
+// they have in the end.
+type standing struct {
+	name      string
+	everybody bool
+	grant     core.Grant
+}
+
+var standings = []standing{
+	{"none", false, core.GrantNone},
+	{"viewer", false, core.GrantViewer},
+	{"user", false, core.GrantUser},
+	{"manager", false, core.GrantManager},
+	{"owner", false, core.GrantOwner},
+	{"everybody-viewer", true, core.GrantViewer},
+	{"everybody-user", true, core.GrantUser},
+}
+
+func accessMatrix(t *testing.T, database string) {
+	m := newMatrix(t, database)
+	for _, s := range standings {
+		for _, protocol := range []string{"REST", "MCP"} {
+			caller := m.fixture(t, s)
+			t.Run(s.name+" by "+protocol, func(t *testing.T) { // one after the other: the state is compared
+				caller.walk(t, s, protocol)
+			})
+		}
+	}
+}
+
+// matrix is a server with the owner of all agents on it.
+type matrix struct {
+	*mcpWorld
+	reader     reader
+	operations map[string]contractOperation
+	// ownerKey belongs to the owner of the agents, who also administers the installation, and callerKey to the other.
+	ownerKey, callerKey string
+	caller, stranger    string
+}
+
+// contractOperation is where the contract has an operation.
+type contractOperation struct{ method, path string }
+
+func newMatrix(t *testing.T, database string) *matrix {
+	t.Helper()
+	opts := testkit.ServerOptions{Database: database, Env: []string{"CARREL_RATE_LIMITS=off", "CARREL_OUTBOUND_PRIVATE=on"}}
+	w := &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}
+	m := &matrix{mcpWorld: &mcpWorld{world: w}, operations: contractOperations(t)}
+	for _, name := range []string{"olga", "carl", "sue"} {
+		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword)
+	}
+	key := func(user string) string {
+		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "test", "--scope", "agents,manage,account").text("key")
+	}
+	m.ownerKey, m.callerKey = key("olga"), key("carl")
+	m.caller, m.stranger = "carl@example.org", "sue@example.org"
+	m.reader = newReader(t, w.server, database)
+	return m
+}
+
+const matrixPassword = "seven violet lanterns drift"
+
+// contractOperations reads the operations on agents from the contract.
+func contractOperations(t *testing.T) map[string]contractOperation {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(contractdoc.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]contractOperation{}
+	for path, item := range doc.Paths {
+		if path != "/api/agents/{agentId}" && !strings.HasPrefix(path, "/api/agents/{agentId}/") {
+			continue
+		}
+		for method, node := range item {
+			var op struct {
+				ID string `yaml:"operationId"`
+			}
+			if method == "parameters" {
+				continue
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatal(err)
+			}
+			out[op.ID] = contractOperation{strings.ToUpper(method), path}
+		}
+	}
+	if len(out) < 40 {
+		t.Fatalf("the contract has only %d operations on agents", len(out))
+	}
+	return out
+}
+
+// fixture makes an agent of the owner, with something of every kind in it that the caller made while they were a user of
+// it, and then leaves the caller the grant of a standing.
+func (m *matrix) fixture(t *testing.T, s standing) *matrix {
+	t.Helper()
+	w := &world{server: m.server, client: m.client, key: m.ownerKey, member: m.stranger, adminKey: m.ownerKey}
+	f := *m
+	f.mcpWorld = &mcpWorld{world: w}
+	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Matrix"}`).text("agent", "id")
+	w.sources.source = w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
+	one := w.below("/sources/" + w.sources.source)
+	body, kind := form("relations.md", "# Relations\n\nA relational model of data is proposed.")
+	w.send(t, call{method: "POST", path: one + "/files", body: body, key: w.key}.with("Content-Type", kind), http.StatusOK)
+	w.filled(t, one, 1)
+	w.sources.file = w.do(t, "GET", one+"/files", "").text("files", 0, "id")
+	begin := call{method: "POST", path: one + "/uploads", key: w.key}.with("Upload-Length", "7").with("Upload-Metadata", "filename YS50eHQ=")
+	location := w.send(t, begin, http.StatusCreated).header.Get("Location")
+	w.sources.upload = location[strings.LastIndex(location, "/")+1:]
+	f.indexed(t)
+	caller := m.callerKey
+	if s.grant == core.GrantOwner {
+		caller = m.ownerKey
+	} else {
+		f.give(t, s.everybody, core.GrantUser)
+	}
+	w.key = caller
+	w.thread = w.do(t, "POST", w.below("/threads"), `{"title": "Mine"}`).text("thread", "id")
+	thread := w.below("/threads/" + w.thread)
+	w.reply = w.do(t, "POST", thread+"/messages", `{"text": "What is proposed?"}`).text("messageId")
+	w.do(t, "PUT", thread+"/messages/"+w.reply+"/feedback", `{"thumb": "up"}`)
+	w.memory = w.do(t, "POST", w.below("/memories"), `{"text": "I prefer primary sources."}`).text("memory", "id")
+	w.card = w.do(t, "POST", w.below("/favourites"), `{"card": {"cardId": "mine", "title": "Mine"}}`).text("favourite", "cardId")
+	if s.grant != core.GrantOwner {
+		f.give(t, s.everybody, s.grant)
+	}
+	return &f
+}
+
+// indexed waits until the agent's document is found, and remembers it.
+func (m *matrix) indexed(t *testing.T) {
+	t.Helper()
+	for range 600 {
+		m.document = m.do(t, "POST", m.below("/search"), `{"query": "relational model"}`).text("results", 0, "documentId")
+		if m.document != "" {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the document was not indexed within half a minute")
+}
+
+// give leaves the caller, or everybody, with a grant.
+func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
+	t.Helper()
+	whom := m.caller
+	if everybody {
+		whom = "everybody"
+	}
+	path := m.below("/grants/" + whom)
+	if g == core.GrantNone {
+		m.send(t, call{method: "DELETE", path: path, key: m.ownerKey}, http.StatusOK)
+		return
+	}
+	m.send(t, call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
+}
+
+// requests are good requests for every operation on the agent, those that take something away last.
+func (m *matrix) requests(t *testing.T) []call {
+	t.Helper()
+	var out []call
+	seen := map[string]bool{}
+	for _, c := range slices.Concat(m.calls(), m.agentCalls(), m.sourceCalls(), m.planCalls()) {
+		if _, ok := m.operations[c.operation]; ok {
+			out, seen[c.operation] = append(out, c), true
+		}
+	}
+	for op := range m.operations {
+		if !seen[op] {
+			t.Errorf("%s has no request in this test: add one to the calls of the contract test", op)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b call) int { return slices.Index(last, a.operation) - slices.Index(last, b.operation) })
+	return out
+}
+
+// last are the operations that the others can't follow, in the order in which they can be carried out.
+var last = []string{
+	"cancelUpload", "deleteFile", "dismissMemory", "deleteMemory", "deleteFavourite", "removeFeedback", "deleteThread", "deleteGrant",
+	"deleteSource", "deleteAgent",
+}
+
+// otherwise are the operations that this fixture's state refuses with another code than those of access.
+var otherwise = map[string]string{
+	"dismissMemory": "not_found", // the memory is no proposal
+	"deleteSource":  "conflict",  // it is the agent's default
+	"syncSource":    "conflict",  // it is made of uploaded files
+}
+
+// walk sends every request, first those that must be refused.
+func (m *matrix) walk(t *testing.T, s standing, protocol string) {
+	t.Helper()
+	var allowed []call
+	for _, c := range m.requests(t) {
+		rule, known := core.Operation(c.operation).Rule()
+		if !known || rule.Access.Grant() == core.GrantNone {
+			t.Fatalf("%s has no level of access to an agent", c.operation)
+		}
+		if protocol == "MCP" && m.toolOf(c.operation) == "" {
+			continue
+		}
+		if s.grant >= rule.Access.Grant() {
+			allowed = append(allowed, c)
+			continue
+		}
+		want := "forbidden"
+		if s.grant == core.GrantNone {
+			want = "not_found"
+		}
+		before := m.reader.all(t)
+		if code, detail := m.outcome(t, c, protocol); code != want || want == "not_found" && detail != "There is no such agent." {
+			t.Errorf("%s: %s %q, want %s", c.operation, code, detail, want)
+		}
+		if tables := before.changed(m.reader.all(t)); tables != nil {
+			t.Errorf("%s was refused, and changed %v", c.operation, tables)
+		}
+	}
+	if s.grant == core.GrantNone && len(allowed) > 0 {
+		t.Errorf("%d operations need no grant", len(allowed))
+	}
+	for _, c := range allowed {
+		code, detail := m.outcome(t, c, protocol)
+		if code == otherwise[c.operation] && detail != "There is no such agent." {
+			continue
+		}
+		t.Errorf("%s: %s %q, want it carried out", c.operation, code, detail)
+	}
+}
+
+// outcome makes a call and returns the code and the detail of its refusal, if any.
+func (m *matrix) outcome(t *testing.T, c call, protocol string) (code, detail string) {
+	t.Helper()
+	if protocol == "REST" {
+		c.key = m.key
+		status, r := m.tryAny(t, c)
+		if status < 300 {
+			return "", ""
+		}
+		return r.text("code"), r.text("detail")
+	}
+	status, _, got := m.callTool(t, m.key, m.toolOf(c.operation), m.arguments(t, c))
+	if status != http.StatusOK || got.at("error") != nil {
+		t.Fatalf("%s: %d %v", c.operation, status, got.body)
+	}
+	if got.at("result", "isError") != true {
+		return "", ""
+	}
+	code, detail, _ = strings.Cut(got.text("result", "content", 0, "text"), ": ")
+	return code, detail
+}
+
+// tryAny is try for replies that need not be JSON; those that are not have no body here.
+func (m *matrix) tryAny(t *testing.T, c call) (int, reply) {
+	t.Helper()
+	if strings.HasPrefix(c.operation, "stream") {
+		return m.tryStream(t, c)
+	}
+	status, body, header, err := m.world.exchange(t.Context(), c)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.path, err)
+	}
+	var r reply
+	if strings.HasSuffix(header.Get("Content-Type"), "json") {
+		r = decoded(t, body)
+	}
+	return status, r
+}
+
+// tryStream opens a stream and closes it at once.
+func (m *matrix) tryStream(t *testing.T, c call) (int, reply) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), c.method, m.server.URL+c.path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	resp, err := m.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusOK {
+		return resp.StatusCode, reply{}
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, decoded(t, body)
+}
+
+// withoutTool are the operations that have no tool, because their bodies or replies are no JSON.
+var withoutTool = []string{"streamImports", "streamEvents", "uploadFiles", "createUpload", "appendUpload", "cancelUpload"}
+
+// toolOf returns the name of an operation's tool.
+func (*matrix) toolOf(operation string) string {
+	switch {
+	case slices.Contains(withoutTool, operation):
+		return ""
+	case operation == "sendMessage":
+		return "ask_agent"
+	case operation == "listMessages":
+		return "get_messages"
+	}
+	var b strings.Builder
+	for _, r := range operation {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// arguments are those of the tool that does what a request does: what stands in its path, its query and its body.
+func (m *matrix) arguments(t *testing.T, c call) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if c.body != "" {
+		if err := json.Unmarshal([]byte(c.body), &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, query, _ := strings.Cut(c.path, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range values {
+		out[name] = values.Get(name)
+	}
+	segments := strings.Split(path, "/")
+	for i, part := range strings.Split(m.operations[c.operation].path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			out[strings.TrimSuffix(name, "}")] = segments[i]
+		}
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	contractdoc "carrel/api"
+	"carrel/internal/core"
+	"carrel/internal/testkit"
+)
+
+// TestRefusalsComeInOneOrder sends every operation of the contract requests that are wrong in several ways at once, and
+// wants the refusal that comes first: 401 (credential), 403 (scope, role, session), 404 (agent), 402 (plan, cap), 400.
+func TestRefusalsComeInOneOrder(t *testing.T) {
+	t.Parallel()
+	w := newOrderWorld(t)
+	for _, id := range slices.Sorted(maps.Keys(w.operations)) {
+		op := w.operations[id]
+		rule, known := core.Operation(id).Rule()
+		if !known {
+			t.Errorf("%s has no access rule", id)
+			continue
+		}
+		if rule.Access == core.AccessPublic || rule.Access == core.AccessUser {
+			continue // the protocols of these have errors of their own
+		}
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			w.refusals(t, op, rule)
+		})
+	}
+}
+
+// orderWorld is a server with an agent, and credentials that may do too little.
+type orderWorld struct {
+	*world
+	operations map[string]wrongRequest
+	// reader, account and minted are keys for agents alone, for the account alone, and of a connected program.
+	reader, account, minted string
+	// planless is a key of somebody who has an agent, and no subscription; member is one of somebody who runs nothing.
+	planless, planlessAgent, member string
+}
+
+// wrongRequest is a request for an operation whose body, if it has one, is not JSON.
+type wrongRequest struct {
+	id, method, path string
+	body             bool
+}
+
+func newOrderWorld(t *testing.T) *orderWorld {
+	t.Helper()
+	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}
+	w := &orderWorld{world: &world{server: testkit.StartServer(t, opts), client: &http.Client{Timeout: time.Minute}}}
+	for name, plan := range map[string]string{"olga": "open", "paul": "none"} {
+		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword, "--plan", plan)
+	}
+	w.admin(t, "user", "create", "--email", "mia@example.org", "--name", "mia", "--password", matrixPassword)
+	key := func(user, scopes string) string {
+		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "test", "--scope", scopes).text("key")
+	}
+	w.agent = w.admin(t, "agent", "create", "--user", "olga@example.org", "--name", "Order").text("agent", "id")
+	w.planlessAgent = w.admin(t, "agent", "create", "--user", "paul@example.org", "--name", "Order").text("agent", "id")
+	w.key, w.reader, w.account = key("olga", "agents,manage,account"), key("olga", "agents"), key("olga", "account")
+	w.planless, w.member = key("paul", "agents,manage,account"), key("mia", "agents,manage,account")
+	code := w.admin(t, "connect-code", "create", "--user", "olga@example.org").text("code")
+	w.minted = w.send(t, call{
+		method: "POST", path: "/api/connect/exchange", body: `{"code": "` + code + `", "client": "test"}`,
+	}, http.StatusOK).text("token")
+	w.operations = wrongRequests(t)
+	return w
+}
+
+// wrongRequests makes a request for every operation of the contract.
+func wrongRequests(t *testing.T) map[string]wrongRequest {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(contractdoc.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]wrongRequest{}
+	for path, item := range doc.Paths {
+		for method, node := range item {
+			if method == "parameters" {
+				continue
+			}
+			var op struct {
+				ID   string    `yaml:"operationId"`
+				Body yaml.Node `yaml:"requestBody"`
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatal(err)
+			}
+			out[op.ID] = wrongRequest{op.ID, strings.ToUpper(method), path, !op.Body.IsZero()}
+		}
+	}
+	if len(out) < 100 {
+		t.Fatalf("the contract has only %d operations", len(out))
+	}
+	return out
+}
+
+// at is the request for an agent, with ids of other things that exist nowhere.
+func (r wrongRequest) at(agentID, key string) call {
+	var parts []string
+	for _, part := range strings.Split(r.path, "/") {
+		switch {
+		case part == "{agentId}":
+			part = agentID
+		case strings.HasPrefix(part, "{"):
+			part = "nowhere"
+		}
+		parts = append(parts, part)
+	}
+	c := call{operation: r.id, method: r.method, path: strings.Join(parts, "/"), key: key}
+	if r.body {
+		c.body = `{"`
+	}
+	return c
+}
+
+// refusals wants every refusal that an operation has, each with a body that is wrong as well.
+func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
+	want := func(c call, status int, code string) {
+		t.Helper()
+		got, body, _, err := w.exchange(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := decoded(t, body); got != status || r.text("code") != code {
+			t.Errorf("%s %s: %d %v, want %d %s", c.method, c.path, got, r.body, status, code)
+		}
+	}
+	unknown := "agt_" + strings.Repeat("0", 26)
+	want(op.at(unknown, ""), 401, "missing_credential")
+	want(op.at(unknown, "no credential at all"), 401, "invalid_credential")
+	narrow := map[core.Access][]string{
+		core.AccessRead: {w.account}, core.AccessUse: {w.account}, core.AccessManage: {w.account, w.reader}, core.AccessOwn: {w.account, w.reader},
+		core.AccessAccount: {w.minted, w.reader}, core.AccessAdmin: {w.minted, w.reader, w.account, w.member},
+	}[rule.Access]
+	if len(narrow) == 0 {
+		t.Fatalf("no credential lacks the level %v", rule.Access)
+	}
+	for _, key := range narrow {
+		want(op.at(unknown, key), 403, "insufficient_scope")
+	}
+	if rule.Session {
+		want(op.at("", w.key), 403, "session_required")
+	}
+	if rule.OnAgent {
+		want(op.at(unknown, w.planless), 404, "not_found")
+		want(op.at(w.agent, w.planless), 404, "not_found") // somebody else's
+	}
+	if rule.Metered {
+		want(op.at(w.planlessAgent, w.planless), 402, "no_subscription")
+	}
+	if op.body && !rule.Session && !rule.Proof && rule.Access != core.AccessAdmin && !slices.Contains(notJSON, op.id) {
+		want(op.at(w.agent, w.key), 400, "malformed_json")
+	}
+}
+
+// notJSON are the operations whose bodies are not JSON.
+var notJSON = []string{"uploadFiles", "createUpload", "appendUpload"}
+
+// TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt sends requests again with their Idempotency-Key and a credential
+// of the same user that may do less: what the first one got must not be repeated to it.
+func TestAReplyIsNotRepeatedToACredentialThatMayNotAskForIt(t *testing.T) {
+	t.Parallel()
+	w := newOrderWorld(t)
+	other := w.do(t, "POST", "/api/agents", `{"name": "Other"}`).text("agent", "id")
+	limited := w.admin(t, "key", "create", "--user", "olga@example.org", "--name", "limited", "--agent", other).text("key")
+	for _, c := range []struct {
+		operation, path, body string
+		key                   string
+		status                int
+		code                  string
+	}{
+		{"createAgent", "/api/agents", `{"name": "Mine"}`, w.reader, 403, "insufficient_scope"},
+		{"addMemory", w.below("/memories"), `{"text": "One."}`, w.account, 403, "insufficient_scope"},
+		{"addMemory", w.below("/memories"), `{"text": "Two."}`, limited, 404, "not_found"},
+		{"saveFavourite", w.below("/favourites"), `{"card": {"id": "x"}}`, limited, 404, "not_found"},
+		{"createThread", w.below("/threads"), `{"title": "x"}`, limited, 404, "not_found"},
+		{"createSource", w.below("/sources"), `{"name": "x"}`, w.reader, 403, "insufficient_scope"},
+		{"createSource", w.below("/sources"), `{"name": "y"}`, limited, 404, "not_found"},
+	} {
+		again := call{method: "POST", path: c.path, body: c.body, key: w.key}.with("Idempotency-Key", c.operation+c.body)
+		first := w.send(t, again, http.StatusOK)
+		if r := w.send(t, again, http.StatusOK); r.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s is not repeated to its own credential: %v after %v", c.operation, r.body, first.body)
+		}
+		again.key = c.key
+		w.problem(t, again, c.status, c.code)
+	}
+}
