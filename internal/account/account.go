@@ -28,6 +28,7 @@ type User struct {
 type Store interface {
 	InsertUser(ctx context.Context, u User, passwordHash string) error
 	UserByEmail(ctx context.Context, email string) (User, error)
+	UserByID(ctx context.Context, userID string) (User, error)
 	Users(ctx context.Context) ([]User, error)
 	DisableUser(ctx context.Context, userID string, at time.Time) error
 	SetSpendCap(ctx context.Context, userID string, spendCap *int64) error
@@ -97,7 +98,11 @@ func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Con
 	}
 	n.Email = NormalEmail(n.Email)
 	n.Name = strings.TrimSpace(n.Name)
-	if err := n.check(); err != nil {
+	weak, err := passwordProblem(n.Password, n.Email, n.Name)
+	if err != nil {
+		return User{}, err
+	}
+	if err := n.check(weak); err != nil {
 		return User{}, err
 	}
 	hash, err := s.hash(ctx, n.Password)
@@ -114,7 +119,8 @@ func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Con
 	return u, nil
 }
 
-func (n NewUser) check() error {
+// check returns all that is wrong with the account; weak is what is wrong with its password.
+func (n NewUser) check(weak string) error {
 	var bad []core.FieldError
 	add := func(pointer, detail string) {
 		if detail != "" {
@@ -123,7 +129,7 @@ func (n NewUser) check() error {
 	}
 	add("/email", checkEmail(n.Email))
 	add("/name", checkName(n.Name))
-	add("/password", core.TextRule{Min: minPassword, Max: maxPassword}.Check(n.Password))
+	add("/password", weak)
 	switch n.Role {
 	case core.RoleOwner, core.RoleAdmin, core.RoleMember:
 	default:

@@ -76,12 +76,13 @@ func (r *Resets) Redeem(ctx context.Context, typed, password string) (userID str
 	}
 	hash := hashCode(r.key, "reset", plain)
 	// Looked up first, so that guessing does not make the server hash passwords.
-	if _, err := r.store.ResetByHash(ctx, hash, r.clock.Now()); err != nil {
+	reset, err := r.store.ResetByHash(ctx, hash, r.clock.Now())
+	if err != nil {
 		return "", orErrReset(err)
 	}
-	passwordHash, err := r.accounts.newPassword(ctx, password)
+	passwordHash, err := r.accounts.newPassword(ctx, reset.UserID, password)
 	if err != nil {
-		return "", err
+		return "", orErrReset(err)
 	}
 	userID, err = r.store.RedeemReset(ctx, hash, r.clock.Now(), passwordHash)
 	if err != nil {
@@ -98,10 +99,18 @@ func orErrReset(err error) error {
 	return err
 }
 
-// newPassword checks a new password and returns its hash.
-func (s *Service) newPassword(ctx context.Context, password string) (string, error) {
-	if detail := (core.TextRule{Min: minPassword, Max: maxPassword}).Check(password); detail != "" {
-		return "", core.InvalidField("/password", detail)
+// newPassword checks a new password for a user and returns its hash.
+func (s *Service) newPassword(ctx context.Context, userID, password string) (string, error) {
+	user, err := s.store.UserByID(ctx, userID)
+	if err != nil {
+		return "", err
+	}
+	weak, err := passwordProblem(password, user.Email, user.Name)
+	if err != nil {
+		return "", err
+	}
+	if weak != "" {
+		return "", core.InvalidField("/password", weak)
 	}
 	hash, err := s.hash(ctx, password)
 	if err != nil {

@@ -55,7 +55,7 @@ func (s *Service) SetPassword(ctx context.Context, actor core.Actor, userID, pas
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return err
 	}
-	hash, err := s.newPassword(ctx, password)
+	hash, err := s.newPassword(ctx, userID, password)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor core.Actor, password
 	if err := AllowOwnProved(actor, s.clock.Now()); err != nil {
 		return err
 	}
-	hash, err := s.newPassword(ctx, password)
+	hash, err := s.newPassword(ctx, actor.UserID, password)
 	if err != nil {
 		return err
 	}

@@ -167,13 +167,21 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 	if !strings.Contains(first, `"role":"owner"`) || !strings.Contains(first, `"user":{`) {
 		t.Errorf("the first account is %s", first)
 	}
-	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A", "--password", "12345678"); !strings.Contains(out, "exists already") {
+	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A", "--password", "correct horse"); !strings.Contains(out, "exists already") {
 		t.Errorf("the same address again: %s", out)
 	}
 	if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "short"); !strings.Contains(out, "--password: Must have 8 to 256 characters") {
 		t.Errorf("a short password: %s", out)
 	}
-	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "12345678", "--plan", "none"); !strings.Contains(out, "role member, plan none") {
+	for _, weak := range []string{"password", "carrel2026"} {
+		if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B", "--password", weak); !strings.Contains(out, "--password: This password is") {
+			t.Errorf("a guessable password: %s", out)
+		}
+		if out := admin(1, "user", "password", "--user", "ada@example.org", "--password", weak); !strings.Contains(out, "--password: This password is") {
+			t.Errorf("a guessable new password: %s", out)
+		}
+	}
+	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse", "--plan", "none"); !strings.Contains(out, "role member, plan none") {
 		t.Errorf("the second account: %s", out)
 	}
 	if out := admin(0, "key", "create", "--user", "ada@example.org", "--name", "laptop"); !strings.HasPrefix(out, "crl_") || strings.Count(out, "\n") != 1 {

@@ -146,6 +146,11 @@ func newPassword(t *testing.T, w *world) {
 	if !strings.Contains(string(a.body), `"/newPassword"`) {
 		t.Errorf("the error points elsewhere: %s", a.body)
 	}
+	for _, weak := range []string{"password", "Carrel-2026", p.id} {
+		if got := b.post("/api/account/password", object{"newPassword": weak}).refused(t, 400, "invalid_request").pointers(); !slices.Equal(got, []string{"/newPassword"}) {
+			t.Errorf("the problem of a guessable password is in %v", got)
+		}
+	}
 	other.get("/api/account").ok(t)
 	b.post("/api/account/password", object{"newPassword": "another password"}).ok(t)
 	b.get("/api/account").ok(t)
