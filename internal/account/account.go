@@ -15,9 +15,14 @@ import (
 type User struct {
 	ID    string
 	Email string
-	Name  string
-	Role  core.Role
-	Plan  string
+	// EmailVerified is whether an administrator, the operator or the OpenID provider set the address. An address that its
+	// user chose proves nothing about them.
+	EmailVerified bool
+	// PendingEmail is the address that the user asked for and an administrator has not set yet, or empty.
+	PendingEmail string
+	Name         string
+	Role         core.Role
+	Plan         string
 	// SpendCap is what the user may spend in a month, in micro-dollars; nil means no cap.
 	SpendCap   *int64
 	DisabledAt *time.Time
@@ -74,9 +79,9 @@ const (
 // maxEmail is the longest address that mail can be sent to (RFC 5321, 4.5.3.1.3).
 const maxEmail = 254
 
-// Create adds a user.
+// Create adds a user with a password.
 func (s *Service) Create(ctx context.Context, actor core.Actor, n NewUser) (User, error) {
-	if err := actor.Allow(core.OpAdmin); err != nil {
+	if err := actor.AllowFreshSession(core.OpAdmin, s.clock.Now()); err != nil {
 		return User{}, err
 	}
 	return s.create(ctx, n, s.store.InsertUser)
@@ -110,7 +115,7 @@ func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Con
 		return User{}, fmt.Errorf("hash password: %w", err)
 	}
 	u := User{
-		ID: core.NewID(core.PrefixUser), Email: n.Email, Name: n.Name,
+		ID: core.NewID(core.PrefixUser), Email: n.Email, EmailVerified: true, Name: n.Name,
 		Role: n.Role, Plan: n.Plan, CreatedAt: s.clock.Now(),
 	}
 	if err := insert(ctx, u, hash); err != nil {

@@ -15,7 +15,8 @@ type DirectoryStore interface {
 	// UsersBefore returns up to n users, newest first: those older than the id in before, unless it is empty, whose name
 	// or address has the words in it.
 	UsersBefore(ctx context.Context, words, before string, n int) ([]User, error)
-	// AdjustUser lets change edit the role, the cap and the end of a user, and stores the outcome, in one transaction.
+	// AdjustUser lets change edit the address, the role, the cap and the end of a user, and stores the outcome, in one
+	// transaction. An address that is taken is a conflict.
 	AdjustUser(ctx context.Context, userID string, change func(*User) error) (User, error)
 }
 
@@ -63,17 +64,31 @@ func (d *Directory) List(ctx context.Context, actor core.Actor, words string, pa
 
 // Adjustment is what to change of an account; nil leaves something as it is.
 type Adjustment struct {
+	// Email is an address that the administrator answers for.
+	Email    *string
 	Role     *core.Role
 	Disabled *bool
 	// SpendCap points to the cap, or to nil to take it away.
 	SpendCap **int64
 }
 
-// Adjust changes an account. The owner stays as they are, nobody changes the role or the end of themselves, and only the
-// owner makes admins: otherwise one admin could take the installation from the others.
+// Adjust changes an account. The owner stays as they are, nobody changes the address, the role or the end of themselves,
+// and only the owner makes admins: otherwise one admin could take the installation from the others. Addresses and roles
+// take a session with a recent proof, because with a key alone they would turn it into an account that administers.
 func (d *Directory) Adjust(ctx context.Context, actor core.Actor, userID string, a Adjustment) (User, error) {
-	if err := actor.AllowProved(core.OpAdmin, d.clock.Now()); err != nil {
+	allow := actor.AllowProved
+	if a.Email != nil || a.Role != nil {
+		allow = actor.AllowFreshSession
+	}
+	if err := allow(core.OpAdmin, d.clock.Now()); err != nil {
 		return User{}, err
+	}
+	if a.Email != nil {
+		email := NormalEmail(*a.Email)
+		if detail := checkEmail(email); detail != "" {
+			return User{}, core.InvalidField("/email", detail)
+		}
+		a.Email = &email
 	}
 	if a.SpendCap != nil && *a.SpendCap != nil && **a.SpendCap < 0 {
 		return User{}, core.InvalidField("/spendCapMicros", "Must not be negative.")
@@ -82,7 +97,7 @@ func (d *Directory) Adjust(ctx context.Context, actor core.Actor, userID string,
 		return User{}, core.InvalidField("/role", "Must be admin or member.")
 	}
 	u, err := d.store.AdjustUser(ctx, userID, func(u *User) error {
-		if a.Role != nil || a.Disabled != nil {
+		if a.Email != nil || a.Role != nil || a.Disabled != nil {
 			if err := d.mayRule(actor, *u, a); err != nil {
 				return err
 			}
@@ -97,20 +112,28 @@ func (d *Directory) Adjust(ctx context.Context, actor core.Actor, userID string,
 	return u, nil
 }
 
-// mayRule decides whether the actor may change the role or the end of a user.
+// mayRule decides whether the actor may change the address, the role or the end of a user.
 func (d *Directory) mayRule(actor core.Actor, u User, a Adjustment) error {
+	operator := actor.Credential == core.CredentialOperator
 	switch {
+	case operator && a.Role == nil && a.Disabled == nil:
+		return nil
 	case u.Role == core.RoleOwner:
 		return core.Conflict("conflict", "The owner of the installation stays as they are.")
+	case u.ID == actor.UserID && a.Email != nil:
+		return core.Conflict("conflict", "Change your own e-mail address with PATCH /api/account.")
 	case u.ID == actor.UserID:
 		return core.Conflict("conflict", "Nobody changes their own role or shuts themselves out. Another admin can.")
-	case actor.Role != core.RoleOwner && actor.Credential != core.CredentialOperator && (a.Role != nil || u.Role == core.RoleAdmin):
-		return core.Forbidden("forbidden", "Only the owner makes admins, changes their role or disables them.")
+	case actor.Role != core.RoleOwner && !operator && (a.Role != nil || u.Role == core.RoleAdmin):
+		return core.Forbidden("forbidden", "Only the owner makes admins, changes their address or role, or disables them.")
 	}
 	return nil
 }
 
 func (a Adjustment) apply(u *User, now time.Time) {
+	if a.Email != nil {
+		u.Email, u.EmailVerified, u.PendingEmail = *a.Email, true, ""
+	}
 	if a.Role != nil {
 		u.Role = *a.Role
 	}
@@ -129,6 +152,9 @@ func (a Adjustment) apply(u *User, now time.Time) {
 func (d *Directory) note(ctx context.Context, actor core.Actor, userID string, a Adjustment) {
 	record := func(event audit.Event, detail map[string]string) {
 		d.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: actor.CredentialID, Detail: detail})
+	}
+	if a.Email != nil {
+		record(audit.EmailChanged, nil)
 	}
 	if a.Role != nil {
 		record(audit.RoleChanged, map[string]string{"role": string(*a.Role)})

@@ -1,33 +1,325 @@
-package account
+package account_test
 
 import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+	"carrel/internal/store"
+	"carrel/internal/testkit"
 )
 
-func TestAThrottleFillsUpAndStaysSmall(t *testing.T) {
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// nodes are two servers of one installation: each has its own connection to one database, and they share a clock.
+type nodes struct {
+	t        *testing.T
+	clock    *testkit.Clock
+	limits   [2]*account.Limits
+	browsers *credential.Browsers
+	db       *store.DB
+}
+
+// onTwoNodes runs a test with two nodes on each kind of database.
+func onTwoNodes(t *testing.T, test func(t *testing.T, n nodes)) {
+	t.Helper()
+	for name, options := range map[string]func(t *testing.T) store.Options{
+		"sqlite": func(t *testing.T) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
+		"postgres": func(t *testing.T) store.Options {
+			return store.Options{URL: testkit.PostgresTemplate(t, "account", func(url string) error {
+				db, err := store.Open(context.Background(), store.Options{URL: url})
+				if err != nil {
+					return err
+				}
+				return db.Close()
+			})}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := nodes{t: t, clock: testkit.NewClock()}
+			o := options(t)
+			for i := range n.limits {
+				db, err := store.Open(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = db.Close() })
+				n.db, n.browsers = db, credential.NewBrowsers(db, n.clock, []byte("key"))
+				n.limits[i] = account.NewLimits(db, n.browsers, n.clock, []byte("key"), true)
+			}
+			test(t, n)
+		})
+	}
+}
+
+// refused is how long a guess at a node has to wait, and why; 0 if it is let through.
+func (n nodes) refused(node int, g account.Guess) (time.Duration, string) {
+	n.t.Helper()
+	_, err := n.limits[node].Attempt(n.t.Context(), g)
+	if err == nil {
+		return 0, ""
+	}
+	e := core.AsError(err)
+	if e.Kind != core.KindRateLimited {
+		n.t.Fatal(err)
+	}
+	return e.RetryAfter, e.Detail
+}
+
+func from(address, email string) account.Guess {
+	return account.Guess{From: netip.MustParseAddr(address), Email: email}
+}
+
+func TestGuessesAreCountedByAccountAndNetworkOverAllNodes(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1000, 0)
-	th := &throttle{burst: 2, every: 10 * time.Second}
-	for i, want := range []time.Duration{0, 0, 10 * time.Second, 10 * time.Second} {
-		if got := th.take(1, now); got != want {
-			t.Errorf("take %d: %v, want %v", i, got, want)
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		const ada = "ada@example.org"
+		for i := range 10 {
+			if wait, _ := n.refused(i%2, from("203.0.113.7", " ADA@example.org")); wait != 0 {
+				t.Fatalf("guess %d waits %v", i, wait)
+			}
+		}
+		for node := range n.limits {
+			if wait, why := n.refused(node, from("203.0.113.7", ada)); wait != time.Minute || !strings.Contains(why, "on this account from your network. Try again in 60 seconds") {
+				t.Errorf("the eleventh at node %d waits %v: %s", node, wait, why)
+			}
+			if wait, _ := n.refused(node, from("203.0.113.8", ada)); wait != 0 {
+				t.Errorf("another network waits %v", wait)
+			}
+			if wait, _ := n.refused(node, from("203.0.113.7", "bert@example.org")); wait != 0 {
+				t.Errorf("another account waits %v", wait)
+			}
+		}
+		n.clock.Advance(20 * time.Second)
+		if wait, _ := n.refused(0, from("203.0.113.7", ada)); wait != 40*time.Second {
+			t.Errorf("20 seconds later it waits %v", wait)
+		}
+		n.clock.Advance(40 * time.Second)
+		if wait, _ := n.refused(1, from("203.0.113.7", ada)); wait != 0 {
+			t.Errorf("a minute later it waits %v", wait)
+		}
+		if wait, _ := n.refused(0, from("203.0.113.7", ada)); wait != time.Minute {
+			t.Errorf("and then %v", wait)
+		}
+	})
+}
+
+func TestANetworkIsAnIPv4AddressOrASlash64(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		for i := range 10 {
+			n.refused(0, from(fmt.Sprintf("2001:db8:1:2::%x", i+1), "ada@example.org"))
+			n.refused(0, from("::ffff:203.0.113.7", "ada@example.org"))
+		}
+		for address, free := range map[string]bool{
+			"2001:db8:1:2:ffff::1": false, "2001:db8:1:3::1": true, "203.0.113.7": false, "203.0.113.6": true, "::ffff:203.0.113.5": true,
+		} {
+			if wait, _ := n.refused(0, from(address, "ada@example.org")); (wait == 0) != free {
+				t.Errorf("%s waits %v", address, wait)
+			}
+		}
+	})
+}
+
+func TestOfManyGuessesAtOnceNoMorePassThanThereAre(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		var passed atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 30 {
+			wg.Go(func() {
+				if wait, _ := n.refused(i%2, from("203.0.113.7", "ada@example.org")); wait == 0 {
+					passed.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if got := passed.Load(); got != 10 {
+			t.Errorf("%d of 30 pass", got)
+		}
+	})
+}
+
+func TestOneNetworkIsLimitedWhateverTheAccount(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		for i := range 40 {
+			if wait, _ := n.refused(i%2, from("203.0.113.7", fmt.Sprintf("%d@example.org", i))); wait != 0 {
+				t.Fatalf("guess %d waits %v", i, wait)
+			}
+		}
+		if wait, why := n.refused(0, from("203.0.113.7", "x@example.org")); wait != 3*time.Second || !strings.Contains(why, "from your network") {
+			t.Errorf("the next waits %v: %s", wait, why)
+		}
+		if err := n.limits[1].FromNetwork(t.Context(), netip.MustParseAddr("203.0.113.7")); core.AsError(err).RetryAfter != 3*time.Second {
+			t.Errorf("a guess at no account: %v", err)
+		}
+	})
+}
+
+// exhaust uses up what strangers may guess at an account, from many networks.
+func (n nodes) exhaust(email string) {
+	n.t.Helper()
+	for i := range 100 {
+		if wait, why := n.refused(i%2, from(fmt.Sprintf("198.51.100.%d", i), email)); wait != 0 {
+			n.t.Fatalf("guess %d waits %v: %s", i, wait, why)
 		}
 	}
-	if got := th.take(1, now.Add(4*time.Second)); got != 6*time.Second {
-		t.Errorf("later: %v", got)
+}
+
+func TestGuessingFromManyNetworksIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		n.exhaust("ada@example.org")
+		wait, why := n.refused(1, from("192.0.2.1", "ada@example.org"))
+		if wait != 20*time.Second || !strings.Contains(why, "in a browser in which you have signed in before") {
+			t.Errorf("a network of its own waits %v: %s", wait, why)
+		}
+		n.clock.Advance(20 * time.Second)
+		if wait, _ := n.refused(0, from("192.0.2.2", "ada@example.org")); wait != 0 {
+			t.Errorf("20 seconds later it waits %v", wait)
+		}
+	})
+}
+
+// user adds an account.
+func (n nodes) user(email string) string {
+	n.t.Helper()
+	u := account.User{ID: core.NewID(core.PrefixUser), Email: email, Name: "N", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: n.clock.Now()}
+	if err := n.db.InsertUser(n.t.Context(), u, "hash"); err != nil {
+		n.t.Fatal(err)
 	}
-	if got := th.take(1, now.Add(10*time.Second)); got != 0 {
-		t.Errorf("when there is one again: %v", got)
-	}
-	th.giveBack(1)
-	if got := th.take(1, now.Add(10*time.Second)); got != 0 {
-		t.Errorf("after one was given back: %v", got)
-	}
-	for key := range uint64(3 * maxBuckets) {
-		th.take(key+10, now.Add(time.Duration(key)*time.Millisecond))
-	}
-	if n := len(th.buckets); n > maxBuckets {
-		t.Errorf("it holds %d buckets", n)
-	}
+	return u.ID
+}
+
+func TestAKnownBrowserIsNotLockedOutByStrangers(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		const ada, bert = "ada@example.org", "bert@example.org"
+		adaID, bertID := n.user(ada), n.user(bert)
+		remember := func(userID, old string) string {
+			t.Helper()
+			token, err := n.browsers.Remember(t.Context(), userID, old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return token
+		}
+		known := from("192.0.2.1", ada)
+		replaced := remember(adaID, "")
+		known.Browser = remember(adaID, replaced)
+		stranger := from("192.0.2.1", ada)
+		n.exhaust(ada)
+		passes := func(what string, g account.Guess, want bool) {
+			t.Helper()
+			if wait, why := n.refused(0, g); (wait == 0) != want {
+				t.Errorf("%s waits %v: %s", what, wait, why)
+			}
+		}
+		passes("a stranger", stranger, false)
+		passes("the known browser", known, true)
+		elsewhere := known
+		elsewhere.From = netip.MustParseAddr("198.51.100.1")
+		passes("the known browser in a stranger's network", elsewhere, true)
+		old := known
+		old.Browser = replaced
+		passes("the token that it had before", old, false)
+		// It is known to its own account alone, until another person signs in with it too.
+		n.exhaust(bert)
+		other := known
+		other.Email = bert
+		passes("the browser at another account", other, false)
+		known.Browser = remember(bertID, known.Browser)
+		other.Browser = known.Browser
+		passes("the browser of both at one", known, true)
+		passes("the browser of both at the other", other, true)
+		for range 8 {
+			passes("a guess in the known browser", known, true)
+		}
+		passes("one guess too many in the known browser", known, false)
+		n.clock.Advance(credential.BrowserLife)
+		n.exhaust(bert)
+		passes("the browser half a year later", other, false)
+	})
+}
+
+func TestANewPasswordForgetsKnownBrowsers(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		ctx := t.Context()
+		for name, change := range map[string]func(userID string) error{
+			"set": func(userID string) error { return n.db.SetPassword(ctx, userID, "h", "", n.clock.Now()) },
+			"reset": func(userID string) error {
+				hash := []byte(userID)
+				if err := n.db.PutReset(ctx, account.Reset{UserID: userID, ExpiresAt: n.clock.Now().Add(time.Hour)}, hash); err != nil {
+					return err
+				}
+				_, err := n.db.RedeemReset(ctx, hash, n.clock.Now(), "h")
+				return err
+			},
+		} {
+			email := name + "@example.org"
+			id := n.user(email)
+			token, err := n.browsers.Remember(ctx, id, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			knows := func() bool {
+				known, err := n.browsers.Knows(ctx, token, email)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return known
+			}
+			if !knows() {
+				t.Errorf("%s: it is not known before", name)
+			}
+			if err := change(id); err != nil {
+				t.Fatal(err)
+			}
+			if knows() {
+				t.Errorf("%s: it is known afterwards", name)
+			}
+		}
+	})
+}
+
+func TestSuccessCostsAnAccountNothingAndASessionHasItsOwnGuesses(t *testing.T) {
+	t.Parallel()
+	onTwoNodes(t, func(t *testing.T, n nodes) {
+		ctx, guess := t.Context(), from("203.0.113.7", "ada@example.org")
+		for i := range 30 { // the network pays for these too, and may make 40
+			counted, err := n.limits[i%2].Attempt(ctx, guess)
+			if err == nil {
+				err = n.limits[(i+1)%2].Forgive(ctx, counted)
+			}
+			if err != nil {
+				t.Fatalf("sign-in %d: %v", i, err)
+			}
+		}
+		n.exhaust("bert@example.org")
+		session := from("203.0.113.9", "bert@example.org")
+		session.SessionID = "crd_1"
+		for i := range 11 {
+			if wait, _ := n.refused(i%2, session); (wait == 0) != (i < 10) {
+				t.Errorf("guess %d in a session waits %v", i, wait)
+			}
+		}
+		if err := n.limits[0].Prune(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if wait, _ := n.refused(0, session); wait != time.Minute {
+			t.Errorf("pruning forgets what counts: it waits %v", wait)
+		}
+	})
 }

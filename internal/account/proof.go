@@ -84,7 +84,8 @@ func (p *Proofs) WithPassword(ctx context.Context, actor core.Actor, from netip.
 	if needed && code == "" {
 		return ErrFactorNeeded // before anything is counted: the form of before did not ask
 	}
-	if err := p.limits.Attempt(from, user.Email, p.clock.Now()); err != nil {
+	counted, err := p.limits.Attempt(ctx, Guess{From: from, Email: user.Email, SessionID: actor.CredentialID})
+	if err != nil {
 		return err
 	}
 	if _, _, err := p.accounts.SignIn(ctx, user.Email, password); err != nil {
@@ -103,7 +104,9 @@ func (p *Proofs) WithPassword(ctx context.Context, actor core.Actor, from netip.
 			return err
 		}
 	}
-	p.limits.Forgive(user.Email)
+	if err := p.limits.Forgive(ctx, counted); err != nil {
+		return err
+	}
 	return p.Accept(ctx, actor, "password")
 }
 

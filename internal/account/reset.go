@@ -52,7 +52,7 @@ func NewResets(store ResetStore, accounts *Service, clock core.Clock, key []byte
 // Issue makes a code for a user and returns it; it can't be had again. It is told, not sent as part of a link: links
 // stay in histories, in logs of proxies and in chats.
 func (r *Resets) Issue(ctx context.Context, actor core.Actor, userID string, clearFactors bool) (Reset, string, error) {
-	if err := actor.Allow(core.OpAdmin); err != nil {
+	if err := actor.AllowFreshSession(core.OpAdmin, r.clock.Now()); err != nil {
 		return Reset{}, "", err
 	}
 	code, now := newCode(), r.clock.Now()

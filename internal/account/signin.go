@@ -52,7 +52,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (User, Ref
 
 // SetPassword gives a user another password and ends all their sessions but one, or all if that is empty.
 func (s *Service) SetPassword(ctx context.Context, actor core.Actor, userID, password, exceptSession string) error {
-	if err := actor.Allow(core.OpAdmin); err != nil {
+	if err := actor.AllowFreshSession(core.OpAdmin, s.clock.Now()); err != nil {
 		return err
 	}
 	hash, err := s.newPassword(ctx, userID, password)

@@ -52,6 +52,7 @@ type installation struct {
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
 	pendings    *credential.Pendings
+	browsers    *credential.Browsers
 	limits      *account.Limits
 	factors     *account.Factors
 	resets      *account.Resets

@@ -21,7 +21,8 @@ func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.L
 		return err
 	}
 	in.accounts.RecordTo(in.audit)
-	in.limits = account.NewLimits(cfg.RateLimits)
+	in.browsers = credential.NewBrowsers(in.store, in.clock, secret)
+	in.limits = account.NewLimits(in.store, in.browsers, in.clock, secret, cfg.RateLimits)
 	in.pendings = credential.NewPendings(in.store, in.clock, secret)
 	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
 	in.resets = account.NewResets(in.store, in.accounts, in.clock, secret, in.audit)
@@ -41,7 +42,7 @@ func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.L
 func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
 		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
-		Pendings: in.pendings, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
+		Pendings: in.pendings, Browsers: in.browsers, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
 	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 

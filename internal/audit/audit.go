@@ -34,6 +34,7 @@ const (
 	CodeCancelled   Event = "code_cancelled"
 	NameChanged     Event = "name_changed"
 	EmailChanged    Event = "email_changed"
+	EmailRequested  Event = "email_requested"
 	SessionEnded    Event = "session_ended"
 	ConnectionNamed Event = "connection_named"
 

@@ -12,8 +12,29 @@ func (a Actor) RecentlyProved(now time.Time) bool {
 	return a.Credential != CredentialSession || now.Sub(a.AuthenticatedAt) < ProofLife
 }
 
-// AllowProved is Allow for a sensitive operation, which also needs a recent proof: making keys, changing the address or
-// the password, and whatever else would let a thief stay.
+// AllowSession is Allow for operations on how somebody signs in. A key is never enough, whatever its scopes: a leaked key
+// would otherwise open a session. The operator at the machine has the database and needs neither.
+func (a Actor) AllowSession(op Operation) error {
+	if err := a.Allow(op); err != nil {
+		return err
+	}
+	if a.Credential != CredentialSession && a.Credential != CredentialOperator {
+		return Forbidden("session_required", "This is done in the browser of a person who has signed in, never with a key. Sign in there.")
+	}
+	return nil
+}
+
+// AllowFreshSession is AllowSession for operations that change how an account is signed in to, or whom it obeys: they need
+// a session with a recent proof.
+func (a Actor) AllowFreshSession(op Operation, now time.Time) error {
+	if err := a.AllowSession(op); err != nil {
+		return err
+	}
+	return a.AllowProved(op, now)
+}
+
+// AllowProved is Allow for operations that a stolen session must not be enough for and that programs may do with a key,
+// such as making keys that can do no more than the key itself. A session needs a recent proof.
 func (a Actor) AllowProved(op Operation, now time.Time) error {
 	if err := a.Allow(op); err != nil {
 		return err

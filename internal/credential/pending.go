@@ -28,6 +28,8 @@ const (
 	PendingEnrolment PendingKind = "new passkey"
 	// PendingUpstream is a journey to another provider.
 	PendingUpstream PendingKind = "upstream"
+	// PendingLink is somebody who comes from another provider and has to prove the password of the account there is.
+	PendingLink PendingKind = "link"
 )
 
 // Pending is something that was begun, without its secret.

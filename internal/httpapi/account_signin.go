@@ -48,7 +48,7 @@ func (h handlers) StepUp(ctx context.Context, req *oas.StepUp) (*oas.StepUpReply
 }
 
 func (h handlers) provePasskey(ctx context.Context, who core.Actor, req *oas.StepUp) error {
-	if err := h.Limits.FromAddress(h.address(ctx), h.Clock.Now()); err != nil {
+	if err := h.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
 		return err
 	}
 	answer, err := encodeAnswer(req.Answer.Value)
@@ -134,7 +134,7 @@ func (h handlers) RemoveTotp(ctx context.Context) (*oas.Deleted, error) {
 
 // ConfirmTotp answers POST /api/account/totp/confirm: one of the two replies that show recovery codes.
 func (h handlers) ConfirmTotp(ctx context.Context, req *oas.TotpConfirm) (*oas.RecoveryCodes, error) {
-	if err := h.Limits.FromAddress(h.address(ctx), h.Clock.Now()); err != nil {
+	if err := h.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
 		return nil, err
 	}
 	return recoveryCodes(h.Factors.Confirm(ctx, actor(ctx), req.Code))

@@ -46,7 +46,10 @@ func newSignIn(t testing.TB, w *world, secret []byte) signIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := signIn{accounts: account.NewService(w.db, w.clock, core.PlanOpen), limits: account.NewLimits(true)}
+	s := signIn{
+		accounts: account.NewService(w.db, w.clock, core.PlanOpen),
+		limits:   account.NewLimits(w.db, credential.NewBrowsers(w.db, w.clock, secret), w.clock, secret, true),
+	}
 	s.accounts.RecordTo(w.audit)
 	s.factors = account.NewFactors(w.db, w.clock, box, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
 	s.proofs = account.NewProofs(w.db, s.accounts, s.factors, s.limits, w.sessions, w.clock, w.audit)

@@ -31,7 +31,7 @@ func TestEveryStatementAboutAnAccountUsesAnIndex(t *testing.T) {
 			return db.InsertCode(ctx, credential.Code{ID: "c", UserID: "u", ExpiresAt: now}, []byte("c"))
 		},
 		func() error { _, err := db.UserByID(ctx, "u"); return err },
-		func() error { _, err := db.ChangeUser(ctx, "u", &name, nil); return err },
+		func() error { _, err := db.ChangeUser(ctx, "u", account.UserChange{Name: &name}); return err },
 		func() error { _, err := db.APIKeys(ctx, "u", "", 5); return err },
 		func() error { _, err := db.APIKey(ctx, "u", "k"); return err },
 		func() error { _, err := db.Codes(ctx, "u", "", 5); return err },

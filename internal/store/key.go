@@ -70,7 +70,7 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 	var own sql.NullInt64
 	err := get(ctx, db.read, `
 		SELECT `+keyColumns+`,
-			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
+			`+joinedUser+`,
 			coalesce(b.reserved + b.spent, 0), `+capColumns+`, `+entitlementColumns+`
 		FROM credential_key k
 		JOIN app_user u ON u.id = k.user_id

@@ -45,7 +45,7 @@ func (r *grantRow) value() (g oauth.Grant, err error) {
 
 // grantQuery reads a grant with its user; a user who is disabled has none.
 const grantQuery = `
-	SELECT ` + grantColumns + `, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at
+	SELECT ` + grantColumns + `, ` + joinedUser + `
 	FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
 	WHERE u.disabled_at IS NULL AND g.id = $1`
 
@@ -272,7 +272,7 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (cred
 	k := &f.Key
 	err := get(ctx, db.read, `
 		SELECT g.id, c.name, t.scopes, t.resources, t.created_at, t.expires_at, g.revoked_at,
-			u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
+			`+joinedUser+`,
 			coalesce(b.reserved + b.spent, 0), `+capColumns+`, `+entitlementColumns+`
 		FROM oauth_token t
 		JOIN oauth_grant g ON g.id = t.grant_id

@@ -49,7 +49,7 @@ func (db *DB) SessionByHash(ctx context.Context, hash []byte, period string) (cr
 	var e entitlementRow
 	var used int64
 	err := get(ctx, db.read, `
-		SELECT `+sessionColumns+`, u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at,
+		SELECT `+sessionColumns+`, `+joinedUser+`,
 			coalesce(b.reserved + b.spent, 0), `+entitlementColumns+`
 		FROM web_session s
 		JOIN app_user u ON u.id = s.user_id
@@ -136,6 +136,9 @@ func (db *DB) SetPassword(ctx context.Context, userID, passwordHash, exceptSessi
 		}
 		if n == 0 {
 			return sql.ErrNoRows
+		}
+		if _, err := tx.exec(ctx, forgetBrowsers, userID); err != nil {
+			return err
 		}
 		_, err = tx.exec(ctx, revokeSessions, millis(now), userID, exceptSession)
 		return err

@@ -98,6 +98,9 @@ func (db *DB) RedeemReset(ctx context.Context, hash []byte, now time.Time, passw
 		if _, err := tx.exec(ctx, `UPDATE app_user SET password_hash = $1 WHERE id = $2`, passwordHash, userID); err != nil {
 			return err
 		}
+		if _, err := tx.exec(ctx, forgetBrowsers, userID); err != nil {
+			return err
+		}
 		_, err = tx.exec(ctx, revokeSessions, millis(now), userID, "")
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 func (db *DB) UserByIdentity(ctx context.Context, id upstream.Identity) (account.User, error) {
 	var r userRow
 	err := get(ctx, db.read, `
-		SELECT u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at
+		SELECT `+joinedUser+`
 		FROM upstream_identity i JOIN app_user u ON u.id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`,
 		args{id.Issuer, id.Subject}, r.dest()...)
 	if err != nil {

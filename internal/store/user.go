@@ -10,18 +10,22 @@ import (
 )
 
 // What is read of users leaves out those who are closed: their accounts are gone but for the clearing away.
-const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at`
+const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at, email_verified, pending_email`
+
+// joinedUser is userColumns of a join that calls the user u.
+const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified, u.pending_email`
 
 // userRow is a user as it is read.
 type userRow struct {
 	user               account.User
 	spendCap, disabled sql.NullInt64
 	created            int64
+	verified           int
 }
 
 func (r *userRow) dest() []any {
 	u := &r.user
-	return []any{&u.ID, &u.Email, &u.Name, (*string)(&u.Role), &u.Plan, &r.spendCap, &r.disabled, &r.created}
+	return []any{&u.ID, &u.Email, &u.Name, (*string)(&u.Role), &u.Plan, &r.spendCap, &r.disabled, &r.created, &r.verified, &u.PendingEmail}
 }
 
 func (r *userRow) value() account.User {
@@ -30,17 +34,18 @@ func (r *userRow) value() account.User {
 		micros := r.spendCap.Int64
 		u.SpendCap = &micros
 	}
-	u.DisabledAt, u.CreatedAt = optAt(r.disabled), at(r.created)
+	u.DisabledAt, u.CreatedAt, u.EmailVerified = optAt(r.disabled), at(r.created), r.verified != 0
 	return u
 }
 
 const insertUser = `
-	INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, disabled_at, created_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	INSERT INTO app_user (id, email, name, role, plan, spend_cap, password_hash, disabled_at, created_at, email_verified)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 func userArgs(u account.User, passwordHash string) args {
 	return args{
 		u.ID, u.Email, u.Name, string(u.Role), u.Plan, optInt(u.SpendCap), passwordHash, optMillis(u.DisabledAt), millis(u.CreatedAt),
+		flag(u.EmailVerified),
 	}
 }
 
@@ -73,13 +78,16 @@ func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error)
 	return r.value(), nil
 }
 
-// ChangeUser sets the name and the address of a user, where they are given.
-func (db *DB) ChangeUser(ctx context.Context, userID string, name, email *string) (account.User, error) {
+// ChangeUser sets what a user may change of themselves, where it is given. An address that they chose is not verified.
+func (db *DB) ChangeUser(ctx context.Context, userID string, c account.UserChange) (account.User, error) {
 	var r userRow
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
-			UPDATE app_user SET name = coalesce($1, name), email = coalesce($2, email) WHERE id = $3
-			RETURNING `+userColumns, args{given(name), given(email), userID}, r.dest()...)
+			UPDATE app_user SET name = coalesce($1, name), email = coalesce($2, email),
+				email_verified = CASE WHEN $2 IS NULL THEN email_verified ELSE 0 END,
+				pending_email = CASE WHEN $2 IS NULL THEN coalesce($3, pending_email) ELSE '' END
+			WHERE id = $4
+			RETURNING `+userColumns, args{given(c.Name), given(c.Email), given(c.PendingEmail), userID}, r.dest()...)
 	})
 	if classify(err) == classUnique {
 		return account.User{}, emailTaken()

@@ -28,7 +28,7 @@ func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]a
 	return users, nil
 }
 
-// AdjustUser lets change edit the role, the cap and the end of a user.
+// AdjustUser lets change edit the address, the role, the cap and the end of a user.
 func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*account.User) error) (account.User, error) {
 	var u account.User
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
@@ -41,10 +41,14 @@ func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*accoun
 		if err := change(&u); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3 WHERE id = $4`,
-			string(u.Role), optInt(u.SpendCap), optMillis(u.DisabledAt), userID)
+		_, err = tx.exec(ctx, `
+			UPDATE app_user SET role = $1, spend_cap = $2, disabled_at = $3, email = $4, email_verified = $5, pending_email = $6 WHERE id = $7`,
+			string(u.Role), optInt(u.SpendCap), optMillis(u.DisabledAt), u.Email, flag(u.EmailVerified), u.PendingEmail, userID)
 		return err
 	})
+	if classify(err) == classUnique {
+		return account.User{}, emailTaken()
+	}
 	if err != nil {
 		return account.User{}, fail("adjust user", "user", err)
 	}

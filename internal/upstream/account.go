@@ -35,45 +35,57 @@ func (s *Service) identity(c claims) Identity {
 
 // accountOf returns the account of somebody whom the provider knows: the one that is tied to them, else the one with
 // their address, which is tied to them from then on, else a new one where that is allowed. The subject decides, not the
-// address: addresses are given to others when people leave.
-func (s *Service) accountOf(ctx context.Context, c claims) (account.User, error) {
+// address: addresses are given to others when people leave. It returns the identity where it is not tied yet.
+func (s *Service) accountOf(ctx context.Context, c claims) (account.User, Identity, error) {
 	user, err := s.store.UserByIdentity(ctx, s.identity(c))
+	var unlinked Identity
 	if core.IsKind(err, core.KindNotFound) {
-		user, err = s.link(ctx, c)
+		user, unlinked, err = s.first(ctx, c)
 	}
 	switch {
 	case err != nil:
-		return account.User{}, err
+		return account.User{}, Identity{}, err
 	case user.DisabledAt != nil:
-		return account.User{}, errDisabled
+		return account.User{}, Identity{}, errDisabled
 	}
-	return user, nil
+	return user, unlinked, nil
 }
 
-// link finds or makes the account of somebody who comes for the first time.
-func (s *Service) link(ctx context.Context, c claims) (account.User, error) {
+// first finds or makes the account of somebody who comes for the first time. An account whose address was set by an
+// administrator or the provider is tied to them at once. An address that its user chose may be that of another person, who
+// would otherwise sign in to the account of whoever chose it: such an account is not tied here.
+func (s *Service) first(ctx context.Context, c claims) (account.User, Identity, error) {
 	if !c.Verified || c.Email == "" {
-		return account.User{}, errAddress
+		return account.User{}, Identity{}, errAddress
 	}
 	user, err := s.store.UserByEmail(ctx, account.NormalEmail(c.Email))
 	switch {
 	case core.IsKind(err, core.KindNotFound) && s.opts.SignUp:
-		return s.signUp(ctx, c)
+		user, err = s.signUp(ctx, c)
+		return user, Identity{}, err
 	case core.IsKind(err, core.KindNotFound):
-		return account.User{}, errNoAccount
+		return account.User{}, Identity{}, errNoAccount
 	case err != nil:
-		return account.User{}, err
+		return account.User{}, Identity{}, err
 	case user.DisabledAt != nil:
-		return account.User{}, errDisabled
+		return account.User{}, Identity{}, errDisabled
+	case !user.EmailVerified:
+		return user, s.identity(c), nil
 	}
-	if err := s.store.LinkIdentity(ctx, s.identity(c), user.ID, s.clock.Now()); err != nil {
-		if core.IsKind(err, core.KindConflict) {
-			return account.User{}, errOther.Because(err)
-		}
-		return account.User{}, err
+	return user, Identity{}, s.Link(ctx, s.identity(c), user.ID)
+}
+
+// Link ties somebody at the provider to an account: they sign in to it from now on.
+func (s *Service) Link(ctx context.Context, id Identity, userID string) error {
+	err := s.store.LinkIdentity(ctx, id, userID, s.clock.Now())
+	if core.IsKind(err, core.KindConflict) {
+		return errOther.Because(err)
 	}
-	s.recorder.Note(ctx, audit.Record{Event: audit.UpstreamLinked, UserID: user.ID, Detail: map[string]string{"issuer": s.opts.Issuer}})
-	return user, nil
+	if err != nil {
+		return err
+	}
+	s.recorder.Note(ctx, audit.Record{Event: audit.UpstreamLinked, UserID: userID, Detail: map[string]string{"issuer": id.Issuer}})
+	return nil
 }
 
 // signUp makes an account without a password.

@@ -40,7 +40,8 @@ type Options struct {
 
 // Identity is who somebody is at a provider.
 type Identity struct {
-	Issuer, Subject string
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
 }
 
 // Store keeps which accounts belong to which identities. What is not there is not_found.
@@ -130,6 +131,9 @@ func (s *Service) Begin(ctx context.Context, actor core.Actor, returnTo string) 
 type Arrival struct {
 	User     account.User
 	ReturnTo string
+	// Unlinked is the person at the provider if the account was found by an address that nobody vouches for. They must
+	// prove its password before Link connects the two; until then User is not theirs.
+	Unlinked Identity
 	// Proof is whether the journey was for a fresh proof of the user of SessionID.
 	Proof             bool
 	UserID, SessionID string
@@ -153,7 +157,7 @@ func (s *Service) Finish(ctx context.Context, token string, query url.Values) (A
 	if arrival.Proof {
 		return s.proved(ctx, arrival, claims, j)
 	}
-	arrival.User, err = s.accountOf(ctx, claims)
+	arrival.User, arrival.Unlinked, err = s.accountOf(ctx, claims)
 	return arrival, err
 }
 

@@ -97,7 +97,7 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Fatalf("after the set-up: %s", text)
 		}
 		look("home")
-		if c := tab.Cookies(); len(c) != 1 || !c[0].HTTPOnly || c[0].SameSite != "Lax" || c[0].Name != "carrel" {
+		if c := sessionCookies(tab); len(c) != 1 || !c[0].HTTPOnly || c[0].SameSite != "Lax" || c[0].Name != "carrel" {
 			t.Errorf("the browser keeps %+v", c)
 		}
 		tab.Go(w.srv.URL + "/consent")

@@ -29,6 +29,14 @@ func newPendingCookie(base *url.URL) cookie {
 	return c
 }
 
+// newBrowserCookie returns the cookie by which a browser is known in which somebody has signed in. It stays when they
+// sign out.
+func newBrowserCookie(base *url.URL) cookie {
+	c := newCookie(base)
+	c.name, c.life = c.name+"-browser", credential.BrowserLife
+	return c
+}
+
 // read returns the secret that a request carries. Two cookies of the name mean that somebody planted one; neither is
 // believed.
 func (c cookie) read(r *http.Request) (string, bool) {

@@ -8,6 +8,7 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/upstream"
 )
 
 // codePath is the page that asks for the second factor.
@@ -19,6 +20,8 @@ type halfway struct {
 	Email    string `json:"email"`
 	With     string `json:"with"`
 	ReturnTo string `json:"returnTo"`
+	// Link is who they are at another provider, which is connected to the account when they are in.
+	Link *upstream.Identity `json:"link,omitempty"`
 }
 
 // codePage is what the form of the second factor shows.
@@ -29,9 +32,9 @@ type codePage struct {
 
 // admit lets somebody in who has proved who they are, or asks for the second factor if they have one. Whoever comes with
 // a passkey has shown two already: the device, and to the device their finger, face or PIN.
-func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, with, returnTo string) {
+func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, half halfway) {
 	needed := false
-	if with != withPasskey {
+	if half.With != withPasskey {
 		var err error
 		if needed, err = a.Factors.Needed(r.Context(), user.ID); err != nil {
 			a.trouble(w, r, err)
@@ -39,16 +42,32 @@ func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, w
 		}
 	}
 	if !needed {
-		a.begin(w, r, user.ID, signedInWith(with), returnTo)
+		a.enter(w, r, user.ID, half)
 		return
 	}
-	token, err := a.Pendings.Begin(r.Context(), credential.PendingFactor, user.ID, "", halfway{user.Email, with, returnTo})
+	half.Email = user.Email
+	token, err := a.Pendings.Begin(r.Context(), credential.PendingFactor, user.ID, "", half)
 	if err != nil {
 		a.trouble(w, r, err)
 		return
 	}
 	a.pending.write(w, token)
 	a.seeOther(w, codePath)
+}
+
+// enter signs somebody in who has proved all that is asked for, and connects the provider that they came from.
+func (a *App) enter(w http.ResponseWriter, r *http.Request, userID string, half halfway) {
+	if half.Link != nil {
+		if a.Upstream == nil {
+			http.NotFound(w, r)
+			return
+		}
+		if err := a.Upstream.Link(r.Context(), *half.Link, userID); err != nil {
+			a.upstreamTrouble(w, r, err)
+			return
+		}
+	}
+	a.begin(w, r, userID, signedInWith(half.With), half.ReturnTo)
 }
 
 // signedInWith is what the audit log says of a sign-in.
@@ -98,11 +117,14 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: "Type the code that the app shows."})
 		return
 	}
-	if err := a.limited(r, half.Email); err != nil {
-		a.showCodeForm(w, r, http.StatusTooManyRequests, codePage{Error: retryAfter(w, err)})
+	counted, err := a.Limits.Attempt(r.Context(), a.guess(r, half.Email))
+	if err != nil {
+		a.limited(w, r, err, func(detail string) {
+			a.showCodeForm(w, r, http.StatusTooManyRequests, codePage{Error: detail})
+		})
 		return
 	}
-	err := a.Factors.Check(r.Context(), pending.UserID, code)
+	err = a.Factors.Check(r.Context(), pending.UserID, code)
 	switch {
 	case errors.Is(err, account.ErrCode):
 		a.Audit.Note(r.Context(), audit.Record{
@@ -119,9 +141,13 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		a.again(w, r, err, SignInPath)
 		return
 	}
-	a.Limits.Forgive(half.Email)
+	if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+		a.trouble(w, r, err)
+		return
+	}
 	a.pending.clear(w)
-	a.begin(w, r, pending.UserID, signedInWith(half.With+" and code"), half.ReturnTo)
+	half.With += " and code"
+	a.enter(w, r, pending.UserID, half)
 }
 
 // again answers to something that can't be finished: begun too long ago, or finished already.

@@ -62,7 +62,7 @@ func parsePages(prefix string) map[string]*template.Template {
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
 	for _, name := range []string{
-		"welcome", "home", "signin", "setup", "consent", "fail", "code", "passkey", "reset", "stepup", "security", "totp", "codes", "leaving",
+		"welcome", "home", "signin", "setup", "consent", "fail", "code", "connect", "passkey", "reset", "stepup", "security", "totp", "codes", "leaving",
 	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}

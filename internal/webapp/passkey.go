@@ -48,8 +48,9 @@ func (a *App) beginPasskey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	returnTo := localPath(r.PostForm.Get(returnField))
-	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
-		a.showSignInForm(w, r, http.StatusTooManyRequests, signInPage{ReturnTo: returnTo, Error: retryAfter(w, err)})
+	if !a.fromNetwork(w, r, func(detail string) {
+		a.showSignInForm(w, r, http.StatusTooManyRequests, signInPage{ReturnTo: returnTo, Error: detail})
+	}) {
 		return
 	}
 	c, err := a.Passkeys.BeginSignIn(r.Context())
@@ -70,9 +71,10 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := signInPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
-	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
-		p.Error = retryAfter(w, err)
+	if !a.fromNetwork(w, r, func(detail string) {
+		p.Error = detail
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
+	}) {
 		return
 	}
 	token, _ := a.pending.read(r)
@@ -86,7 +88,7 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		a.trouble(w, r, err)
 	default:
-		a.admit(w, r, user, withPasskey, p.ReturnTo)
+		a.admit(w, r, user, halfway{With: withPasskey, ReturnTo: p.ReturnTo})
 	}
 }
 

@@ -79,7 +79,7 @@ func (p *holder) text() string { return p.tab.Text("document.body.innerText") }
 func (p *holder) refused(why string) {
 	p.w.t.Helper()
 	p.tab.Wait("document.readyState === 'complete' && document.querySelector('#error')?.innerText.includes('not accepted')")
-	if cookies := p.tab.Cookies(); len(cookies) != 0 {
+	if cookies := sessionCookies(p.tab); len(cookies) != 0 {
 		p.w.t.Errorf("%s: the browser keeps %+v", why, cookies)
 	}
 }
@@ -103,7 +103,7 @@ func TestPoint12APasskeySignsIn(t *testing.T) {
 	if !strings.Contains(p.text(), "last used") {
 		t.Errorf("after signing in with it: %s", p.text())
 	}
-	if cookies := p.tab.Cookies(); len(cookies) != 1 {
+	if cookies := sessionCookies(p.tab); len(cookies) != 1 {
 		t.Errorf("the browser keeps %+v", cookies)
 	}
 	// It is asked for again where a proof is.

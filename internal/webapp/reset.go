@@ -32,8 +32,7 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 		a.badForm(w, r)
 		return
 	}
-	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
-		a.showResetForm(w, r, http.StatusTooManyRequests, resetPage{Error: retryAfter(w, err)})
+	if !a.fromNetwork(w, r, func(detail string) { a.showResetForm(w, r, http.StatusTooManyRequests, resetPage{Error: detail}) }) {
 		return
 	}
 	_, err := a.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))

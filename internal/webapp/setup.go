@@ -64,9 +64,10 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := setupPage{Email: r.PostForm.Get("email"), Name: r.PostForm.Get("name")}
-	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
-		p.Error = retryAfter(w, err)
+	if !a.fromNetwork(w, r, func(detail string) {
+		p.Error = detail
 		a.showSetupForm(w, r, http.StatusTooManyRequests, p)
+	}) {
 		return
 	}
 	code := account.PlainCode(r.PostForm.Get("code"))

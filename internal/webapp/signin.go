@@ -15,6 +15,9 @@ import (
 // returnField is the parameter and the hidden field with the address to come back to.
 const returnField = "return"
 
+// withPassword is what the audit log calls signing in with a password.
+const withPassword = "password"
+
 // signInPage is what the sign-in form shows.
 type signInPage struct {
 	Title string
@@ -77,31 +80,47 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 		return
 	}
-	if err := a.limited(r, p.Email); err != nil {
+	user, err := a.checkPassword(r, p.Email, password)
+	switch {
+	case isLimited(err):
 		p.Error = retryAfter(w, err)
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
-		return
-	}
-	user, refused, err := a.Accounts.SignIn(r.Context(), p.Email, password)
-	switch {
 	case errors.Is(err, account.ErrSignIn):
-		a.Audit.Note(r.Context(), audit.Record{
-			Event: audit.SignInFailed, UserID: refused.User.ID, Detail: map[string]string{"reason": refused.Reason},
-		})
 		p.Error = account.ErrSignIn.Detail
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
-		return
 	case err != nil:
+		a.trouble(w, r, err)
+	default:
+		a.admit(w, r, user, halfway{With: withPassword, ReturnTo: p.ReturnTo})
+	}
+}
+
+// guess is an attempt on an account as the limits count it.
+func (a *App) guess(r *http.Request, email string) account.Guess {
+	token, _ := a.browser.read(r)
+	return account.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
+}
+
+// isLimited reports whether an attempt was one too many.
+func isLimited(err error) bool { return core.IsKind(err, core.KindRateLimited) }
+
+// fromNetwork counts an attempt that is on no account in particular. One too many is answered by show, which gets the
+// sentence for it, and anything else that goes wrong by the page for that.
+func (a *App) fromNetwork(w http.ResponseWriter, r *http.Request, show func(detail string)) bool {
+	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
+	if err != nil {
+		a.limited(w, r, err, show)
+	}
+	return err == nil
+}
+
+// limited answers to an error of the limits.
+func (a *App) limited(w http.ResponseWriter, r *http.Request, err error, show func(detail string)) {
+	if !isLimited(err) {
 		a.trouble(w, r, err)
 		return
 	}
-	a.Limits.Forgive(p.Email)
-	a.admit(w, r, user, "password", p.ReturnTo)
-}
-
-// limited counts an attempt on an account; beyond the limits it returns the error to show.
-func (a *App) limited(r *http.Request, email string) error {
-	return a.Limits.Attempt(a.opts.Address(r.Context()), email, a.Clock.Now())
+	show(retryAfter(w, err))
 }
 
 // begin starts a session and goes on to returnTo. The session is a new one, and the one that the browser had ends.
@@ -112,8 +131,14 @@ func (a *App) begin(w http.ResponseWriter, r *http.Request, userID string, event
 		a.trouble(w, r, err)
 		return
 	}
-	if old, ok := a.signedIn(r); ok {
-		if err := a.Sessions.End(ctx, old.User.ID, old.Session.ID); err != nil {
+	old, _ := a.browser.read(r)
+	known, err := a.Browsers.Remember(ctx, userID, old)
+	if err != nil {
+		a.trouble(w, r, err)
+		return
+	}
+	if before, ok := a.signedIn(r); ok {
+		if err := a.Sessions.End(ctx, before.User.ID, before.Session.ID); err != nil {
 			a.trouble(w, r, err)
 			return
 		}
@@ -124,6 +149,7 @@ func (a *App) begin(w http.ResponseWriter, r *http.Request, userID string, event
 	}
 	event.Detail["session"] = session.ID
 	a.Audit.Note(ctx, event)
+	a.browser.write(w, known)
 	a.cookie.write(w, token)
 	a.seeOther(w, returnTo)
 }

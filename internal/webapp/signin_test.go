@@ -198,7 +198,7 @@ func TestPoint12GuessesAreLimited(t *testing.T) {
 		}
 	}
 	a := try(email, password)
-	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "60" || !strings.Contains(a.body, "Too many attempts on this account. Try again in 60 seconds.") {
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "60" || !strings.Contains(a.body, "Too many attempts on this account from your network. Try again in 60 seconds.") {
 		t.Fatalf("%d %s %s", a.status, a.header.Get("Retry-After"), a.body)
 	}
 	if a := try("other@example.org", "wrong"); a.status != http.StatusUnprocessableEntity {
@@ -292,6 +292,9 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	_ = w.db.Close()
 	if a := w.post("/sign-in", c, "email", email, "password", password); a.status < 500 {
 		t.Errorf("with the database away: %d", a.status)
+	}
+	if a := w.get("/", c); a.status < 500 {
+		t.Errorf("the start page with the database away: %d", a.status)
 	}
 	log := w.log.String()
 	for _, secret := range []string{password, "another-wrong-one", c.Value, email} {

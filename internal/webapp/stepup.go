@@ -122,7 +122,7 @@ func (a *App) stepUpWithPasskey(w http.ResponseWriter, r *http.Request, found cr
 	p := stepUpPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now())
+	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err == nil {
 		err = a.Passkeys.FinishProof(r.Context(), actorOf(found), token, []byte(r.PostForm.Get("answer")))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rsc.io/qr"
 
+	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
@@ -56,8 +57,9 @@ func (a *App) showTOTPForm(w http.ResponseWriter, r *http.Request, found credent
 }
 
 func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	if err := a.limited(r, found.User.Email); err != nil {
-		a.showTOTPForm(w, r, found, http.StatusTooManyRequests, retryAfter(w, err))
+	counted, err := a.Limits.Attempt(r.Context(), account.Guess{SessionID: found.Session.ID})
+	if err != nil {
+		a.limited(w, r, err, func(detail string) { a.showTOTPForm(w, r, found, http.StatusTooManyRequests, detail) })
 		return
 	}
 	codes, err := a.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))
@@ -67,7 +69,10 @@ func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credenti
 	case err != nil:
 		a.did(w, r, err)
 	default:
-		a.Limits.Forgive(found.User.Email)
+		if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+			a.trouble(w, r, err)
+			return
+		}
 		a.showCodes(w, r, codes)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/upstream"
 )
 
 // UpstreamPath is where another provider sends people back to.
@@ -56,8 +57,7 @@ func (a *App) leave(w http.ResponseWriter, r *http.Request, actor core.Actor) {
 		http.NotFound(w, r)
 		return
 	}
-	if err := a.Limits.FromAddress(a.opts.Address(r.Context()), a.Clock.Now()); err != nil {
-		a.fail(w, r, http.StatusTooManyRequests, "Not so fast", retryAfter(w, err))
+	if !a.fromNetwork(w, r, func(detail string) { a.fail(w, r, http.StatusTooManyRequests, "Not so fast", detail) }) {
 		return
 	}
 	to, token, err := a.Upstream.Begin(r.Context(), actor, localPath(r.PostForm.Get(returnField)))
@@ -88,10 +88,18 @@ func (a *App) arrive(w http.ResponseWriter, r *http.Request) {
 		a.upstreamTrouble(w, r, err)
 		return
 	}
-	if !arrival.Proof {
-		a.admit(w, r, arrival.User, withUpstream, arrival.ReturnTo)
-		return
+	switch {
+	case arrival.Proof:
+		a.proveWithUpstream(w, r, arrival)
+	case arrival.Unlinked != upstream.Identity{}:
+		a.beginConnect(w, r, arrival)
+	default:
+		a.admit(w, r, arrival.User, halfway{With: withUpstream, ReturnTo: arrival.ReturnTo})
 	}
+}
+
+// proveWithUpstream notes that the person of this browser's session has just signed in at the provider once more.
+func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
 	found, ok := a.signedIn(r)
 	if !ok || found.Session.ID != arrival.SessionID {
 		a.again(w, r, credential.ErrPending, SignInPath)

@@ -42,6 +42,7 @@ type Services struct {
 	Resets   *account.Resets
 	Proofs   *account.Proofs
 	Pendings *credential.Pendings
+	Browsers *credential.Browsers
 	Passkeys *passkey.Service
 	// Upstream is nil unless the settings name another provider.
 	Upstream *upstream.Service
@@ -69,6 +70,8 @@ type App struct {
 	cookie cookie
 	// pending is the cookie of what is begun and not finished.
 	pending cookie
+	// browser is the cookie of a browser in which somebody has signed in.
+	browser cookie
 	// prefix is the path of the base URL, which browsers see before ours and handlers do not.
 	prefix string
 	pages  map[string]*template.Template
@@ -89,7 +92,7 @@ func New(s Services, o Options) (*App, error) {
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	a := &App{
-		Services: s, opts: o, cookie: newCookie(base), pending: newPendingCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
+		Services: s, opts: o, cookie: newCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
 		referrer: referrerPolicy(base),
 	}
 	a.sameOrigin = http.NewCrossOriginProtection()
@@ -117,6 +120,8 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"POST " + SignInPath + "/passkey/finish":    a.signInWithPasskey,
 		"POST " + SignInPath + "/upstream":          a.beginUpstream,
 		"GET " + UpstreamPath:                       a.arrive,
+		"GET " + connectPath:                        a.showConnect,
+		"POST " + connectPath:                       a.connect,
 		"POST " + StepUpPath + "/upstream":          a.own(SecurityPath, a.beginStepUpUpstream),
 		"GET " + ResetPath:                          a.showReset,
 		"POST " + ResetPath:                         a.reset,

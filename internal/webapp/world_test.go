@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"carrel/internal/account"
@@ -49,7 +50,13 @@ type world struct {
 	logger   *slog.Logger
 	opts     webapp.Options
 	user     account.User
+	// from is the address that requests come from.
+	from   atomic.Pointer[string]
+	limits *account.Limits
 }
+
+// comesFrom has requests come from an address from now on.
+func (w *world) comesFrom(address string) { w.from.Store(&address) }
 
 // newEmptyWorld has no account.
 func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
@@ -60,6 +67,7 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	w := &world{t: t, db: db, clock: testkit.NewClock(), log: &testkit.Log{}, mux: http.NewServeMux()}
+	w.comesFrom("203.0.113.7")
 	log := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.accounts = account.NewService(db, w.clock, core.PlanOpen)
 	w.sessions = credential.NewSessions(db, w.clock, []byte("secret"))
@@ -68,7 +76,7 @@ func newEmptyWorld(t testing.TB, change ...func(*webapp.Options)) *world {
 	w.srv = httptest.NewUnstartedServer(w.mux)
 	opts := webapp.Options{
 		BaseURL: "http://" + w.srv.Listener.Addr().String(), SetupCode: setupCode,
-		Address: func(context.Context) netip.Addr { return netip.MustParseAddr("203.0.113.7") },
+		Address: func(context.Context) netip.Addr { return netip.MustParseAddr(*w.from.Load()) },
 	}
 	for _, c := range change {
 		c(&opts)
@@ -99,7 +107,8 @@ func (w *world) services(baseURL string, log *slog.Logger) webapp.Services {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	limits := account.NewLimits(true)
+	browsers := credential.NewBrowsers(w.db, w.clock, secret)
+	w.limits = account.NewLimits(w.db, browsers, w.clock, secret, true)
 	pendings := credential.NewPendings(w.db, w.clock, secret)
 	w.factors = account.NewFactors(w.db, w.clock, sealer, w.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
 	w.resets = account.NewResets(w.db, w.accounts, w.clock, secret, w.audit)
@@ -108,9 +117,9 @@ func (w *world) services(baseURL string, log *slog.Logger) webapp.Services {
 		w.t.Fatal(err)
 	}
 	return webapp.Services{
-		Accounts: w.accounts, Sessions: w.sessions, Limits: limits, Factors: w.factors, Resets: w.resets,
-		Proofs:   account.NewProofs(w.db, w.accounts, w.factors, limits, w.sessions, w.clock, w.audit),
-		Pendings: pendings, Passkeys: w.passkeys, Audit: w.audit, Clock: w.clock, Log: log,
+		Accounts: w.accounts, Sessions: w.sessions, Limits: w.limits, Factors: w.factors, Resets: w.resets,
+		Proofs:   account.NewProofs(w.db, w.accounts, w.factors, w.limits, w.sessions, w.clock, w.audit),
+		Pendings: pendings, Browsers: browsers, Passkeys: w.passkeys, Audit: w.audit, Clock: w.clock, Log: log,
 	}
 }
 

@@ -31,26 +31,62 @@ var userTests = []test{
 	{"AUserChangesWhatIsKnownOfThem", func(w *world) {
 		name, email := "Ada King", "king@example.org"
 		want := w.ada.user
-		got, err := w.db.ChangeUser(w.ctx, w.ada.id, nil, nil)
+		got, err := w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{})
 		w.must(err)
 		w.same("nothing", got, want)
 		want.Name = name
-		got, err = w.db.ChangeUser(w.ctx, w.ada.id, &name, nil)
+		got, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Name: &name})
 		w.must(err)
 		w.same("the name", got, want)
 		want.Email = email
-		got, err = w.db.ChangeUser(w.ctx, w.ada.id, nil, &email)
+		got, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Email: &email})
 		w.must(err)
 		w.same("the address", got, want)
 		got, err = w.db.UserByID(w.ctx, w.ada.id)
 		w.must(err)
 		w.same("read again", got, want)
-		_, err = w.db.ChangeUser(w.ctx, w.ada.id, nil, &w.bert.user.Email)
+		_, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Email: &w.bert.user.Email})
 		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
-		_, err = w.db.ChangeUser(w.ctx, "usr_none", &name, nil)
+		_, err = w.db.ChangeUser(w.ctx, "usr_none", account.UserChange{Name: &name})
 		w.wantMissing(err, "user")
 		_, err = w.db.UserByID(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
+	}},
+	{"AnAddressIsVerifiedUntilItsUserChoosesAnother", func(w *world) {
+		u := account.User{ID: core.NewID(core.PrefixUser), EmailVerified: true, Name: "Grace", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+		u.Email = u.ID + "@example.org"
+		w.must(w.db.InsertUser(w.ctx, u, "hash"))
+		asked, own, none := "asked-"+u.Email, "own-"+u.Email, ""
+		for _, step := range []struct {
+			change         account.UserChange
+			email, pending string
+			verified       bool
+		}{
+			{change: account.UserChange{PendingEmail: &asked}, email: u.Email, pending: asked, verified: true},
+			{change: account.UserChange{Name: &own}, email: u.Email, pending: asked, verified: true},
+			{change: account.UserChange{PendingEmail: &none}, email: u.Email, verified: true},
+			{change: account.UserChange{PendingEmail: &w.bert.user.Email}, email: u.Email, pending: w.bert.user.Email, verified: true},
+			{change: account.UserChange{Email: &own}, email: own},
+			{change: account.UserChange{Name: &own}, email: own},
+		} {
+			got, err := w.db.ChangeUser(w.ctx, u.ID, step.change)
+			w.must(err)
+			w.same("user", []any{got.Email, got.PendingEmail, got.EmailVerified}, []any{step.email, step.pending, step.verified})
+		}
+		got, err := w.db.AdjustUser(w.ctx, u.ID, func(u *account.User) error {
+			u.Email, u.EmailVerified = asked, true
+			return nil
+		})
+		w.must(err)
+		read, err := w.db.UserByEmail(w.ctx, asked)
+		w.must(err)
+		w.same("set by an administrator", read, got)
+		w.same("it is verified", read.EmailVerified, true)
+		_, err = w.db.AdjustUser(w.ctx, u.ID, func(u *account.User) error {
+			u.Email = w.bert.user.Email
+			return nil
+		})
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
 	}},
 	{"AnAddressIsTakenOnce", func(w *world) {
 		twin := w.ada.user

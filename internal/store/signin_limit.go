@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/credential"
+)
+
+var (
+	_ account.LimitStore      = (*DB)(nil)
+	_ credential.BrowserStore = (*DB)(nil)
+)
+
+// TakeAttempts takes an attempt from each bucket until one is empty. A bucket is one number, the time at which it is full
+// again, so that one statement both decides and counts (the generic cell rate algorithm).
+func (db *DB) TakeAttempts(ctx context.Context, buckets []account.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		taken, wait = 0, 0
+		for _, b := range buckets {
+			latest := now.Add(time.Duration(b.Burst-1) * b.Every) // full later than this, it has no attempt now
+			n, err := tx.exec(ctx, `
+				INSERT INTO signin_limit (key, full_at) VALUES ($1, $2)
+				ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
+				WHERE signin_limit.full_at <= $5`,
+				b.Key, millis(now.Add(b.Every)), millis(now), b.Every.Milliseconds(), millis(latest))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				var full int64
+				if err := get(ctx, tx, `SELECT full_at FROM signin_limit WHERE key = $1`, args{b.Key}, &full); err != nil {
+					return err
+				}
+				wait = max(at(full).Sub(latest), time.Millisecond)
+				return nil // what was taken so far stays taken
+			}
+			taken++
+		}
+		return nil
+	})
+	return taken, wait, fail("count an attempt", "limit", err)
+}
+
+// ReturnAttempts puts an attempt back into each bucket.
+func (db *DB) ReturnAttempts(ctx context.Context, buckets []account.Bucket) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		for _, b := range buckets {
+			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`, b.Every.Milliseconds(), b.Key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail("forgive an attempt", "limit", err)
+}
+
+// PruneAttempts removes the buckets that are full, which are as good as none.
+func (db *DB) PruneAttempts(ctx context.Context, now time.Time) error {
+	_, err := db.one(ctx, `DELETE FROM signin_limit WHERE full_at <= $1`, millis(now))
+	return fail("prune limits", "limit", err)
+}
+
+// RememberBrowser makes a browser known to a user, under a new hash for all users who know it.
+func (db *DB) RememberBrowser(ctx context.Context, userID string, old, hash []byte, expiresAt time.Time) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if old != nil {
+			if _, err := tx.exec(ctx, `UPDATE signin_browser SET hash = $1 WHERE hash = $2`, hash, old); err != nil {
+				return err
+			}
+		}
+		_, err := tx.exec(ctx, `
+			INSERT INTO signin_browser (hash, user_id, expires_at) VALUES ($1, $2, $3)
+			ON CONFLICT (hash, user_id) DO UPDATE SET expires_at = excluded.expires_at`, hash, userID, millis(expiresAt))
+		return err
+	})
+	return fail("remember a browser", "user", err)
+}
+
+// KnowsBrowser reports whether the user with this address knows the browser.
+func (db *DB) KnowsBrowser(ctx context.Context, hash []byte, email string, now time.Time) (bool, error) {
+	var n int
+	err := get(ctx, db.read, `
+		SELECT count(*) FROM signin_browser b JOIN app_user u ON u.id = b.user_id WHERE b.hash = $1 AND b.expires_at > $2 AND u.email = $3`,
+		args{hash, millis(now), email}, &n)
+	return n > 0, fail("look up a browser", "browser", err)
+}
+
+// forgetBrowsers goes with a new password.
+const forgetBrowsers = `DELETE FROM signin_browser WHERE user_id = $1`
+
+// PruneBrowsers forgets browsers that were not used for too long.
+func (db *DB) PruneBrowsers(ctx context.Context, before time.Time) error {
+	_, err := db.one(ctx, `DELETE FROM signin_browser WHERE expires_at <= $1`, millis(before))
+	return fail("prune browsers", "browser", err)
+}
