@@ -76,8 +76,18 @@ func (w *world) plans(t *testing.T) {
 	for _, body := range []string{`{}`, `{"capabilities": ["fly"]}`, `{"capabilities": [], "spendCapMicros": -1}`} {
 		w.problem(t, call{method: "PUT", path: adminPath + "/plans/bad", body: body, key: w.adminKey}, 400, "invalid_request")
 	}
-	w.run(t, "PATCH", one, `{"plan": "reader", "spendCapMicros": 3000000, "role": "admin"}`)
-	w.run(t, "PATCH", one, `{"disabled": true, "role": "member", "spendCapMicros": null}`)
+	office := w.browser(t, "ada@example.org").with("Origin", w.server.URL)
+	office.method, office.path = "PATCH", adminPath+one
+	for _, body := range []string{
+		`{"plan": "reader", "spendCapMicros": 3000000, "role": "admin"}`, `{"disabled": true, "role": "member", "spendCapMicros": null}`,
+		`{"email": "moritz@example.org"}`, `{"email": "max@example.org"}`,
+	} {
+		office.body = body
+		w.send(t, office, http.StatusOK)
+	}
+	for _, body := range []string{`{"role": "admin"}`, `{"email": "moritz@example.org"}`} {
+		w.problem(t, call{method: "PATCH", path: adminPath + one, body: body, key: w.adminKey}, 403, "session_required")
+	}
 	w.run(t, "PATCH", one, `{"disabled": false, "spendCapMicros": 1000000}`)
 	w.owner = w.send(t, call{method: "GET", path: accountPath, key: w.fullKey}, http.StatusOK).text("account", "id")
 	w.problem(t, call{method: "PATCH", path: adminPath + "/users/" + w.owner, body: `{"disabled": true}`, key: w.adminKey}, 409, "conflict")

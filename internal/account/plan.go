@@ -179,10 +179,14 @@ func (p *Plans) Storage(ctx context.Context, actor core.Actor) (core.Storage, er
 	return p.store.StorageOf(ctx, actor.UserID)
 }
 
-// CapCredential sets what one of the actor's credentials may spend in a month; nil takes the cap away.
+// CapCredential sets what one of the actor's credentials may spend in a month; nil takes the cap away. A credential that
+// has a cap changes none: it could lift its own.
 func (p *Plans) CapCredential(ctx context.Context, actor core.Actor, credentialID string, micros *int64) error {
 	if err := actor.Allow(core.OpBilling); err != nil {
 		return err
+	}
+	if actor.CredentialSpend.Capped {
+		return core.Forbidden("forbidden", "This credential has a spend cap itself, and can't change caps. Use a session.")
 	}
 	if micros != nil && *micros < 0 {
 		return core.InvalidField("/cap", "Must not be negative.")

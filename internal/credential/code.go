@@ -25,6 +25,10 @@ type Code struct {
 	UsedAt     *time.Time
 	KeyID      string
 	ClientName string
+	// MadeWith is the key that it was made with, or empty, and KeyExpiresAt the end of that key. What connects with the
+	// code ends with it.
+	MadeWith     string
+	KeyExpiresAt *time.Time
 }
 
 // CodeState is what became of a code.
@@ -52,8 +56,9 @@ func (c Code) State(now time.Time) CodeState {
 type CodeStore interface {
 	// InsertCode stores a code. As with keys, one with the same id gets the new secret.
 	InsertCode(ctx context.Context, c Code, hash []byte) error
-	// RedeemCode uses up the code with this hash and stores the key minted from it for the code's user, in one
-	// transaction: of any number of parallel calls one succeeds. An unknown, expired or used code is not_found.
+	// RedeemCode uses up the code with this hash and stores the key minted from it for the code's user, with the end of the
+	// key that the code was made with, in one transaction: of any number of parallel calls one succeeds. An unknown,
+	// expired or used code is not_found.
 	RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted Key, keyHash []byte) error
 	// Codes returns up to limit codes of the user before an id, newest first.
 	Codes(ctx context.Context, userID, before string, limit int) ([]Code, error)
@@ -79,8 +84,15 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 	if len(actor.Agents) > 0 {
 		return Code{}, "", core.Forbidden("forbidden", "This credential is for some agents alone, and what connects with a code gets all of them.")
 	}
+	maker, err := s.maker(ctx, actor)
+	if err != nil {
+		return Code{}, "", err
+	}
 	token := newToken(s.prefixes.Code)
-	c := Code{ID: core.NewIDIn(ctx, core.PrefixCredential), UserID: actor.UserID, CreatedAt: now, ExpiresAt: now.Add(codeLife)}
+	c := Code{
+		ID: core.NewIDIn(ctx, core.PrefixCredential), UserID: actor.UserID, CreatedAt: now, ExpiresAt: now.Add(codeLife),
+		MadeWith: maker.ID, KeyExpiresAt: maker.ExpiresAt,
+	}
 	if err := s.store.InsertCode(ctx, c, hashToken(s.secret, token)); err != nil {
 		return Code{}, "", err
 	}

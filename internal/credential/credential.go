@@ -18,6 +18,8 @@ type Key struct {
 	Name   string
 	// ClientName is what the program of a minted key called itself; its user may have named it otherwise.
 	ClientName string
+	// MadeWith is the key that it was made with, or empty. It ends with that key.
+	MadeWith string
 	// Hint is the end of the secret, for telling keys apart in a list.
 	Hint   string
 	Scopes []core.Scope

@@ -46,12 +46,19 @@ func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Ke
 	if len(n.Agents) == 0 {
 		n.Agents = actor.Agents
 	}
-	if err := s.checkKey(ctx, actor, &n); err != nil {
+	maker, err := s.maker(ctx, actor)
+	if err != nil {
+		return Key{}, "", err
+	}
+	if n.ExpiresAt == nil {
+		n.ExpiresAt = maker.ExpiresAt
+	}
+	if err := s.checkKey(ctx, actor, maker, &n); err != nil {
 		return Key{}, "", err
 	}
 	token := newToken(s.prefixes.Key)
 	k := s.newKey(core.NewIDIn(ctx, core.PrefixCredential), core.CredentialKey, n, token)
-	k.UserID = actor.UserID
+	k.UserID, k.MadeWith = actor.UserID, maker.ID
 	if err := s.store.InsertKey(ctx, k, hashToken(s.secret, token)); err != nil {
 		return Key{}, "", err
 	}
@@ -59,14 +66,29 @@ func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Ke
 	return k, token, nil
 }
 
+// maker returns the key that the actor makes another credential with; sessions and the operator have none. A leaked key
+// must not turn into one that lives longer or may spend more than it.
+func (s *Service) maker(ctx context.Context, actor core.Actor) (Key, error) {
+	if actor.Credential != core.CredentialKey {
+		return Key{}, nil
+	}
+	if actor.CredentialSpend.Capped {
+		return Key{}, core.Forbidden("forbidden", "This key has a spend cap, and what it makes would have none. Use a session.")
+	}
+	return s.store.APIKey(ctx, actor.UserID, actor.CredentialID)
+}
+
 // checkKey says what is wrong with a key to make. What is named twice counts once.
-func (s *Service) checkKey(ctx context.Context, actor core.Actor, n *NewKey) error {
+func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *NewKey) error {
 	var bad []core.FieldError
 	if detail := (core.TextRule{Min: 1, Max: 100}).Check(n.Name); detail != "" {
 		bad = append(bad, core.FieldError{Pointer: "/name", Detail: detail})
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(s.clock.Now()) {
 		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must lie in the future."})
+	}
+	if maker.ExpiresAt != nil && n.ExpiresAt.After(*maker.ExpiresAt) {
+		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must not lie after the end of the key that makes it."})
 	}
 	for i, scope := range n.Scopes {
 		if !slices.Contains(actor.Scopes, scope) {

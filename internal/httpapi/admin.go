@@ -30,6 +30,9 @@ func (h handlers) GetUser(ctx context.Context, p oas.GetUserParams) (*oas.UserRe
 // ChangeUser answers PATCH /api/admin/users/{userId}.
 func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.ChangeUserParams) (*oas.UserReply, error) {
 	var a account.Adjustment
+	if req.Email.Set {
+		a.Email = &req.Email.Value
+	}
 	if req.Role.Set {
 		role := core.Role(req.Role.Value)
 		a.Role = &role
@@ -77,7 +80,7 @@ func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply,
 
 func userOf(u account.User) oas.User {
 	return oas.User{
-		ID: u.ID, Email: u.Email, Name: u.Name, Role: oas.UserRole(u.Role), Disabled: u.DisabledAt != nil, Plan: u.Plan,
+		ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.UserRole(u.Role), Disabled: u.DisabledAt != nil, Plan: u.Plan,
 		SpendCapMicros: optionalNumber(u.SpendCap), CreatedAt: timestamp(u.CreatedAt),
 	}
 }

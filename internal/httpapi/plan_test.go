@@ -103,7 +103,8 @@ func usageTold(t *testing.T, w *world) {
 	if caps := mine.get("/api/account/spend-caps").ok(t); !strings.Contains(string(caps.body), `"capMicros":300000,"usedMicros":0,"leftMicros":300000`) {
 		t.Errorf("the caps are %s", caps.body)
 	}
-	mine.send("PUT", key, `{"capMicros": null}`).ok(t)
+	mine.send("PUT", key, `{"capMicros": null}`).refused(t, 403, "forbidden") // it would lift its own
+	p.signedIn().send("PUT", key, `{"capMicros": null}`).ok(t)
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
 }
 
@@ -133,7 +134,7 @@ func adminManages(t *testing.T, w *world) {
 	p.get("/api/agents").refused(t, 401, "invalid_credential")
 	admin.send("PATCH", "/api/admin/users/"+p.id, `{"spendCapMicros": null, "disabled": false}`).ok(t)
 	p.get("/api/agents").ok(t)
-	admin.send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden") // the owner's to do
+	admin.signedIn().send("PATCH", "/api/admin/users/"+p.id, `{"role": "admin"}`).refused(t, 403, "forbidden") // the owner's to do
 	admin.send("PATCH", "/api/admin/users/"+admin.id, `{"disabled": true}`).refused(t, 409, "conflict")
 	if found := admin.get("/api/admin/users?q="+strings.ToUpper(p.id)).ok(t).list("users", "id"); len(found) != 1 || found[0] != p.id {
 		t.Errorf("found by address: %v", found)

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ func TestPoint11(t *testing.T) {
 		{"OnlyOneGoodCookieCounts", badCookies},
 		{"AnEndedSessionFailsOnTheNextRequest", endedSession},
 		{"TheProfileIsReadAndChanged", profile},
+		{"AMembersAddressWaitsForAnAdministrator", pendingAddress},
 		{"ASessionIsHeldToTheSpendCap", sessionAtTheCap},
 	})
 }
@@ -175,11 +177,13 @@ func sessionAtTheCap(t *testing.T, w *world) {
 	p.signedIn().post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 }
 
+// profile is that of an administrator, whose address changes at once; a member's is in pendingAddress.
 func profile(t *testing.T, w *world) {
 	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+	w.makeAdmin(t, p)
 	b := p.signedIn()
 	a := b.send("PATCH", "/api/account", `{"name":"  Ada King ","email":"`+strings.ToUpper(p.id)+`@new.example"}`).ok(t)
-	if a.str("account", "name") != "Ada King" || a.str("account", "email") != p.id+"@new.example" {
+	if a.str("account", "name") != "Ada King" || a.str("account", "email") != p.id+"@new.example" || a.value("account", "pendingEmail") != nil {
 		t.Errorf("it is now %s", a.body)
 	}
 	if got := b.get("/api/account").ok(t).str("account", "email"); got != p.id+"@new.example" {
@@ -217,6 +221,61 @@ func profile(t *testing.T, w *world) {
 	}
 }
 
+// pendingAddress holds a member's new address to one reply, whether another account has it or not, until an administrator
+// sets it.
+func pendingAddress(t *testing.T, w *world) {
+	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+	b := p.signedIn()
+	own, taken, free := p.id+"@example.org", other.id+"@example.org", "free-"+p.id+"@example.org"
+	replies := map[string]string{}
+	for _, address := range []string{taken, free} {
+		before := w.state(t, other)
+		a := b.send("PATCH", "/api/account", `{"email":"`+strings.ToUpper(address)+`"}`).ok(t)
+		if a.str("account", "email") != own || a.str("account", "pendingEmail") != address {
+			t.Errorf("asking for another address gives %s", a.body)
+		}
+		header := a.header.Clone()
+		header.Del("X-Request-Id")
+		header.Del("Date")
+		header.Del("Content-Length")
+		replies[strings.ReplaceAll(string(a.body), address, "…")+fmt.Sprint(a.status, header)] = address
+		if w.state(t, other) != before {
+			t.Error("the other account changed")
+		}
+		// Asking once more is the same again, and so is reading.
+		if again := b.send("PATCH", "/api/account", `{"email":"`+address+`"}`).ok(t); string(again.body) != string(a.body) {
+			t.Errorf("once more it is %s", again.body)
+		}
+		if read := b.get("/api/account").ok(t); read.str("account", "pendingEmail") != address {
+			t.Errorf("read it is %s", read.body)
+		}
+	}
+	if len(replies) != 1 {
+		t.Errorf("a free address can be told from one that is taken: %v", replies)
+	}
+	b.send("PATCH", "/api/account", `{"email":"`+own+`"}`).ok(t)
+	if a := b.get("/api/account").ok(t); a.value("account", "pendingEmail") != nil {
+		t.Errorf("withdrawn it is %s", a.body)
+	}
+	// An administrator decides, and is told what the member is not.
+	b.send("PATCH", "/api/account", `{"email":"`+free+`"}`).ok(t)
+	admin := w.person(t, core.PlanOpen)
+	w.makeAdmin(t, admin)
+	office, user := admin.signedIn(), "/api/admin/users/"+p.id
+	if got := office.get(user).ok(t).str("user", "pendingEmail"); got != free {
+		t.Errorf("the administrator sees %s", got)
+	}
+	office.send("PATCH", user, `{"email":"`+taken+`"}`).refused(t, 409, "conflict")
+	office.send("PATCH", user, `{"email":"nobody"}`).refused(t, 400, "invalid_request")
+	if a := office.send("PATCH", user, `{"email":"`+free+`"}`).ok(t); a.str("user", "email") != free || a.value("user", "pendingEmail") != nil {
+		t.Errorf("set by the administrator it is %s", a.body)
+	}
+	office.send("PATCH", "/api/admin/users/"+admin.id, `{"email":"x@example.org"}`).refused(t, 409, "conflict")
+	second := w.person(t, core.PlanOpen)
+	w.makeAdmin(t, second)
+	office.send("PATCH", "/api/admin/users/"+second.id, `{"email":"x@example.org"}`).refused(t, 403, "forbidden")
+}
+
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{{"SensitiveActsNeedAFreshProof", func(t *testing.T, w *world) {
@@ -237,7 +296,8 @@ func TestStepUp(t *testing.T) {
 		b.send("PATCH", "/api/account", email("a")).ok(t) // nothing changes
 		// A key that was made for the account has nobody to ask.
 		key := p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAccount}}))
-		key.send("PATCH", "/api/account", email("c")).ok(t)
+		key.send("PATCH", "/api/account", email("c")).refused(t, 403, "session_required")
+		key.send("PATCH", "/api/account", `{"name":"Also harmless"}`).ok(t)
 		key.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
 		key.post("/api/account/connect-codes", "").refused(t, 403, "insufficient_scope") // it has nothing to give
 		p.accountKey().post("/api/account/connect-codes", "").ok(t)

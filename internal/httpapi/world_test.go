@@ -24,6 +24,7 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
+	"carrel/internal/leave"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
@@ -133,6 +134,7 @@ type world struct {
 	ranker      *scanner
 	threads     *thread.Service
 	memories    *memory.Service
+	deletions   *leave.Deletions
 	handler     http.Handler
 	answerer    *answerer
 	draining    chan struct{}
@@ -188,6 +190,8 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	}
 	webhooks := webhook.NewService(db, box, w.clock, webhook.Options{Private: cfg.OutboundPrivate})
 	tasks.Register(webhooks.Kind())
+	w.deletions = leave.NewDeletions(db, tasks, w.clock, log)
+	tasks.Register(w.deletions.Kind())
 	if err := tasks.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +206,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	spending := account.NewSpending(db, w.clock, nil)
 	api, err := httpapi.New(httpapi.Services{
 		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
-		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks),
+		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks), Deletions: w.deletions,
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
 		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,

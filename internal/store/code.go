@@ -10,34 +10,42 @@ import (
 
 // codeQuery reads codes with the name of the program that exchanged them.
 const codeQuery = `
-	SELECT c.id, c.user_id, c.created_at, c.expires_at, c.used_at, coalesce(c.key_id, ''), coalesce(k.client_name, '')
+	SELECT c.id, c.user_id, c.created_at, c.expires_at, c.used_at, coalesce(c.key_id, ''), coalesce(k.client_name, ''),
+		c.made_with, c.key_expires_at
 	FROM connect_code c LEFT JOIN credential_key k ON k.id = c.key_id `
 
 // codeRow is a code as it is read.
 type codeRow struct {
 	code             credential.Code
 	created, expires int64
-	used             sql.NullInt64
+	used, keyExpires sql.NullInt64
 }
 
 func (r *codeRow) dest() []any {
 	c := &r.code
-	return []any{&c.ID, &c.UserID, &r.created, &r.expires, &r.used, &c.KeyID, &c.ClientName}
+	return []any{&c.ID, &c.UserID, &r.created, &r.expires, &r.used, &c.KeyID, &c.ClientName, &c.MadeWith, &r.keyExpires}
 }
 
 func (r *codeRow) value() credential.Code {
 	c := r.code
-	c.CreatedAt, c.ExpiresAt, c.UsedAt = at(r.created), at(r.expires), optAt(r.used)
+	c.CreatedAt, c.ExpiresAt, c.UsedAt, c.KeyExpiresAt = at(r.created), at(r.expires), optAt(r.used), optAt(r.keyExpires)
 	return c
 }
 
 // InsertCode stores a connect code under the hash of its secret. The user's own of the same id gets the new secret.
 func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) error {
-	n, err := db.one(ctx, `
-		INSERT INTO connect_code (id, user_id, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at
-		WHERE connect_code.user_id = excluded.user_id AND connect_code.used_at IS NULL`,
-		c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt))
+	var n int64
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		if err := db.lockMaker(ctx, tx, c.MadeWith); err != nil {
+			return err
+		}
+		n, err = tx.exec(ctx, `
+			INSERT INTO connect_code (id, user_id, hash, created_at, expires_at, made_with, key_expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, expires_at = excluded.expires_at
+			WHERE connect_code.user_id = excluded.user_id AND connect_code.used_at IS NULL`,
+			c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt), c.MadeWith, optMillis(c.KeyExpiresAt))
+		return err
+	})
 	return changed("insert connect code", "user", n, err)
 }
 
@@ -86,12 +94,17 @@ func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
 func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		k := minted
+		var expires sql.NullInt64
 		err := get(ctx, tx, `
 			UPDATE connect_code SET used_at = $1, key_id = $2
 			WHERE hash = $3 AND used_at IS NULL AND expires_at > $1 AND EXISTS (
 				SELECT 1 FROM app_user u WHERE u.id = connect_code.user_id AND u.disabled_at IS NULL)
-			RETURNING user_id`, args{millis(now), k.ID, codeHash}, &k.UserID)
+			RETURNING user_id, made_with, key_expires_at`, args{millis(now), k.ID, codeHash}, &k.UserID, &k.MadeWith, &expires)
 		if err != nil {
+			return err
+		}
+		k.ExpiresAt = optAt(expires)
+		if err := db.lockMaker(ctx, tx, k.MadeWith); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, insertKey, keyArgs(k, keyHash)...)

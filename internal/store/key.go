@@ -12,7 +12,7 @@ import (
 )
 
 const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
-	k.client_name, k.last_address, k.last_program`
+	k.client_name, k.last_address, k.last_program, k.made_with`
 
 // keyRow is a key as it is read.
 type keyRow struct {
@@ -26,7 +26,7 @@ func (r *keyRow) dest() []any {
 	k := &r.key
 	return []any{
 		&k.ID, &k.UserID, (*string)(&k.Kind), &k.Name, &k.Hint, &r.scopes, &r.agents,
-		&r.created, &r.expires, &r.revoked, &r.usage, &k.ClientName, &k.LastAddress, &k.LastProgram,
+		&r.created, &r.expires, &r.revoked, &r.usage, &k.ClientName, &k.LastAddress, &k.LastProgram, &k.MadeWith,
 	}
 }
 
@@ -43,22 +43,39 @@ func (r *keyRow) value() (k credential.Key, err error) {
 }
 
 const insertKey = `
-	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	INSERT INTO credential_key (id, user_id, kind, name, hint, hash, scopes, agents, created_at, expires_at, client_name, made_with)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 func keyArgs(k credential.Key, hash []byte) args {
 	return args{
 		k.ID, k.UserID, string(k.Kind), k.Name, k.Hint, hash, listOf(k.Scopes), listOf(k.Agents),
-		millis(k.CreatedAt), optMillis(k.ExpiresAt), k.ClientName,
+		millis(k.CreatedAt), optMillis(k.ExpiresAt), k.ClientName, k.MadeWith,
 	}
 }
 
 // InsertKey stores a key under the hash of its secret. The user's own of the same id gets the new secret.
 func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) error {
-	n, err := db.one(ctx, insertKey+`
-		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, hint = excluded.hint
-		WHERE credential_key.user_id = excluded.user_id AND credential_key.kind = excluded.kind`, keyArgs(k, hash)...)
+	var n int64
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		if err := db.lockMaker(ctx, tx, k.MadeWith); err != nil {
+			return err
+		}
+		n, err = tx.exec(ctx, insertKey+`
+			ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, hint = excluded.hint
+			WHERE credential_key.user_id = excluded.user_id AND credential_key.kind = excluded.kind`, keyArgs(k, hash)...)
+		return err
+	})
 	return changed("insert key", "user", n, err)
+}
+
+// lockMaker fails unless the key that another credential is made with, if there is one, can still be used. Revoking it
+// waits for the transaction, and so finds what was made.
+func (db *DB) lockMaker(ctx context.Context, tx querier, keyID string) error {
+	if keyID == "" {
+		return nil
+	}
+	var id string
+	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock, args{keyID}, &id)
 }
 
 // KeyByHash finds a key with its user and what the user and it have spent and reserved in the period.
@@ -140,10 +157,36 @@ func (db *DB) APIKey(ctx context.Context, userID, keyID string) (credential.Key,
 	return r.value()
 }
 
-// RevokeKey ends a key; one that was revoked before keeps that time.
+// RevokeKey ends a key with all keys that were made with it, and forgets their connect codes that wait; a key that was
+// revoked before keeps that time.
 func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE credential_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
-		millis(now), keyID, userID)
+	var n int64
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		const revoke = `UPDATE credential_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`
+		if n, err = tx.exec(ctx, revoke, millis(now), keyID, userID); err != nil || n == 0 {
+			return err
+		}
+		for made := []string{keyID}; len(made) > 0; made = made[1:] {
+			if _, err := tx.exec(ctx, `DELETE FROM connect_code WHERE made_with <> '' AND made_with = $1 AND used_at IS NULL`, made[0]); err != nil {
+				return err
+			}
+			var id string
+			next := len(made)
+			if err := tx.each(ctx, `SELECT id FROM credential_key WHERE made_with <> '' AND made_with = $1 AND revoked_at IS NULL`,
+				args{made[0]}, []any{&id}, func() error {
+					made = append(made, id)
+					return nil
+				}); err != nil {
+				return err
+			}
+			for _, id := range made[next:] {
+				if _, err := tx.exec(ctx, revoke, millis(now), id, userID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 	return changed("revoke key", "key", n, err)
 }
 

@@ -29,6 +29,12 @@ func (s *Account) encodeFields(e *jx.Encoder) {
 		e.Str(s.Email)
 	}
 	{
+		if s.PendingEmail.Set {
+			e.FieldStart("pendingEmail")
+			s.PendingEmail.Encode(e)
+		}
+	}
+	{
 		e.FieldStart("name")
 		e.Str(s.Name)
 	}
@@ -46,13 +52,14 @@ func (s *Account) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfAccount = [6]string{
+var jsonFieldsNameOfAccount = [7]string{
 	0: "id",
 	1: "email",
-	2: "name",
-	3: "role",
-	4: "plan",
-	5: "createdAt",
+	2: "pendingEmail",
+	3: "name",
+	4: "role",
+	5: "plan",
+	6: "createdAt",
 }
 
 // Decode decodes Account from json.
@@ -88,8 +95,18 @@ func (s *Account) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"email\"")
 			}
+		case "pendingEmail":
+			if err := func() error {
+				s.PendingEmail.Reset()
+				if err := s.PendingEmail.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"pendingEmail\"")
+			}
 		case "name":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.Name = string(v)
@@ -101,7 +118,7 @@ func (s *Account) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"name\"")
 			}
 		case "role":
-			requiredBitSet[0] |= 1 << 3
+			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
 				if err := s.Role.Decode(d); err != nil {
 					return err
@@ -111,7 +128,7 @@ func (s *Account) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"role\"")
 			}
 		case "plan":
-			requiredBitSet[0] |= 1 << 4
+			requiredBitSet[0] |= 1 << 5
 			if err := func() error {
 				v, err := d.Str()
 				s.Plan = string(v)
@@ -123,7 +140,7 @@ func (s *Account) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"plan\"")
 			}
 		case "createdAt":
-			requiredBitSet[0] |= 1 << 5
+			requiredBitSet[0] |= 1 << 6
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -144,7 +161,7 @@ func (s *Account) Decode(d *jx.Decoder) error {
 	// Validate required fields.
 	var failures []validate.FieldError
 	for i, mask := range [1]uint8{
-		0b00111111,
+		0b01111011,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -23509,6 +23526,12 @@ func (s *User) encodeFields(e *jx.Encoder) {
 		e.Str(s.Email)
 	}
 	{
+		if s.PendingEmail.Set {
+			e.FieldStart("pendingEmail")
+			s.PendingEmail.Encode(e)
+		}
+	}
+	{
 		e.FieldStart("name")
 		e.Str(s.Name)
 	}
@@ -23536,15 +23559,16 @@ func (s *User) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfUser = [8]string{
+var jsonFieldsNameOfUser = [9]string{
 	0: "id",
 	1: "email",
-	2: "name",
-	3: "role",
-	4: "disabled",
-	5: "plan",
-	6: "spendCapMicros",
-	7: "createdAt",
+	2: "pendingEmail",
+	3: "name",
+	4: "role",
+	5: "disabled",
+	6: "plan",
+	7: "spendCapMicros",
+	8: "createdAt",
 }
 
 // Decode decodes User from json.
@@ -23552,7 +23576,7 @@ func (s *User) Decode(d *jx.Decoder) error {
 	if s == nil {
 		return errors.New("invalid: unable to decode User to nil")
 	}
-	var requiredBitSet [1]uint8
+	var requiredBitSet [2]uint8
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
@@ -23580,8 +23604,18 @@ func (s *User) Decode(d *jx.Decoder) error {
 			}(); err != nil {
 				return errors.Wrap(err, "decode field \"email\"")
 			}
+		case "pendingEmail":
+			if err := func() error {
+				s.PendingEmail.Reset()
+				if err := s.PendingEmail.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"pendingEmail\"")
+			}
 		case "name":
-			requiredBitSet[0] |= 1 << 2
+			requiredBitSet[0] |= 1 << 3
 			if err := func() error {
 				v, err := d.Str()
 				s.Name = string(v)
@@ -23593,7 +23627,7 @@ func (s *User) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"name\"")
 			}
 		case "role":
-			requiredBitSet[0] |= 1 << 3
+			requiredBitSet[0] |= 1 << 4
 			if err := func() error {
 				if err := s.Role.Decode(d); err != nil {
 					return err
@@ -23603,7 +23637,7 @@ func (s *User) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"role\"")
 			}
 		case "disabled":
-			requiredBitSet[0] |= 1 << 4
+			requiredBitSet[0] |= 1 << 5
 			if err := func() error {
 				v, err := d.Bool()
 				s.Disabled = bool(v)
@@ -23615,7 +23649,7 @@ func (s *User) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"disabled\"")
 			}
 		case "plan":
-			requiredBitSet[0] |= 1 << 5
+			requiredBitSet[0] |= 1 << 6
 			if err := func() error {
 				v, err := d.Str()
 				s.Plan = string(v)
@@ -23637,7 +23671,7 @@ func (s *User) Decode(d *jx.Decoder) error {
 				return errors.Wrap(err, "decode field \"spendCapMicros\"")
 			}
 		case "createdAt":
-			requiredBitSet[0] |= 1 << 7
+			requiredBitSet[1] |= 1 << 0
 			if err := func() error {
 				v, err := d.Str()
 				s.CreatedAt = string(v)
@@ -23657,8 +23691,9 @@ func (s *User) Decode(d *jx.Decoder) error {
 	}
 	// Validate required fields.
 	var failures []validate.FieldError
-	for i, mask := range [1]uint8{
-		0b10111111,
+	for i, mask := range [2]uint8{
+		0b01111011,
+		0b00000001,
 	} {
 		if result := (requiredBitSet[i] & mask) ^ mask; result != 0 {
 			// Mask only required fields and check equality to mask using XOR.
@@ -23714,6 +23749,12 @@ func (s *UserChange) Encode(e *jx.Encoder) {
 // encodeFields encodes fields.
 func (s *UserChange) encodeFields(e *jx.Encoder) {
 	{
+		if s.Email.Set {
+			e.FieldStart("email")
+			s.Email.Encode(e)
+		}
+	}
+	{
 		if s.Plan.Set {
 			e.FieldStart("plan")
 			s.Plan.Encode(e)
@@ -23739,11 +23780,12 @@ func (s *UserChange) encodeFields(e *jx.Encoder) {
 	}
 }
 
-var jsonFieldsNameOfUserChange = [4]string{
-	0: "plan",
-	1: "spendCapMicros",
-	2: "role",
-	3: "disabled",
+var jsonFieldsNameOfUserChange = [5]string{
+	0: "email",
+	1: "plan",
+	2: "spendCapMicros",
+	3: "role",
+	4: "disabled",
 }
 
 // Decode decodes UserChange from json.
@@ -23754,6 +23796,16 @@ func (s *UserChange) Decode(d *jx.Decoder) error {
 
 	if err := d.ObjBytes(func(d *jx.Decoder, k []byte) error {
 		switch string(k) {
+		case "email":
+			if err := func() error {
+				s.Email.Reset()
+				if err := s.Email.Decode(d); err != nil {
+					return err
+				}
+				return nil
+			}(); err != nil {
+				return errors.Wrap(err, "decode field \"email\"")
+			}
 		case "plan":
 			if err := func() error {
 				s.Plan.Reset()

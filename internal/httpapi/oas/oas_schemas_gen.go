@@ -17,7 +17,9 @@ func (s *ProblemStatusCode) Error() string {
 type Account struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
-	Name  string `json:"name"`
+	// The address that the user asked for and an administrator has not set yet.
+	PendingEmail OptString `json:"pendingEmail"`
+	Name         string    `json:"name"`
 	// What the user is here. There is one owner; admins manage people and plans.
 	Role      AccountRole `json:"role"`
 	Plan      string      `json:"plan"`
@@ -32,6 +34,11 @@ func (s *Account) GetID() string {
 // GetEmail returns the value of Email.
 func (s *Account) GetEmail() string {
 	return s.Email
+}
+
+// GetPendingEmail returns the value of PendingEmail.
+func (s *Account) GetPendingEmail() OptString {
+	return s.PendingEmail
 }
 
 // GetName returns the value of Name.
@@ -62,6 +69,11 @@ func (s *Account) SetID(val string) {
 // SetEmail sets the value of Email.
 func (s *Account) SetEmail(val string) {
 	s.Email = val
+}
+
+// SetPendingEmail sets the value of PendingEmail.
+func (s *Account) SetPendingEmail(val OptString) {
+	s.PendingEmail = val
 }
 
 // SetName sets the value of Name.
@@ -4097,7 +4109,7 @@ type KeyCreate struct {
 	Scopes []KeyCreateScopesItem `json:"scopes"`
 	// The only agents it may touch, at most 100; all when omitted.
 	Agents []string `json:"agents"`
-	// When it ends; never when omitted.
+	// When it ends. When omitted, never, or with the key that makes it.
 	ExpiresAt OptString `json:"expiresAt"`
 }
 
@@ -6817,6 +6829,8 @@ func (s *PasskeyReply) SetPasskey(val Passkey) {
 
 // Ref: #/components/schemas/PasswordChange
 type PasswordChange struct {
+	// At least 8 characters. Common passwords, simple patterns, and passwords made of the user's name,
+	// e-mail address or the name of this product are 400.
 	NewPassword string `json:"newPassword"`
 }
 
@@ -10612,11 +10626,13 @@ func (s *UsedMemory) SetText(val string) {
 
 // Ref: #/components/schemas/User
 type User struct {
-	ID       string   `json:"id"`
-	Email    string   `json:"email"`
-	Name     string   `json:"name"`
-	Role     UserRole `json:"role"`
-	Disabled bool     `json:"disabled"`
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	// The address that the user asked for; set `email` to it to accept.
+	PendingEmail OptString `json:"pendingEmail"`
+	Name         string    `json:"name"`
+	Role         UserRole  `json:"role"`
+	Disabled     bool      `json:"disabled"`
 	// The plan that it has for good; a subscription takes its place.
 	Plan string `json:"plan"`
 	// A cap of its own, in place of the plan's.
@@ -10632,6 +10648,11 @@ func (s *User) GetID() string {
 // GetEmail returns the value of Email.
 func (s *User) GetEmail() string {
 	return s.Email
+}
+
+// GetPendingEmail returns the value of PendingEmail.
+func (s *User) GetPendingEmail() OptString {
+	return s.PendingEmail
 }
 
 // GetName returns the value of Name.
@@ -10674,6 +10695,11 @@ func (s *User) SetEmail(val string) {
 	s.Email = val
 }
 
+// SetPendingEmail sets the value of PendingEmail.
+func (s *User) SetPendingEmail(val OptString) {
+	s.PendingEmail = val
+}
+
 // SetName sets the value of Name.
 func (s *User) SetName(val string) {
 	s.Name = val
@@ -10706,10 +10732,16 @@ func (s *User) SetCreatedAt(val string) {
 
 // Ref: #/components/schemas/UserChange
 type UserChange struct {
+	Email          OptString         `json:"email"`
 	Plan           OptString         `json:"plan"`
 	SpendCapMicros OptNilInt64       `json:"spendCapMicros"`
 	Role           OptUserChangeRole `json:"role"`
 	Disabled       OptBool           `json:"disabled"`
+}
+
+// GetEmail returns the value of Email.
+func (s *UserChange) GetEmail() OptString {
+	return s.Email
 }
 
 // GetPlan returns the value of Plan.
@@ -10730,6 +10762,11 @@ func (s *UserChange) GetRole() OptUserChangeRole {
 // GetDisabled returns the value of Disabled.
 func (s *UserChange) GetDisabled() OptBool {
 	return s.Disabled
+}
+
+// SetEmail sets the value of Email.
+func (s *UserChange) SetEmail(val OptString) {
+	s.Email = val
 }
 
 // SetPlan sets the value of Plan.

@@ -83,9 +83,13 @@ type Handler interface {
 	CancelTurn(ctx context.Context, params CancelTurnParams) (*CancelReply, error)
 	// ChangeAccount implements changeAccount operation.
 	//
-	// Sets the fields that are given and leaves the others alone. Needs a session, or a key with the scope
-	// `account`. With a session another address needs a proof from the last ten minutes that it is the
-	// user, else it is 403 `step_up_required`. An address that somebody has already is 409 `conflict`.
+	// Sets the fields that are given and leaves the others alone. The name needs a session, or a key with
+	// the scope `account`. The e-mail address is what the account is signed in with and needs a session: a
+	// key is never enough, and is 403 `session_required`. Without a proof from the last ten minutes that
+	// it is the user it is 403 `step_up_required`. The address of an administrator changes at once; one
+	// that another account has is 409 `conflict`. The address that a member asks for becomes
+	// `pendingEmail` and waits for an administrator, whether another account has it or not. Sending the
+	// present address withdraws it.
 	//
 	// PATCH /api/account
 	ChangeAccount(ctx context.Context, req *AccountChange) (*AccountReply, error)
@@ -122,7 +126,9 @@ type Handler interface {
 	// For those who administer the installation: a session of an admin or the owner, or a key of theirs
 	// with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none`
 	// is no plan. A disabled account is shut out from the next request on. The owner stays as they are,
-	// and only the owner makes admins.
+	// and only the owner makes admins. An e-mail address or a role needs a session, else it is 403
+	// `session_required`, with a proof from the last ten minutes, else it is 403 `step_up_required`. An
+	// address that another account has is 409 `conflict`; setting one ends a `pendingEmail`.
 	//
 	// PATCH /api/admin/users/{userId}
 	ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (*UserReply, error)
@@ -159,7 +165,8 @@ type Handler interface {
 	//
 	// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
 	// ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply
-	// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`.
+	// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. What connects
+	// with a code that was made with a key ends with that key.
 	//
 	// POST /api/account/connect-codes
 	CreateConnectCode(ctx context.Context) (*ConnectCodeCreated, error)
@@ -177,8 +184,9 @@ type Handler interface {
 	//
 	// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
 	// ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what
-	// it is made with. The token is shown in this reply alone; with an `Idempotency-Key` it is repeated
-	// for the same session or key alone.
+	// it is made with: its scopes, its agents and its end are within those of the key that makes it, and
+	// revoking that key revokes it too. The token is shown in this reply alone; with an `Idempotency-Key`
+	// it is repeated for the same session or key alone.
 	//
 	// POST /api/account/keys
 	CreateKey(ctx context.Context, req *KeyCreate) (*KeyCreated, error)
@@ -710,7 +718,8 @@ type Handler interface {
 	// SetCredentialCap implements setCredentialCap operation.
 	//
 	// Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the
-	// account; null takes it away.
+	// account; null takes it away. A credential that has a cap itself changes none, and is 403
+	// `forbidden`.
 	//
 	// PUT /api/account/spend-caps/{credentialId}
 	SetCredentialCap(ctx context.Context, req *CapChange, params SetCredentialCapParams) (*Changed, error)

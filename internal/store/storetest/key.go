@@ -22,6 +22,68 @@ func (w *world) key(userID string) credential.Key {
 func hash() []byte { return []byte(core.NewSeed()) }
 
 var keyTests = []test{
+	{"WhatWasMadeWithAKeyEndsWithIt", func(w *world) {
+		end := w.after(50)
+		root, child, other := w.key(w.ada.id), w.key(w.ada.id), w.key(w.ada.id)
+		child.MadeWith = root.ID
+		grandchild := w.key(w.ada.id)
+		grandchild.MadeWith = child.ID
+		for _, k := range []credential.Key{root, child, grandchild, other} {
+			w.must(w.db.InsertKey(w.ctx, k, hash()))
+		}
+		code := func() (credential.Code, []byte) {
+			c, h := credential.Code{
+				ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(100), MadeWith: grandchild.ID, KeyExpiresAt: &end,
+			}, hash()
+			w.must(w.db.InsertCode(w.ctx, c, h))
+			return c, h
+		}
+		waiting, waitingHash := code()
+		got, err := w.db.Code(w.ctx, w.ada.id, waiting.ID)
+		w.must(err)
+		w.same("code", got, waiting)
+		_, usedHash := code()
+		minted := w.key(w.ada.id)
+		minted.Kind = core.CredentialMinted
+		w.must(w.db.RedeemCode(w.ctx, usedHash, w.now, minted, hash()))
+		w.must(w.db.RevokeKey(w.ctx, w.ada.id, root.ID, w.after(1)))
+		keys, err := w.db.Keys(w.ctx, w.ada.id)
+		w.must(err)
+		for _, k := range keys {
+			if revoked := k.RevokedAt != nil; revoked != (k.ID != other.ID) {
+				w.t.Errorf("%s is revoked: %v", k.Name, revoked)
+			}
+			if k.ID == minted.ID {
+				w.same("the end of the minted key", k.ExpiresAt, &end)
+			}
+		}
+		w.wantKind(w.db.RedeemCode(w.ctx, waitingHash, w.now, w.key(w.ada.id), hash()), core.KindNotFound, "")
+		late := w.key(w.ada.id)
+		late.MadeWith = child.ID
+		w.wantKind(w.db.InsertKey(w.ctx, late, hash()), core.KindNotFound, "")
+		w.wantKind(w.db.InsertCode(w.ctx, credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, ExpiresAt: end, MadeWith: root.ID}, hash()), core.KindNotFound, "")
+	}},
+	{"AKeyMadeWhileItsMakerIsRevokedDoesNotOutliveIt", func(w *world) {
+		for range 10 {
+			maker, h := w.key(w.ada.id), hash()
+			w.must(w.db.InsertKey(w.ctx, maker, hash()))
+			made := w.key(w.ada.id)
+			made.MadeWith = maker.ID
+			together(2, func(i int) {
+				if i == 0 {
+					if err := w.db.RevokeKey(w.ctx, w.ada.id, maker.ID, w.now); err != nil {
+						w.t.Error(err)
+					}
+				} else if err := w.db.InsertKey(w.ctx, made, h); err != nil {
+					w.wantKind(err, core.KindNotFound, "")
+				}
+			})
+			got, err := w.db.KeyByHash(w.ctx, h, period)
+			if err == nil && got.Key.RevokedAt == nil {
+				w.t.Error("it outlives the key that it was made with")
+			}
+		}
+	}},
 	{"AKeyIsFoundByHashWithItsUser", func(w *world) {
 		expires := w.after(1)
 		k := w.key(w.ada.id)

@@ -1,0 +1,283 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"carrel/api"
+	"carrel/internal/account"
+	"carrel/internal/core"
+	"carrel/internal/credential"
+)
+
+// sensitivity is which credentials an operation on accounts takes, beside their scopes.
+type sensitivity string
+
+const (
+	// freshSession changes how an account is signed in to or whom it obeys: a session with a recent proof, and never a key.
+	freshSession sensitivity = "fresh session"
+	// anySession proves who somebody is or names their ways to sign in: a session, and never a key.
+	anySession sensitivity = "session"
+	// minting makes a credential: a session with a recent proof, or a key, which can only make what ends with it.
+	minting sensitivity = "minting"
+	// proved is a session with a recent proof, or a key.
+	proved sensitivity = "proved"
+	// ordinary is any credential that has the scope.
+	ordinary sensitivity = "ordinary"
+)
+
+// sensitivities has every operation that changes something of accounts. An operation that is in the contract and not here
+// fails the test: whoever adds one decides what it takes. "changeAccount email" is changeAccount with that field.
+var sensitivities = map[string]sensitivity{
+	"changeAccount email": freshSession, "changePassword": freshSession, "deleteAccount": freshSession,
+	"addPasskey": freshSession, "beginPasskey": freshSession, "removePasskey": freshSession,
+	"beginTotp": freshSession, "confirmTotp": freshSession, "removeTotp": freshSession, "renewRecoveryCodes": freshSession,
+	"changeUser email": freshSession, "changeUser role": freshSession,
+	"stepUp": anySession, "beginStepUp": anySession, "renamePasskey": anySession,
+	"createKey": minting, "createConnectCode": minting,
+	"changeUser": proved, "deleteUser": proved,
+	"changeAccount": ordinary, "createExport": ordinary, "deleteExport": ordinary, "endOtherSessions": ordinary, "endSession": ordinary,
+	"deleteKey": ordinary, "cancelConnectCode": ordinary, "renameConnection": ordinary, "revokeConnection": ordinary,
+	"startCheckout": ordinary, "openPortal": ordinary, "setCredentialCap": ordinary,
+	"createWebhook": ordinary, "deleteWebhook": ordinary, "testWebhook": ordinary,
+	"putSubscription": ordinary, "cancelSubscription": ordinary, "putPlan": ordinary, "deletePlan": ordinary, "cancelTask": ordinary,
+}
+
+func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(api.Document, &document); err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for path, item := range document.Paths {
+		for method, node := range item {
+			if method == "parameters" || method == "get" || !strings.HasPrefix(path, "/api/account") && !strings.HasPrefix(path, "/api/admin") {
+				continue
+			}
+			var operation struct {
+				ID string `yaml:"operationId"`
+			}
+			if err := node.Decode(&operation); err != nil {
+				t.Fatal(err)
+			}
+			known++
+			if sensitivities[operation.ID] == "" {
+				t.Errorf("%s (%s %s) is not in the table of sensitivities", operation.ID, method, path)
+			}
+		}
+	}
+	if known < 30 {
+		t.Errorf("only %d operations were found: the test reads the contract wrongly", known)
+	}
+}
+
+// TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo sends every sensitive operation with every kind of credential.
+func TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{
+		{"CellByCell", sensitiveCells},
+		{"WhatAKeyMakesIsBoundToIt", madeByKeys},
+	})
+}
+
+// ownerAndMember are a person who owns the installation, and a member to change.
+func (w *world) ownerAndMember(t *testing.T) (*person, *person) {
+	t.Helper()
+	u := account.User{ID: core.NewID(core.PrefixUser), Name: "O", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	u.Email = u.ID + "@example.org"
+	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
+		t.Fatal(err)
+	}
+	return &person{t: t, w: w, id: u.ID}, w.person(t, core.PlanOpen)
+}
+
+// sensitiveCall is an operation as it is sent, for an owner and a member.
+type sensitiveCall struct {
+	method, path, body string
+}
+
+func sensitiveCalls(owner, member *person) map[string]sensitiveCall {
+	user := "/api/admin/users/" + member.id
+	calls := map[string]sensitiveCall{
+		"changeAccount email": {"PATCH", "/api/account", `{"email": "new-` + owner.id + `@example.org"}`},
+		"deleteAccount":       {"DELETE", "/api/account", `{"email": "not the address"}`},
+		"renewRecoveryCodes":  {"POST", "/api/account/totp/recovery-codes", ""},
+		"changeUser email":    {"PATCH", user, `{"email": "new-` + member.id + `@example.org"}`},
+		"changeUser role":     {"PATCH", user, `{"role": "admin"}`},
+		"createKey":           {"POST", "/api/account/keys", `{"name": "x", "scopes": ["account"]}`},
+		"createConnectCode":   {"POST", "/api/account/connect-codes", ""},
+		"changeUser":          {"PATCH", user, `{"disabled": false}`},
+		"deleteUser":          {"DELETE", "/api/admin/users/usr_none", ""},
+	}
+	for name, c := range signInCalls() {
+		method, path, _ := strings.Cut(c[0], " ")
+		if name != "renewCodes" && method != "GET" {
+			calls[name] = sensitiveCall{method, path, c[1]}
+		}
+	}
+	return calls
+}
+
+func sensitiveCells(t *testing.T, w *world) {
+	owner, member := w.ownerAndMember(t)
+	fresh, stale := owner.signedIn(), owner.signedIn()
+	stale.forget()
+	key := func(scopes ...core.Scope) func(sensitiveCall) answer {
+		with := owner.with(owner.key(credential.NewKey{Name: "k", Scopes: scopes}))
+		return func(c sensitiveCall) answer { return with.send(c.method, c.path, c.body) }
+	}
+	minted := owner.connect("editor")
+	app, _ := owner.granted()
+	by := func(p *person) func(sensitiveCall) answer {
+		return func(c sensitiveCall) answer { return p.send(c.method, c.path, c.body) }
+	}
+	account, everything := key(core.ScopeAgents, core.ScopeManage, core.ScopeAccount), key(core.RoleOwner.Scopes()...)
+	calls := sensitiveCalls(owner, member)
+	before := w.state(t, owner, member)
+	for name, level := range sensitivities {
+		if level == ordinary {
+			continue
+		}
+		c, known := calls[name]
+		if !known {
+			t.Errorf("there is no request for %s", name)
+			continue
+		}
+		byKey, byStale := "session_required", "step_up_required"
+		switch level {
+		case minting, proved:
+			byKey = ""
+		case anySession:
+			byStale = ""
+		}
+		account1 := byKey
+		if strings.HasPrefix(c.path, "/api/admin") {
+			account1 = "insufficient_scope"
+		}
+		for who, cell := range map[string]struct {
+			send func(sensitiveCall) answer
+			code string
+		}{
+			"a stale session":            {func(c sensitiveCall) answer { return stale.send(c.method, c.path, c.body) }, byStale},
+			"a key for the account":      {account, account1},
+			"a key with all scopes":      {everything, byKey},
+			"a key from a connect code":  {by(minted), "insufficient_scope"},
+			"an OAuth token":             {by(app), "insufficient_scope"},
+			"a key for agents and admin": {key(core.ScopeAgents, core.ScopeAdmin), adminAlone(c, byKey)},
+		} {
+			a := cell.send(c)
+			if cell.code == "" {
+				if a.status == 403 && a.str("code") != "proof_failed" {
+					t.Errorf("%s by %s is refused: %s", name, who, a.body)
+				}
+				continue
+			}
+			if a.status != 403 || a.str("code") != cell.code {
+				t.Errorf("%s by %s: %d %s, want 403 %s", name, who, a.status, a.body, cell.code)
+			}
+		}
+	}
+	if after := w.state(t, owner, member); after != before {
+		t.Errorf("what was refused changed something:\n%s\n%s", before, after)
+	}
+	for name, c := range calls {
+		if a := fresh.send(c.method, c.path, c.body); a.status == 403 && a.str("code") != "proof_failed" {
+			t.Errorf("%s in a fresh session is refused: %s", name, a.body)
+		}
+	}
+	if after := w.state(t, owner, member); after == before {
+		t.Error("a fresh session changes nothing either: the test sends nothing that would")
+	}
+}
+
+// adminAlone is what a key with the scope admin and without account gets.
+func adminAlone(c sensitiveCall, byKey string) string {
+	if strings.HasPrefix(c.path, "/api/admin") {
+		return byKey
+	}
+	return "insufficient_scope"
+}
+
+// state is how people sign in, for comparing.
+func (w *world) state(t *testing.T, people ...*person) string {
+	t.Helper()
+	var out strings.Builder
+	for _, p := range people {
+		u, err := w.db.UserByID(t.Context(), p.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, hash, err := w.db.PasswordHash(t.Context(), u.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passkeys, err := w.db.Passkeys(t.Context(), p.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, err := w.db.TOTP(t.Context(), p.id)
+		if err != nil && !core.IsKind(err, core.KindNotFound) {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%+v %s %v %v\n", u, hash, passkeys, app)
+	}
+	return out.String()
+}
+
+// madeByKeys holds what a key makes to the scopes, the agents, the end and the life of that key.
+func madeByKeys(t *testing.T, w *world) {
+	p := w.person(t, core.PlanOpen)
+	b := p.signedIn()
+	end := w.clock.Now().Add(time.Hour)
+	at := func(after time.Duration) string { return end.Add(after).Format(time.RFC3339Nano) }
+	made := b.post("/api/account/keys", object{"name": "maker", "scopes": []string{"agents", "manage", "account"}, "expiresAt": at(0)}).ok(t)
+	maker := p.with(made.str("token"))
+	maker.post("/api/account/keys", object{"name": "x", "scopes": []string{"admin"}}).refused(t, 400, "invalid_request")
+	if got := maker.post("/api/account/keys", object{"name": "x", "expiresAt": at(time.Millisecond)}).refused(t, 400, "invalid_request").pointers(); len(got) != 1 || got[0] != "/expiresAt" {
+		t.Errorf("the problem of a later end is in %v", got)
+	}
+	for name, expires := range map[string]any{"no end": nil, "the same end": at(0)} {
+		body := object{"name": name, "scopes": []string{"agents", "manage", "account"}}
+		if expires != nil {
+			body["expiresAt"] = expires
+		}
+		if got := maker.post("/api/account/keys", body).ok(t).str("key", "expiresAt"); got != end.Format("2006-01-02T15:04:05.000Z") {
+			t.Errorf("%s ends %s", name, got)
+		}
+	}
+	child := p.with(maker.post("/api/account/keys", object{"name": "child", "scopes": []string{"agents", "manage", "account"}}).ok(t).str("token"))
+	grandchild := p.with(child.post("/api/account/keys", object{"name": "grandchild", "scopes": []string{"agents"}}).ok(t).str("token"))
+	code := child.post("/api/account/connect-codes", "").ok(t).str("code")
+	waiting := child.post("/api/account/connect-codes", "").ok(t).str("code")
+	minted := p.with(p.with("").post("/api/connect/exchange", object{"code": code, "client": "editor"}).ok(t).str("token"))
+	for _, one := range b.get("/api/account/connections").ok(t).list("connections", "expiresAt") {
+		if one != end.Format("2006-01-02T15:04:05.000Z") {
+			t.Errorf("what connected with a code ends %s", one)
+		}
+	}
+	own := p.with(b.post("/api/account/keys", object{"name": "own"}).ok(t).str("token"))
+	for _, program := range []*person{maker, child, grandchild, minted, own} {
+		program.get("/api/agents").ok(t)
+	}
+	b.send("DELETE", "/api/account/keys/"+made.str("key", "id"), "").ok(t)
+	for _, program := range []*person{maker, child, grandchild, minted} {
+		program.get("/api/agents").refused(t, 401, "invalid_credential")
+	}
+	p.with("").post("/api/connect/exchange", object{"code": waiting, "client": "editor"}).refused(t, 400, "invalid_code")
+	own.get("/api/agents").ok(t)
+	// A key with a spend cap neither lifts it nor makes a key without one.
+	capped := b.post("/api/account/keys", object{"name": "capped", "scopes": []string{"agents", "manage", "account"}}).ok(t)
+	limit := "/api/account/spend-caps/" + capped.str("key", "id")
+	b.send("PUT", limit, `{"capMicros": 5}`).ok(t)
+	with := p.with(capped.str("token"))
+	with.send("PUT", limit, `{"capMicros": 500}`).refused(t, 403, "forbidden")
+	with.post("/api/account/keys", object{"name": "x"}).refused(t, 403, "forbidden")
+	with.post("/api/account/connect-codes", "").refused(t, 403, "forbidden")
+}
