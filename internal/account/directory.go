@@ -150,8 +150,12 @@ func (a Adjustment) apply(u *User, now time.Time) {
 }
 
 func (d *Directory) note(ctx context.Context, actor core.Actor, userID string, a Adjustment) {
+	by := actor.CredentialID
+	if actor.Credential == core.CredentialOperator {
+		by = string(core.CredentialOperator)
+	}
 	record := func(event audit.Event, detail map[string]string) {
-		d.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: actor.CredentialID, Detail: detail})
+		d.recorder.Note(ctx, audit.Record{Event: event, UserID: userID, Actor: by, Detail: detail})
 	}
 	if a.Email != nil {
 		record(audit.EmailChanged, nil)

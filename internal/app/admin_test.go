@@ -184,6 +184,18 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse", "--plan", "none"); !strings.Contains(out, "role member, plan none") {
 		t.Errorf("the second account: %s", out)
 	}
+	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "ada@example.org"); !strings.Contains(out, "exists already") {
+		t.Errorf("an address that is taken: %s", out)
+	}
+	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "nobody"); !strings.Contains(out, "--email: Must be an e-mail address") {
+		t.Errorf("no address: %s", out)
+	}
+	for from, to := range map[string]string{"b@example.org": "bert@example.org", "ada@example.org": "Lovelace@example.org"} {
+		if out := admin(0, "user", "email", "--user", from, "--email", to); !strings.Contains(out, "is now that of "+strings.ToLower(to)) {
+			t.Errorf("another address: %s", out)
+		}
+	}
+	admin(0, "user", "email", "--user", "lovelace@example.org", "--email", "ada@example.org")
 	if out := admin(0, "key", "create", "--user", "ada@example.org", "--name", "laptop"); !strings.HasPrefix(out, "crl_") || strings.Count(out, "\n") != 1 {
 		t.Errorf("a key: %s", out)
 	}

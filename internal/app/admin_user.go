@@ -12,6 +12,7 @@ import (
 type userCommands struct {
 	Create   userCreate   `cmd:"" help:"Create an account. The first one owns the installation."`
 	List     userList     `cmd:"" help:"List accounts."`
+	Email    userEmail    `cmd:"" help:"Set the e-mail address of an account, also to accept the one that its user asked for."`
 	Password userPassword `cmd:"" help:"Give an account a new password, which signs it out everywhere."`
 	Reset    userReset    `cmd:"" help:"Make a code with which somebody chooses a new password themselves."`
 	Disable  userDisable  `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
@@ -78,6 +79,9 @@ func userJSON(u account.User) map[string]any {
 	if u.SpendCap != nil {
 		out["spendCapMicros"] = *u.SpendCap
 	}
+	if u.PendingEmail != "" {
+		out["pendingEmail"] = u.PendingEmail
+	}
 	return out
 }
 
@@ -130,6 +134,27 @@ func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) er
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "disabled": true}}, "Disabled %s.", u.Email)
+	})
+}
+
+type userEmail struct {
+	User  string `required:"" placeholder:"EMAIL" help:"The account."`
+	Email string `required:"" placeholder:"EMAIL" help:"The address that it gets. It counts as verified: make sure that it belongs to the account's user."`
+	JSON  bool   `help:"Print one JSON object: {\"user\":{\"id\":…}}."`
+}
+
+// Run sets the address of an account.
+func (c userEmail) Run(ctx context.Context, env *Env, parent *adminCommand) error {
+	return parent.run(ctx, env, false, func(a admin) error {
+		u, err := a.user(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		u, err = a.directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
+		if err != nil {
+			return err
+		}
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "The account is now that of %s.", u.Email)
 	})
 }
 

@@ -28,6 +28,8 @@ export const de: Record<ManageKey, Text> = {
   user_enabled: '{name} kann sich wieder anmelden.',
   role: 'Rolle',
   role_text: 'Administratoren verwalten Personen, Tarife und die Installation.',
+  address_requested: 'Beantragt: {email}.',
+  address_text: 'Mit dieser Adresse meldet sich die Person an, auch bei Ihrem OpenID-Anbieter. Stellen Sie sicher, dass sie ihr gehört.',
   role_admin: 'Administrator',
   role_member: 'Mitglied',
   role_owner: 'Eigentümer',

@@ -27,6 +27,8 @@ export const en = {
   user_enabled: '{name} can sign in again.',
   role: 'Role',
   role_text: 'Admins manage people, plans and the installation.',
+  address_requested: 'Requested: {email}.',
+  address_text: 'With this address the person signs in, also at your OpenID provider. Make sure that it is theirs.',
   role_admin: 'Administrator',
   role_member: 'Member',
   role_owner: 'Owner',
