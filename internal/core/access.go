@@ -67,7 +67,7 @@ func (a Actor) permit(op Operation) error {
 		}
 	case r.Access == AccessAdmin && !a.Role.Administers():
 		return Forbidden("forbidden", "This is for those who administer the installation.")
-	case r.Session && a.Credential != CredentialSession:
+	case r.Session && !a.signedIn():
 		return SessionRequired()
 	case r.Plan != "" && a.Lacks.Has(r.Plan):
 		return Forbidden("capability_disabled",

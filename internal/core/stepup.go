@@ -18,8 +18,8 @@ func (a Actor) AllowSession(op Operation) error {
 	if err := a.Allow(op); err != nil {
 		return err
 	}
-	if a.Credential != CredentialSession && a.Credential != CredentialOperator {
-		return Forbidden("session_required", "This is done in the browser of a person who has signed in, never with a key. Sign in there.")
+	if !a.signedIn() {
+		return SessionRequired()
 	}
 	return nil
 }
@@ -48,5 +48,8 @@ func (a Actor) AllowProved(op Operation, now time.Time) error {
 
 // SessionRequired is the answer to a key or token that asks for something that only a signed-in person may do.
 func SessionRequired() *Error {
-	return Forbidden("session_required", "How an account is signed in to is changed in its owner's browser alone, not with a key. Sign in there.")
+	return Forbidden("session_required", "This is done in the browser of a person who has signed in, never with a key. Sign in there.")
 }
+
+// signedIn reports whether a person is asking: in a session, or at the machine.
+func (a Actor) signedIn() bool { return a.Credential == CredentialSession || a.Credential == CredentialOperator }

@@ -115,9 +115,13 @@ func (UnimplementedHandler) CancelTurn(ctx context.Context, params CancelTurnPar
 
 // ChangeAccount implements changeAccount operation.
 //
-// Sets the fields that are given and leaves the others alone. Needs a session, or a key with the scope
-// `account`. With a session another address needs a proof from the last ten minutes that it is the
-// user, else it is 403 `step_up_required`. An address that somebody has already is 409 `conflict`.
+// Sets the fields that are given and leaves the others alone. The name needs a session, or a key with
+// the scope `account`. The e-mail address is what the account is signed in with and needs a session: a
+// key is never enough, and is 403 `session_required`. Without a proof from the last ten minutes that
+// it is the user it is 403 `step_up_required`. The address of an administrator changes at once; one
+// that another account has is 409 `conflict`. The address that a member asks for becomes
+// `pendingEmail` and waits for an administrator, whether another account has it or not. Sending the
+// present address withdraws it.
 //
 // PATCH /api/account
 func (UnimplementedHandler) ChangeAccount(ctx context.Context, req *AccountChange) (r *AccountReply, _ error) {
@@ -169,7 +173,9 @@ func (UnimplementedHandler) ChangeSource(ctx context.Context, req *SourceChange,
 // For those who administer the installation: a session of an admin or the owner, or a key of theirs
 // with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none`
 // is no plan. A disabled account is shut out from the next request on. The owner stays as they are,
-// and only the owner makes admins.
+// and only the owner makes admins. An e-mail address or a role needs a session, else it is 403
+// `session_required`, with a proof from the last ten minutes, else it is 403 `step_up_required`. An
+// address that another account has is 409 `conflict`; setting one ends a `pendingEmail`.
 //
 // PATCH /api/admin/users/{userId}
 func (UnimplementedHandler) ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (r *UserReply, _ error) {
@@ -221,7 +227,8 @@ func (UnimplementedHandler) CreateAgent(ctx context.Context, req *AgentCreate) (
 //
 // Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
 // ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply
-// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`.
+// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. What connects
+// with a code that was made with a key ends with that key.
 //
 // POST /api/account/connect-codes
 func (UnimplementedHandler) CreateConnectCode(ctx context.Context) (r *ConnectCodeCreated, _ error) {
@@ -245,8 +252,9 @@ func (UnimplementedHandler) CreateExport(ctx context.Context) (r *ExportReply, _
 //
 // Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
 // ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what
-// it is made with. The token is shown in this reply alone; with an `Idempotency-Key` it is repeated
-// for the same session or key alone.
+// it is made with: its scopes, its agents and its end are within those of the key that makes it, and
+// revoking that key revokes it too. The token is shown in this reply alone; with an `Idempotency-Key`
+// it is repeated for the same session or key alone.
 //
 // POST /api/account/keys
 func (UnimplementedHandler) CreateKey(ctx context.Context, req *KeyCreate) (r *KeyCreated, _ error) {
@@ -994,7 +1002,8 @@ func (UnimplementedHandler) SendMessage(ctx context.Context, req *MessageSend, p
 // SetCredentialCap implements setCredentialCap operation.
 //
 // Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the
-// account; null takes it away.
+// account; null takes it away. A credential that has a cap itself changes none, and is 403
+// `forbidden`.
 //
 // PUT /api/account/spend-caps/{credentialId}
 func (UnimplementedHandler) SetCredentialCap(ctx context.Context, req *CapChange, params SetCredentialCapParams) (r *Changed, _ error) {
