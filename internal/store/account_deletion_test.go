@@ -24,7 +24,8 @@ type rowOf struct{ table, insert string }
 
 // rowsOfUsers has a row of every table that holds something of users, in the order of their references.
 var rowsOfUsers = []rowOf{
-	{"app_user", `(id, email, name, role, plan, password_hash, created_at) VALUES ('usr_NAME', 'NAME@example.org', 'NAME', 'member', 'open', 'NAME', 1)`},
+	{"app_user", `(id, email, name, role, plan, password_hash, created_at, pending_email)
+		VALUES ('usr_NAME', 'NAME@example.org', 'NAME', 'member', 'open', 'NAME', 1, 'NAME@example.com')`},
 	{"credential_key", `(id, user_id, kind, name, hint, hash, scopes, agents, created_at) VALUES ('crd_NAME', 'usr_NAME', 'key', 'NAME', 'NAME', $1, '[]', '[]', 1)`},
 	{"connect_code", `(id, user_id, hash, created_at, expires_at) VALUES ('cod_NAME', 'usr_NAME', $1, 1, 2)`},
 	{"budget", `(user_id, period, reserved, spent) VALUES ('usr_NAME', '2026-11', 0, 7)`},
@@ -54,6 +55,7 @@ var rowsOfUsers = []rowOf{
 	{"oauth_refresh", `(hash, grant_id, created_at) VALUES ($1, 'grt_NAME', 1)`},
 	{"web_session", `(id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at) VALUES ('ses_NAME', 'usr_NAME', $1, '', '', 1, 1, 1, 2)`},
 	{"signin_pending", `(hash, kind, user_id, session_id, data, expires_at) VALUES ($1, 'factor', 'usr_NAME', '', $1, 2)`},
+	{"signin_browser", `(hash, user_id, expires_at) VALUES ($1, 'usr_NAME', 2)`},
 	{"password_reset", `(user_id, hash, clear_factors, created_at, expires_at) VALUES ('usr_NAME', $1, 0, 1, 2)`},
 	{"totp", `(user_id, secret, last_step, created_at) VALUES ('usr_NAME', $1, 1, 1)`},
 	{"recovery_code", `(user_id, hash) VALUES ('usr_NAME', $1)`},
@@ -82,7 +84,8 @@ var otherTables = map[string]string{
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all", "billing_event": "ids of events, for a time",
 	"schema_version": "of the schema", "goose_db_version": "of the schema", "sqlite_sequence": "of SQLite",
 	"live_answer": "what catalogues answered, under a hash, for a while", "audit": "filled by the log itself", "audit_head": "of the log",
-	"setup": "has one row, which the test gives to whom it wants",
+	"signin_limit": "counts under keyed hashes, for a while",
+	"setup":        "has one row, which the test gives to whom it wants",
 }
 
 func fill(t *testing.T, db *DB, name string) {
