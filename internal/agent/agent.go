@@ -22,7 +22,9 @@ type Agent struct {
 	Model   string
 	Sources []Source
 	// Grant is what the user who asked may do with it.
-	Grant     core.Grant
+	Grant core.Grant
+	// Owner names the account that the agent belongs to. It is set only on agents of other accounts.
+	Owner     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -54,9 +56,9 @@ type Store interface {
 	// InsertAgent stores an agent together with its sources; one with the same id is left as it is.
 	InsertAgent(ctx context.Context, a Agent) error
 	Agent(ctx context.Context, userID, agentID string) (Agent, error)
-	// Agents returns up to n agents, newest first: those older than the id in before, unless it is empty, and only
-	// those listed in only, unless that is empty.
-	Agents(ctx context.Context, userID string, only []string, before string, n int) ([]Agent, error)
+	// Agents returns up to n agents after a position; an empty only means all. The user's own agents come before shared
+	// ones, so that nobody can put an agent in front of them; each part is newest first.
+	Agents(ctx context.Context, userID string, only []string, after Position, n int) ([]Agent, error)
 	// ChangeAgent lets change edit the stored agent and stores the outcome, in one transaction. When change fails
 	// nothing is stored.
 	ChangeAgent(ctx context.Context, userID, agentID string, change func(*Agent) error) (Agent, error)
@@ -65,7 +67,17 @@ type Store interface {
 	// AgentGrant returns what a user may do with an agent. One that is not there, or not for them, is not_found.
 	AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error)
 	ShareStore
+	InvitationStore
 }
+
+// Position is the place of an agent in a user's list. The zero Position is before the first.
+type Position struct {
+	Shared bool
+	ID     string
+}
+
+// Shared reports whether the agent belongs to another account than the one that asked.
+func (a Agent) Shared() bool { return a.Grant != core.GrantOwner }
 
 // Service is the door to agents.
 type Service struct {
@@ -174,7 +186,13 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID string) (Ag
 	return s.store.Agent(ctx, actor.UserID, agentID)
 }
 
-// List returns a page of agents, newest first, and the cursor of the next page.
+// The two parts of a list in its cursors.
+const (
+	partOwn    = "own"
+	partShared = "shared"
+)
+
+// List returns a page of agents and the cursor of the next page: the user's own first, then shared ones, each newest first.
 func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([]Agent, string, error) {
 	if err := actor.Allow(core.OpListAgents); err != nil {
 		return nil, "", err
@@ -183,16 +201,31 @@ func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([
 	if err != nil {
 		return nil, "", err
 	}
-	before, err := core.DecodeIDCursor("agents", page.Cursor)
+	after, err := positionOf(page.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	agents, err := s.store.Agents(ctx, actor.UserID, actor.Agents, before, rows+1)
+	agents, err := s.store.Agents(ctx, actor.UserID, actor.Agents, after, rows+1)
 	if err != nil || len(agents) <= rows {
 		return agents, "", err
 	}
 	agents = agents[:rows]
-	return agents, core.EncodeCursor("agents", agents[rows-1].ID), nil
+	last, part := agents[rows-1], partOwn
+	if last.Shared() {
+		part = partShared
+	}
+	return agents, core.EncodeCursor("agents", part, last.ID), nil
+}
+
+func positionOf(cursor string) (Position, error) {
+	key, err := core.DecodeCursor("agents", cursor, 2)
+	switch {
+	case key == nil || err != nil:
+		return Position{}, err
+	case key[0] != partOwn && key[0] != partShared:
+		return Position{}, core.BadCursor()
+	}
+	return Position{Shared: key[0] == partShared, ID: key[1]}, nil
 }
 
 // Change sets fields of an agent.

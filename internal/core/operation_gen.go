@@ -4,6 +4,7 @@ package core
 
 // The operations of the contract.
 const (
+	OpAcceptInvitation            Operation = "acceptInvitation"
 	OpAddMemory                   Operation = "addMemory"
 	OpAddPasskey                  Operation = "addPasskey"
 	OpAppendUpload                Operation = "appendUpload"
@@ -35,6 +36,7 @@ const (
 	OpCreateUpload                Operation = "createUpload"
 	OpCreateWebhook               Operation = "createWebhook"
 	OpDecideAuthorization         Operation = "decideAuthorization"
+	OpDeclineInvitation           Operation = "declineInvitation"
 	OpDeleteAccount               Operation = "deleteAccount"
 	OpDeleteAgent                 Operation = "deleteAgent"
 	OpDeleteExport                Operation = "deleteExport"
@@ -84,6 +86,7 @@ const (
 	OpListFiles                   Operation = "listFiles"
 	OpListGrants                  Operation = "listGrants"
 	OpListImports                 Operation = "listImports"
+	OpListInvitations             Operation = "listInvitations"
 	OpListKeys                    Operation = "listKeys"
 	OpListMemories                Operation = "listMemories"
 	OpListMessages                Operation = "listMessages"
@@ -131,6 +134,7 @@ const (
 
 // operations is the access that each operation needs, as the contract declares it.
 var operations = map[Operation]Rule{
+	OpAcceptInvitation:            {Access: AccessAccount, Area: AreaAccount, Session: true},
 	OpAddMemory:                   {Access: AccessUse, Area: AreaMemories, Plan: CapMemories, OnAgent: true},
 	OpAddPasskey:                  {Access: AccessAccount, Area: AreaAccount, Session: true, Proof: true},
 	OpAppendUpload:                {Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
@@ -162,6 +166,7 @@ var operations = map[Operation]Rule{
 	OpCreateUpload:                {Access: AccessManage, Area: AreaManage, Plan: CapManage, OnAgent: true},
 	OpCreateWebhook:               {Access: AccessAccount, Area: AreaAccount},
 	OpDecideAuthorization:         {Access: AccessPublic},
+	OpDeclineInvitation:           {Access: AccessAccount, Area: AreaAccount, Session: true},
 	OpDeleteAccount:               {Access: AccessAccount, Area: AreaAccount, Session: true, Proof: true},
 	OpDeleteAgent:                 {Access: AccessOwn, Area: AreaManage, Plan: CapManage, OnAgent: true},
 	OpDeleteExport:                {Access: AccessAccount, Area: AreaAccount},
@@ -211,6 +216,7 @@ var operations = map[Operation]Rule{
 	OpListFiles:                   {Access: AccessRead, Area: AreaAgents, OnAgent: true},
 	OpListGrants:                  {Access: AccessOwn, Area: AreaManage, Plan: CapManage, OnAgent: true},
 	OpListImports:                 {Access: AccessRead, Area: AreaAgents, OnAgent: true},
+	OpListInvitations:             {Access: AccessAccount, Area: AreaAccount},
 	OpListKeys:                    {Access: AccessAccount, Area: AreaKeys},
 	OpListMemories:                {Access: AccessRead, Area: AreaMemories, OnAgent: true},
 	OpListMessages:                {Access: AccessRead, Area: AreaChat, OnAgent: true},

@@ -62,6 +62,7 @@ func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 	out := oas.Agent{
 		ID: a.ID, Name: a.Name, Description: a.Description, Instructions: a.Instructions, Model: a.Model,
 		Sources: make([]oas.AgentSource, len(a.Sources)), DefaultSourceId: a.DefaultSource(), Access: oas.AgentAccess(a.Grant.String()),
+		Shared: a.Shared(), Owner: optional(a.Owner),
 		CreatedAt: timestamp(a.CreatedAt), UpdatedAt: timestamp(a.UpdatedAt),
 	}
 	for i, s := range a.Sources {

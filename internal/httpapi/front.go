@@ -200,6 +200,7 @@ func refused(mediaRange string) bool {
 var bodiless = map[string]bool{
 	oas.BeginStepUpOperation: true, oas.BeginPasskeyOperation: true, oas.BeginTotpOperation: true, oas.RenewRecoveryCodesOperation: true,
 	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true, oas.CreateExportOperation: true,
+	oas.AcceptInvitationOperation: true,
 }
 
 // hasBody are the methods whose requests bring a body. Of the deletions one has a body, too: what confirms it is too much

@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
+	"carrel/internal/agent"
 	"carrel/internal/httpapi/oas"
 )
 
@@ -42,13 +45,22 @@ func (h handlers) grants(ctx context.Context, agentID string) (*oas.GrantList, e
 	}
 	out := &oas.GrantList{Grants: make([]oas.AgentGrant, len(shares))}
 	for i, s := range shares {
-		g := oas.AgentGrant{
-			UserId: s.UserID, Name: optional(s.Name), Email: optional(s.Email), Grant: oas.AgentGrantGrant(s.Grant.String()), CreatedAt: timestamp(s.CreatedAt),
-		}
-		if s.UserID == "" {
-			g.UserId = everybody
-		}
-		out.Grants[i] = g
+		out.Grants[i] = grantOf(s)
 	}
 	return out, nil
+}
+
+// grantOf shows a pending share by what its owner entered alone: the same fields, whoever is meant.
+func grantOf(s agent.Share) oas.AgentGrant {
+	g := oas.AgentGrant{
+		UserId: cmp.Or(s.UserID, s.Invitee, everybody), Name: optional(s.Name), Email: optional(s.Email),
+		Grant: oas.AgentGrantGrant(s.Grant.String()), State: oas.AgentGrantStateAccepted, CreatedAt: timestamp(s.CreatedAt),
+	}
+	if s.Pending() {
+		g.State = oas.AgentGrantStatePending
+		if strings.Contains(s.Invitee, "@") {
+			g.Email = optional(s.Invitee)
+		}
+	}
+	return g
 }

@@ -18,7 +18,6 @@ func TestPlans(t *testing.T) {
 		{"UsageIsToldWithWhatIsLeft", usageTold},
 		{"AKeyAtItsOwnCapIsRefusedBeforeATurnIsMade", credentialCapped},
 		{"AnAdminManagesAccountsAndNobodyElseDoes", adminManages},
-		{"AnAgentIsSharedThroughTheAPI", agentShared},
 	})
 }
 
@@ -147,44 +146,4 @@ func adminManages(t *testing.T, w *world) {
 		admin.get(path).ok(t)
 		p.accountKey().get(path).refused(t, 403, "insufficient_scope")
 	}
-}
-
-func agentShared(t *testing.T, w *world) {
-	owner, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
-	other.agent = owner.agent
-	other.get(other.at("")).refused(t, 404, "not_found")
-	share := owner.at("/grants/" + other.id)
-	owner.send("PUT", share, `{"grant": "viewer"}`).ok(t)
-	if got := other.capabilities(); got != "search" {
-		t.Errorf("a viewer has %s", got)
-	}
-	other.post(other.at("/threads"), object{}).refused(t, 403, "forbidden")
-	owner.send("PUT", share, `{"grant": "user"}`).ok(t)
-	thread := other.newThread("Mine")
-	owner.get(owner.at("/threads/"+thread)).refused(t, 404, "not_found")
-	other.send("PATCH", other.at(""), `{"name": "x"}`).refused(t, 403, "forbidden")
-	other.send("DELETE", other.at(""), "").refused(t, 403, "forbidden")
-	other.get(other.at("/grants")).refused(t, 403, "forbidden")
-	if got := owner.get(owner.at("/grants")).ok(t); len(got.list("grants", "grant")) != 1 {
-		t.Errorf("the grants are %s", got.body)
-	}
-	if got := other.get(other.at("")).ok(t).str("agent", "access"); got != "user" {
-		t.Errorf("the agent is to its user: %s", got)
-	}
-	if got := owner.get(owner.at("")).ok(t).str("agent", "access"); got != "owner" {
-		t.Errorf("the agent is to its owner: %s", got)
-	}
-	owner.send("DELETE", share, "").ok(t)
-	other.get(other.at("/threads/"+thread)).refused(t, 404, "not_found")
-	other.post(other.at("/threads"), object{}).refused(t, 404, "not_found")
-	owner.send("PUT", owner.at("/grants/everybody"), `{"grant": "user"}`).ok(t)
-	other.newThread("Again")
-	owner.send("DELETE", owner.at("/grants/everybody"), "").ok(t)
-	byAddress := owner.at("/grants/" + strings.ToUpper(other.id+"@example.org"))
-	owner.send("PUT", byAddress, `{"grant": "viewer"}`).ok(t)
-	other.get(other.at("")).ok(t)
-	owner.send("DELETE", byAddress, "").ok(t)
-	other.get(other.at("")).refused(t, 404, "not_found")
-	owner.send("PUT", owner.at("/grants/nobody@example.org"), `{"grant": "viewer"}`).refused(t, 404, "not_found")
-	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"), `{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }

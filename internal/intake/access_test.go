@@ -104,7 +104,9 @@ func (w *world) shared(g core.Grant) core.Actor {
 		UserID: user.ID, Role: user.Role, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
 	}
 	if g != core.GrantNone {
-		w.must(w.db.PutShare(w.t.Context(), w.agent, agent.Share{UserID: other.UserID, Grant: g, CreatedAt: w.clock.Now()}))
+		now := w.clock.Now()
+		w.must(w.db.Offer(w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now}, agent.MaxInvitations))
+		w.must(w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now))
 	}
 	return other
 }

@@ -116,6 +116,8 @@ func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
 		ctx, ada, bob := t.Context(), core.Operator(w.ada.ID), core.Operator(w.bob.ID)
 		id := w.agent(w.ada, documents(1, 10))
 		w.must(w.contents.Agents.Share(ctx, ada, id, w.bob.ID, "user"))
+		_, err := w.contents.Agents.Accept(ctx, w.session(w.bob), id)
+		w.must(err)
 		talk, err := w.contents.Threads.Create(ctx, bob, id, "Of Bob")
 		w.must(err)
 		look := func(name string) {

@@ -134,6 +134,8 @@ var eraseStatements = []string{
 	`DELETE FROM signin_pending WHERE user_id = $1`,
 	`DELETE FROM setup WHERE user_id = $1`,
 	`DELETE FROM oauth_client WHERE ` + onlyClientOf,
+	// Invitations that wait for an account with this address, which the user took later.
+	`DELETE FROM agent_invitation WHERE invitee = (SELECT email FROM app_user WHERE id = $1)`,
 	`DELETE FROM app_user WHERE id = $1`,
 }
 

@@ -74,6 +74,8 @@ var rowsOfUsers = []rowOf{
 	{"credential_cap", `(credential_id, user_id, micros) VALUES ('crd_NAME', 'usr_NAME', 9)`},
 	{"credential_budget", `(credential_id, period, user_id, reserved, spent) VALUES ('crd_NAME', '2026-11', 'usr_NAME', 0, 7)`},
 	{"agent_grant", `(agent_id, user_id, role, created_at) VALUES ('agt_stays', 'usr_NAME', 'user', 1)`},
+	{"agent_invitation", `(agent_id, invitee, user_id, role, created_at) VALUES ('agt_stays', 'usr_NAME', 'usr_NAME', 'user', 1), ('agt_stays', 'NAME@example.org', NULL, 'user', 1)`},
+	{"invitation_decline", `(user_id, owner_id, declined_at) VALUES ('usr_NAME', 'usr_stays', 1)`},
 	{"account_export", `(id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at) VALUES ('exp_NAME', 'usr_NAME', 'complete', 1, 1, 1, 1, '', '', 1)`},
 	{"account_export_part", `(export_id, attempt, n, data) VALUES ('exp_NAME', 1, 0, $1)`},
 }

@@ -80,6 +80,11 @@ func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock st
 		return agent.Agent{}, err
 	}
 	r.agent.Grant = g
+	if g != core.GrantOwner {
+		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`, args{agentID}, &r.agent.Owner); err != nil {
+			return agent.Agent{}, err
+		}
+	}
 	agents, err := db.withSources(ctx, q, []agent.Agent{r.value()})
 	if err != nil {
 		return agent.Agent{}, err
@@ -90,10 +95,18 @@ func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock st
 	return agents[0], nil
 }
 
-// Agents returns up to n agents, newest first: the user's own and those that are shared with them.
-func (db *DB) Agents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
-	agents, err := db.ownAgents(ctx, userID, only, before, n)
-	if err == nil {
+// ownerName is the display name of an agent's owner.
+const ownerName = `(SELECT coalesce(nullif(u.name, ''), u.email) FROM app_user u WHERE u.id = agent.user_id)`
+
+// Agents returns up to n agents after a position: the user's own, then those that are shared with them.
+func (db *DB) Agents(ctx context.Context, userID string, only []string, after agent.Position, n int) ([]agent.Agent, error) {
+	agents, before := []agent.Agent{}, after.ID
+	var err error
+	if !after.Shared {
+		agents, err = db.ownAgents(ctx, userID, only, before, n)
+		before = ""
+	}
+	if err == nil && len(agents) < n {
 		agents, err = db.withShared(ctx, agents, userID, only, before, n)
 	}
 	if err == nil {
@@ -124,7 +137,7 @@ func (db *DB) ownAgents(ctx context.Context, userID string, only []string, befor
 	return agents, err
 }
 
-// withShared adds the agents that others share with the user to the user's own, and cuts the page anew.
+// withShared fills the page up to n agents with those that others share with the user, newest first.
 func (db *DB) withShared(ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int) ([]agent.Agent, error) {
 	grants, err := db.sharedWith(ctx, userID)
 	if err != nil || len(grants) == 0 {
@@ -134,15 +147,18 @@ func (db *DB) withShared(ctx context.Context, agents []agent.Agent, userID strin
 		return id >= firstPage(before) || len(only) > 0 && !slices.Contains(only, id)
 	})
 	var r agentRow
-	err = db.read.each(ctx, `SELECT `+agentColumns+` FROM agent WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)}, r.dest(), func() error {
-		if shared := r.value(); shared.UserID != userID { // what is shared with everybody is shared with its owner, too
-			shared.Grant = grants[shared.ID]
-			agents = append(agents, shared)
-		}
-		return nil
-	})
-	slices.SortFunc(agents, func(a, b agent.Agent) int { return strings.Compare(b.ID, a.ID) })
-	return agents[:min(n, len(agents))], err
+	var owner string
+	var shared []agent.Agent
+	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)},
+		append(r.dest(), &owner), func() error {
+			if a := r.value(); a.UserID != userID { // an owner has a grant for everybody, too
+				a.Grant, a.Owner = grants[a.ID], owner
+				shared = append(shared, a)
+			}
+			return nil
+		})
+	slices.SortFunc(shared, func(a, b agent.Agent) int { return strings.Compare(b.ID, a.ID) })
+	return append(agents, shared[:min(n-len(agents), len(shared))]...), err
 }
 
 // withSources gives agents their sources. An agent always has one; those found without were deleted since they were

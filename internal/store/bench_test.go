@@ -76,7 +76,7 @@ func BenchmarkReads(b *testing.B) {
 				_, err := db.Memories(b.Context(), benchUser, benchAgent, memory.StatusActive, "", 51)
 				return err
 			}},
-			{"Agents", func() error { _, err := db.Agents(b.Context(), benchUser, nil, "", 51); return err }},
+			{"Agents", func() error { _, err := db.Agents(b.Context(), benchUser, nil, agent.Position{}, 51); return err }},
 			{"Scan1000", func() error {
 				for _, err := range db.ScanDocuments(b.Context(), "src") {
 					if err != nil {

@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
+	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
 )
@@ -77,59 +80,69 @@ func (db *DB) sharedWith(ctx context.Context, userID string) (map[string]core.Gr
 	return grants, err
 }
 
-// Shares returns whom an agent is shared with: everybody first, then people by their id.
+// Shares returns the grants of an agent, everybody's first, then the open invitations, oldest first.
 func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error) {
 	var s agent.Share
 	var role string
 	var created int64
 	shares := []agent.Share{}
-	err := db.read.each(ctx, `
-		SELECT coalesce(g.user_id, ''), coalesce(u.name, ''), coalesce(u.email, ''), g.role, g.created_at
-		FROM agent_grant g LEFT JOIN app_user u ON u.id = g.user_id WHERE g.agent_id = $1 ORDER BY 1`, args{agentID},
-		[]any{&s.UserID, &s.Name, &s.Email, &role, &created}, func() error {
-			s.Grant, _ = core.GrantOf(role)
-			s.CreatedAt = at(created)
-			shares = append(shares, s)
-			return nil
-		})
-	if err != nil {
-		return nil, fail("list whom an agent is shared with", "agent", err)
+	dest := []any{&s.UserID, &s.Name, &s.Email, &s.Invitee, &role, &created}
+	add := func() error {
+		s.Grant, _ = core.GrantOf(role)
+		s.CreatedAt = at(created)
+		shares = append(shares, s)
+		return nil
 	}
+	err := db.read.each(ctx, `
+		SELECT coalesce(g.user_id, ''), coalesce(u.name, ''), coalesce(u.email, ''), '', g.role, g.created_at
+		FROM agent_grant g LEFT JOIN app_user u ON u.id = g.user_id WHERE g.agent_id = $1`, args{agentID}, dest, add)
+	if err == nil {
+		// A declined invitation is listed like an open one, and nothing of the account is read.
+		err = db.read.each(ctx, `
+			SELECT '', '', '', invitee, role, created_at FROM agent_invitation WHERE agent_id = $1`,
+			args{agentID}, dest, add)
+	}
+	if err != nil {
+		return nil, fail("list the shares of an agent", "agent", err)
+	}
+	slices.SortFunc(shares, func(a, b agent.Share) int {
+		switch {
+		case a.Pending() != b.Pending():
+			return cmp.Compare(len(a.Invitee), len(b.Invitee)) // accepted grants have none
+		case a.Pending():
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Invitee, b.Invitee))
+		}
+		return strings.Compare(a.UserID, b.UserID)
+	})
 	return shares, nil
 }
 
-// UserIDByEmail returns whose address this is.
-func (db *DB) UserIDByEmail(ctx context.Context, email string) (id string, err error) {
-	err = get(ctx, db.read, `SELECT id FROM app_user WHERE email = $1`, args{account.NormalEmail(email)}, &id)
-	return id, fail("find a user by address", "user", err)
+// ShareWithAll sets the grant of everybody.
+func (db *DB) ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error {
+	_, err := db.one(ctx, `
+		INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, NULL, $2, $3)
+		ON CONFLICT (agent_id) WHERE user_id IS NULL DO UPDATE SET role = excluded.role`, agentID, g.String(), millis(now))
+	return fail("share agent", "agent", err)
 }
 
-// PutShare shares an agent with somebody, or with everybody, in place of what they had.
-func (db *DB) PutShare(ctx context.Context, agentID string, s agent.Share) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		if _, err := dropShare(ctx, tx, agentID, s.UserID); err != nil {
-			return err
-		}
-		_, err := tx.exec(ctx, `INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)`,
-			agentID, optText(s.UserID), s.Grant.String(), millis(s.CreatedAt))
-		return err
-	})
-	return fail("share agent", "user", err)
-}
-
-// DeleteShare ends it.
-func (db *DB) DeleteShare(ctx context.Context, agentID, userID string) error {
-	var n int64
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
-		n, err = dropShare(ctx, tx, agentID, userID)
-		return err
-	})
+// DeleteShareWithAll removes the grant of everybody.
+func (db *DB) DeleteShareWithAll(ctx context.Context, agentID string) error {
+	n, err := db.one(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
 	return changed("end a share", "grant", n, err)
 }
 
-func dropShare(ctx context.Context, tx querier, agentID, userID string) (int64, error) {
-	if userID == "" {
-		return tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
-	}
-	return tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = $2`, agentID, userID)
+// DeleteShare removes the grant of, and the invitation to, an address or an account id.
+func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) error {
+	var n int64
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		// The invitation first: when it is being accepted this waits, and the grant is there afterwards.
+		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`, agentID, invitee)
+		if err != nil {
+			return err
+		}
+		grants, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"), agentID, invitee)
+		n = invitations + grants
+		return err
+	})
+	return changed("end a share", "grant", n, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/memory"
@@ -108,9 +109,10 @@ func callAgents(t *testing.T, db *DB) {
 	_, err = db.Agent(ctx, "u", "a")
 	must(err)
 	for _, only := range [][]string{nil, {"a"}} {
-		_, err = db.Agents(ctx, "u", only, "", 10)
+		_, err = db.Agents(ctx, "u", only, agent.Position{}, 10)
 		must(err)
 	}
+	callInvitations(t, db)
 	_, err = db.ChangeAgent(ctx, "u", "a", func(*agent.Agent) error { return nil })
 	must(err)
 	must(db.InsertSource(ctx, "u", source.Source{ID: "s2", AgentID: "a", Default: true}))
@@ -127,6 +129,31 @@ func callAgents(t *testing.T, db *DB) {
 	_, err = db.Document(ctx, "u", "a", "d")
 	must(err)
 	callLive(t, db)
+}
+
+func callInvitations(t *testing.T, db *DB) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.InsertUser(ctx, account.User{ID: "v", Email: "v@example.org", CreatedAt: now}, "h"))
+	for _, invitee := range []string{"v@example.org", "v"} {
+		must(db.Offer(ctx, "u", "a", agent.Offer{Invitee: invitee, Grant: core.GrantUser, At: now}, 9))
+		_, err := db.Invitations(ctx, "v", now)
+		must(err)
+		must(db.AcceptInvitation(ctx, "v", "a", now, now))
+		must(db.DeleteShare(ctx, "a", invitee))
+	}
+	must(db.Offer(ctx, "u", "a", agent.Offer{Invitee: "v", Grant: core.GrantUser, At: now}, 9))
+	must(db.DeclineInvitation(ctx, "v", "a", now, now))
+	must(db.ShareWithAll(ctx, "a", core.GrantViewer, now))
+	_, err := db.Shares(ctx, "a")
+	must(err)
+	must(db.DeleteShareWithAll(ctx, "a"))
 }
 
 func callLive(t *testing.T, db *DB) {

@@ -33,10 +33,14 @@ func (db *DB) LinkIdentity(ctx context.Context, id upstream.Identity, userID str
 	return fail("link identity", "user", err)
 }
 
-// InsertUserWithIdentity adds a user without a password who is somebody at another provider.
+// InsertUserWithIdentity adds a user without a password who is somebody at another provider, and delivers the invitations
+// to their address.
 func (db *DB) InsertUserWithIdentity(ctx context.Context, u account.User, id upstream.Identity) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, insertUser, userArgs(u, "")...); err != nil {
+			return err
+		}
+		if err := deliverInvitations(ctx, tx, u); err != nil {
 			return err
 		}
 		_, err := tx.exec(ctx, insertIdentity, id.Issuer, id.Subject, u.ID, millis(u.CreatedAt))

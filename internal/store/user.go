@@ -49,9 +49,14 @@ func userArgs(u account.User, passwordHash string) args {
 	}
 }
 
-// InsertUser adds a user.
+// InsertUser adds a user and delivers the invitations to their address.
 func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash string) error {
-	_, err := db.one(ctx, insertUser, userArgs(u, passwordHash)...)
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		if _, err := tx.exec(ctx, insertUser, userArgs(u, passwordHash)...); err != nil {
+			return err
+		}
+		return deliverInvitations(ctx, tx, u)
+	})
 	if classify(err) == classUnique {
 		return emailTaken()
 	}

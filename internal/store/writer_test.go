@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/internal/agent"
 	"carrel/internal/core"
 )
 
@@ -386,7 +387,7 @@ func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
 	if !core.IsKind(err, core.KindUnavailable) || core.AsError(err).RetryAfter != time.Second {
 		t.Errorf("got %v, want unavailable", err)
 	}
-	if _, err := n.Agents(t.Context(), "usr_none", nil, "", 1); err != nil {
+	if _, err := n.Agents(t.Context(), "usr_none", nil, agent.Position{}, 1); err != nil {
 		t.Errorf("reading meanwhile: %v", err)
 	}
 	n.must(tx.Rollback())

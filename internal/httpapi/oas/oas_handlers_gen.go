@@ -28,6 +28,103 @@ func (c *codeRecorder) Unwrap() http.ResponseWriter {
 
 func recordError(string, error) {}
 
+// handleAcceptInvitationRequest handles acceptInvitation operation.
+//
+// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+// `session_required`. From the next request on the agent is visible to all credentials of the account
+// that may see agents. The owner sees the name and e-mail address of the account.
+//
+// POST /api/account/invitations/{agentId}/accept
+func (s *Server) handleAcceptInvitationRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: AcceptInvitationOperation,
+			ID:   "acceptInvitation",
+		}
+	)
+	params, err := decodeAcceptInvitationParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *AgentReply
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    AcceptInvitationOperation,
+			OperationSummary: "Accept an invitation",
+			OperationID:      "acceptInvitation",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = AcceptInvitationParams
+			Response = *AgentReply
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackAcceptInvitationParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.AcceptInvitation(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.AcceptInvitation(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeAcceptInvitationResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleAddMemoryRequest handles addMemory operation.
 //
 // Adding the same words again, whatever their case and white space, returns the memory that is there.
@@ -2473,6 +2570,103 @@ func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w 
 	}
 }
 
+// handleDeclineInvitationRequest handles declineInvitation operation.
+//
+// Needs a session: a key is never enough, and is 403 `session_required`. The owner is not told of a
+// declined invitation. Leaving an agent ends the access from the next request on; what the account
+// wrote with the agent stays in its export.
+//
+// DELETE /api/account/invitations/{agentId}
+func (s *Server) handleDeclineInvitationRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err          error
+		opErrContext = ogenerrors.OperationContext{
+			Name: DeclineInvitationOperation,
+			ID:   "declineInvitation",
+		}
+	)
+	params, err := decodeDeclineInvitationParams(args, argsEscaped, r)
+	if err != nil {
+		err = &ogenerrors.DecodeParamsError{
+			OperationContext: opErrContext,
+			Err:              err,
+		}
+		defer recordError("DecodeParams", err)
+		s.cfg.ErrorHandler(ctx, w, r, err)
+		return
+	}
+
+	var rawBody []byte
+
+	var response *Deleted
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    DeclineInvitationOperation,
+			OperationSummary: "Decline an invitation, or leave a shared agent",
+			OperationID:      "declineInvitation",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params: middleware.Parameters{
+				{
+					Name: "agentId",
+					In:   "path",
+				}: params.AgentId,
+			},
+			Raw: r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = DeclineInvitationParams
+			Response = *Deleted
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			unpackDeclineInvitationParams,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.DeclineInvitation(ctx, params)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.DeclineInvitation(ctx, params)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeDeclineInvitationResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
 // handleDeleteAccountRequest handles deleteAccount operation.
 //
 // Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
@@ -2949,8 +3143,9 @@ func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w htt
 
 // handleDeleteGrantRequest handles deleteGrant operation.
 //
-// For the owner of the agent. What they wrote with it stays in their account and its export, and they
-// see it again if the agent is shared with them again.
+// For the owner of the agent. Removes a grant, or withdraws an invitation. What the other account
+// wrote with the agent stays in that account and its export, and is shown again if the agent is shared
+// again.
 //
 // DELETE /api/agents/{agentId}/grants/{userId}
 func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6274,7 +6469,9 @@ func (s *Server) handleListFilesRequest(args [2]string, argsEscaped bool, w http
 
 // handleListGrantsRequest handles listGrants operation.
 //
-// For the owner of the agent. All come at once.
+// For the owner of the agent. The list is not paged. A `pending` grant is an invitation that has not
+// been accepted: the agent is not visible to the invited account yet. It shows only what the owner
+// entered, and looks the same whether or not an account with that address or id exists.
 //
 // GET /api/agents/{agentId}/grants
 func (s *Server) handleListGrantsRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6307,7 +6504,7 @@ func (s *Server) handleListGrantsRequest(args [1]string, argsEscaped bool, w htt
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    ListGrantsOperation,
-			OperationSummary: "List whom an agent is shared with",
+			OperationSummary: "List the grants and open invitations of an agent",
 			OperationID:      "listGrants",
 			Body:             nil,
 			RawBody:          rawBody,
@@ -6458,6 +6655,84 @@ func (s *Server) handleListImportsRequest(args [2]string, argsEscaped bool, w ht
 	}
 
 	if err := encodeListImportsResponse(response, w); err != nil {
+		defer recordError("EncodeResponse", err)
+		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+		}
+		return
+	}
+}
+
+// handleListInvitationsRequest handles listInvitations operation.
+//
+// Needs a session, or a key with the scope `account`. The list is not paged and holds the newest 200.
+// After an invitation was declined or a shared agent left, new invitations from the same owner are
+// held back for 30 days.
+//
+// GET /api/account/invitations
+func (s *Server) handleListInvitationsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
+	statusWriter := &codeRecorder{ResponseWriter: w}
+	w = statusWriter
+	ctx := r.Context()
+
+	var (
+		err error
+	)
+
+	var rawBody []byte
+
+	var response *InvitationList
+	if m := s.cfg.Middleware; m != nil {
+		mreq := middleware.Request{
+			Context:          ctx,
+			OperationName:    ListInvitationsOperation,
+			OperationSummary: "List open invitations to agents of others",
+			OperationID:      "listInvitations",
+			Body:             nil,
+			RawBody:          rawBody,
+			Params:           middleware.Parameters{},
+			Raw:              r,
+		}
+
+		type (
+			Request  = struct{}
+			Params   = struct{}
+			Response = *InvitationList
+		)
+		response, err = middleware.HookMiddleware[
+			Request,
+			Params,
+			Response,
+		](
+			m,
+			mreq,
+			nil,
+			func(ctx context.Context, request Request, params Params) (response Response, err error) {
+				response, err = s.h.ListInvitations(ctx)
+				return response, err
+			},
+		)
+	} else {
+		response, err = s.h.ListInvitations(ctx)
+	}
+	if err != nil {
+		if errRes, ok := errors.Into[*ProblemStatusCode](err); ok {
+			if err := encodeErrorResponse(errRes, w); err != nil {
+				defer recordError("Internal", err)
+			}
+			return
+		}
+		if errors.Is(err, ht.ErrNotImplemented) {
+			s.cfg.ErrorHandler(ctx, w, r, err)
+			return
+		}
+		if err := encodeErrorResponse(s.h.NewError(ctx, err), w); err != nil {
+			defer recordError("Internal", err)
+		}
+		return
+	}
+
+	if err := encodeListInvitationsResponse(response, w); err != nil {
 		defer recordError("EncodeResponse", err)
 		if !errors.Is(err, ht.ErrInternalServerErrorResponse) {
 			s.cfg.ErrorHandler(ctx, w, r, err)
@@ -7577,9 +7852,17 @@ func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w htt
 
 // handlePutGrantRequest handles putGrant operation.
 //
-// For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
-// also talks to it, with threads, memories and favourites of their own. A `manager` also changes it
-// and its sources. What somebody spends with a shared agent is theirs to pay.
+// For the owner of the agent. Naming an account by id or e-mail address creates an invitation, which
+// the invited person accepts or declines in the web app; the agent stays invisible to them until then.
+// The reply is the same whether or not such an account exists, and whether or not they declined. An
+// invitation to an address without an account is delivered when an administrator or the sign-in
+// provider creates one. Changing the grant of somebody who has accepted takes effect at once. An
+// account may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
+// acceptance and is for administrators: a session, or a key with the scope `admin`.
+//
+// A `viewer` sees the agent, searches it and reads its documents. A `user` also talks to it, with
+// threads, memories and favourites of their own. A `manager` also changes it and its sources. Work
+// with a shared agent is paid by the account that asks for it.
 //
 // PUT /api/agents/{agentId}/grants/{userId}
 func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

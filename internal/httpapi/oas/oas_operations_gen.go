@@ -6,6 +6,7 @@ package oas
 type OperationName = string
 
 const (
+	AcceptInvitationOperation       OperationName = "AcceptInvitation"
 	AddMemoryOperation              OperationName = "AddMemory"
 	AddPasskeyOperation             OperationName = "AddPasskey"
 	BeginPasskeyOperation           OperationName = "BeginPasskey"
@@ -31,6 +32,7 @@ const (
 	CreateSourceOperation           OperationName = "CreateSource"
 	CreateThreadOperation           OperationName = "CreateThread"
 	CreateWebhookOperation          OperationName = "CreateWebhook"
+	DeclineInvitationOperation      OperationName = "DeclineInvitation"
 	DeleteAccountOperation          OperationName = "DeleteAccount"
 	DeleteAgentOperation            OperationName = "DeleteAgent"
 	DeleteExportOperation           OperationName = "DeleteExport"
@@ -73,6 +75,7 @@ const (
 	ListFilesOperation              OperationName = "ListFiles"
 	ListGrantsOperation             OperationName = "ListGrants"
 	ListImportsOperation            OperationName = "ListImports"
+	ListInvitationsOperation        OperationName = "ListInvitations"
 	ListKeysOperation               OperationName = "ListKeys"
 	ListMemoriesOperation           OperationName = "ListMemories"
 	ListMessagesOperation           OperationName = "ListMessages"

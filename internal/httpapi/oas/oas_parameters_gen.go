@@ -14,6 +14,72 @@ import (
 	"github.com/ogen-go/ogen/validate"
 )
 
+// AcceptInvitationParams is parameters of acceptInvitation operation.
+type AcceptInvitationParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func unpackAcceptInvitationParams(packed middleware.Parameters) (params AcceptInvitationParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "agentId",
+			In:   "path",
+		}
+		params.AgentId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeAcceptInvitationParams(args [1]string, argsEscaped bool, r *http.Request) (params AcceptInvitationParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // AddMemoryParams is parameters of addMemory operation.
 type AddMemoryParams struct {
 	// An agent's id, from the list of agents.
@@ -1080,6 +1146,72 @@ func decodeCreateThreadParams(args [1]string, argsEscaped bool, r *http.Request)
 	return params, nil
 }
 
+// DeclineInvitationParams is parameters of declineInvitation operation.
+type DeclineInvitationParams struct {
+	// An agent's id, from the list of agents.
+	AgentId string
+}
+
+func unpackDeclineInvitationParams(packed middleware.Parameters) (params DeclineInvitationParams) {
+	{
+		key := middleware.ParameterKey{
+			Name: "agentId",
+			In:   "path",
+		}
+		params.AgentId = packed[key].(string)
+	}
+	return params
+}
+
+func decodeDeclineInvitationParams(args [1]string, argsEscaped bool, r *http.Request) (params DeclineInvitationParams, _ error) {
+	// Decode path: agentId.
+	if err := func() error {
+		param := args[0]
+		if argsEscaped {
+			unescaped, err := url.PathUnescape(args[0])
+			if err != nil {
+				return errors.Wrap(err, "unescape path")
+			}
+			param = unescaped
+		}
+		if len(param) > 0 {
+			d := uri.NewPathDecoder(uri.PathDecoderConfig{
+				Param:   "agentId",
+				Value:   param,
+				Style:   uri.PathStyleSimple,
+				Explode: false,
+			})
+
+			if err := func() error {
+				val, err := d.DecodeValue()
+				if err != nil {
+					return err
+				}
+
+				c, err := conv.ToString(val)
+				if err != nil {
+					return err
+				}
+
+				params.AgentId = c
+				return nil
+			}(); err != nil {
+				return err
+			}
+		} else {
+			return validate.ErrFieldRequired
+		}
+		return nil
+	}(); err != nil {
+		return params, &ogenerrors.DecodeParamError{
+			Name: "agentId",
+			In:   "path",
+			Err:  err,
+		}
+	}
+	return params, nil
+}
+
 // DeleteAgentParams is parameters of deleteAgent operation.
 type DeleteAgentParams struct {
 	// An agent's id, from the list of agents.
@@ -1443,7 +1575,7 @@ func decodeDeleteFileParams(args [3]string, argsEscaped bool, r *http.Request) (
 type DeleteGrantParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// The id of an account, its e-mail address, or `everybody`.
+	// The id of an account, an e-mail address, or `everybody`.
 	UserId string
 }
 
@@ -6355,7 +6487,7 @@ func decodeListUsersParams(args [0]string, argsEscaped bool, r *http.Request) (p
 type PutGrantParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	// The id of an account, its e-mail address, or `everybody`.
+	// The id of an account, an e-mail address, or `everybody`.
 	UserId string
 }
 

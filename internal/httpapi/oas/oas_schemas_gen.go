@@ -226,8 +226,12 @@ type Agent struct {
 	Sources []AgentSource `json:"sources"`
 	// The source that is searched when none is named.
 	DefaultSourceId string `json:"defaultSourceId"`
-	// What it is to this caller: their own, or shared with them for this.
+	// The caller's access: `owner` for their own agents, else the grant that it is shared with.
 	Access AgentAccess `json:"access"`
+	// Whether the agent belongs to another account, so that its texts were written by others.
+	Shared bool `json:"shared"`
+	// The name of the account that a shared agent belongs to. Absent for the caller's own agents.
+	Owner OptString `json:"owner"`
 	// What this caller may do with this agent now.
 	Capabilities []AgentCapabilitiesItem `json:"capabilities"`
 	CreatedAt    string                  `json:"createdAt"`
@@ -272,6 +276,16 @@ func (s *Agent) GetDefaultSourceId() string {
 // GetAccess returns the value of Access.
 func (s *Agent) GetAccess() AgentAccess {
 	return s.Access
+}
+
+// GetShared returns the value of Shared.
+func (s *Agent) GetShared() bool {
+	return s.Shared
+}
+
+// GetOwner returns the value of Owner.
+func (s *Agent) GetOwner() OptString {
+	return s.Owner
 }
 
 // GetCapabilities returns the value of Capabilities.
@@ -329,6 +343,16 @@ func (s *Agent) SetAccess(val AgentAccess) {
 	s.Access = val
 }
 
+// SetShared sets the value of Shared.
+func (s *Agent) SetShared(val bool) {
+	s.Shared = val
+}
+
+// SetOwner sets the value of Owner.
+func (s *Agent) SetOwner(val OptString) {
+	s.Owner = val
+}
+
 // SetCapabilities sets the value of Capabilities.
 func (s *Agent) SetCapabilities(val []AgentCapabilitiesItem) {
 	s.Capabilities = val
@@ -344,7 +368,7 @@ func (s *Agent) SetUpdatedAt(val string) {
 	s.UpdatedAt = val
 }
 
-// What it is to this caller: their own, or shared with them for this.
+// The caller's access: `owner` for their own agents, else the grant that it is shared with.
 type AgentAccess string
 
 const (
@@ -569,11 +593,16 @@ func (s *AgentCreate) SetModel(val OptString) {
 
 // Ref: #/components/schemas/AgentGrant
 type AgentGrant struct {
-	// The id of an account, or `everybody`.
-	UserId    string          `json:"userId"`
-	Name      OptString       `json:"name"`
-	Email     OptString       `json:"email"`
-	Grant     AgentGrantGrant `json:"grant"`
+	// The id of an account, or `everybody`. For a pending grant, the id or address as the owner entered
+	// it.
+	UserId string `json:"userId"`
+	// Absent while the grant is pending.
+	Name OptString `json:"name"`
+	// For a pending grant, the address as the owner entered it.
+	Email OptString       `json:"email"`
+	Grant AgentGrantGrant `json:"grant"`
+	// `pending` until the invited person accepts.
+	State     AgentGrantState `json:"state"`
 	CreatedAt string          `json:"createdAt"`
 }
 
@@ -595,6 +624,11 @@ func (s *AgentGrant) GetEmail() OptString {
 // GetGrant returns the value of Grant.
 func (s *AgentGrant) GetGrant() AgentGrantGrant {
 	return s.Grant
+}
+
+// GetState returns the value of State.
+func (s *AgentGrant) GetState() AgentGrantState {
+	return s.State
 }
 
 // GetCreatedAt returns the value of CreatedAt.
@@ -620,6 +654,11 @@ func (s *AgentGrant) SetEmail(val OptString) {
 // SetGrant sets the value of Grant.
 func (s *AgentGrant) SetGrant(val AgentGrantGrant) {
 	s.Grant = val
+}
+
+// SetState sets the value of State.
+func (s *AgentGrant) SetState(val AgentGrantState) {
+	s.State = val
 }
 
 // SetCreatedAt sets the value of CreatedAt.
@@ -669,6 +708,48 @@ func (s *AgentGrantGrant) UnmarshalText(data []byte) error {
 		return nil
 	case AgentGrantGrantManager:
 		*s = AgentGrantGrantManager
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// `pending` until the invited person accepts.
+type AgentGrantState string
+
+const (
+	AgentGrantStatePending  AgentGrantState = "pending"
+	AgentGrantStateAccepted AgentGrantState = "accepted"
+)
+
+// AllValues returns all AgentGrantState values.
+func (AgentGrantState) AllValues() []AgentGrantState {
+	return []AgentGrantState{
+		AgentGrantStatePending,
+		AgentGrantStateAccepted,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s AgentGrantState) MarshalText() ([]byte, error) {
+	switch s {
+	case AgentGrantStatePending:
+		return []byte(s), nil
+	case AgentGrantStateAccepted:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *AgentGrantState) UnmarshalText(data []byte) error {
+	switch AgentGrantState(data) {
+	case AgentGrantStatePending:
+		*s = AgentGrantStatePending
+		return nil
+	case AgentGrantStateAccepted:
+		*s = AgentGrantStateAccepted
 		return nil
 	default:
 		return errors.Errorf("invalid value: %q", data)
@@ -3980,6 +4061,169 @@ func (s *ImportReply) GetImport() Import {
 // SetImport sets the value of Import.
 func (s *ImportReply) SetImport(val Import) {
 	s.Import = val
+}
+
+// An offer to use an agent of another account. Name and description were written by its owner.
+// Ref: #/components/schemas/Invitation
+type Invitation struct {
+	AgentId string `json:"agentId"`
+	// The name of the agent.
+	Name string `json:"name"`
+	// The description of the agent.
+	Description string          `json:"description"`
+	Grant       InvitationGrant `json:"grant"`
+	// The owner of the agent.
+	InvitedBy InvitationInvitedBy `json:"invitedBy"`
+	CreatedAt string              `json:"createdAt"`
+}
+
+// GetAgentId returns the value of AgentId.
+func (s *Invitation) GetAgentId() string {
+	return s.AgentId
+}
+
+// GetName returns the value of Name.
+func (s *Invitation) GetName() string {
+	return s.Name
+}
+
+// GetDescription returns the value of Description.
+func (s *Invitation) GetDescription() string {
+	return s.Description
+}
+
+// GetGrant returns the value of Grant.
+func (s *Invitation) GetGrant() InvitationGrant {
+	return s.Grant
+}
+
+// GetInvitedBy returns the value of InvitedBy.
+func (s *Invitation) GetInvitedBy() InvitationInvitedBy {
+	return s.InvitedBy
+}
+
+// GetCreatedAt returns the value of CreatedAt.
+func (s *Invitation) GetCreatedAt() string {
+	return s.CreatedAt
+}
+
+// SetAgentId sets the value of AgentId.
+func (s *Invitation) SetAgentId(val string) {
+	s.AgentId = val
+}
+
+// SetName sets the value of Name.
+func (s *Invitation) SetName(val string) {
+	s.Name = val
+}
+
+// SetDescription sets the value of Description.
+func (s *Invitation) SetDescription(val string) {
+	s.Description = val
+}
+
+// SetGrant sets the value of Grant.
+func (s *Invitation) SetGrant(val InvitationGrant) {
+	s.Grant = val
+}
+
+// SetInvitedBy sets the value of InvitedBy.
+func (s *Invitation) SetInvitedBy(val InvitationInvitedBy) {
+	s.InvitedBy = val
+}
+
+// SetCreatedAt sets the value of CreatedAt.
+func (s *Invitation) SetCreatedAt(val string) {
+	s.CreatedAt = val
+}
+
+type InvitationGrant string
+
+const (
+	InvitationGrantViewer  InvitationGrant = "viewer"
+	InvitationGrantUser    InvitationGrant = "user"
+	InvitationGrantManager InvitationGrant = "manager"
+)
+
+// AllValues returns all InvitationGrant values.
+func (InvitationGrant) AllValues() []InvitationGrant {
+	return []InvitationGrant{
+		InvitationGrantViewer,
+		InvitationGrantUser,
+		InvitationGrantManager,
+	}
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s InvitationGrant) MarshalText() ([]byte, error) {
+	switch s {
+	case InvitationGrantViewer:
+		return []byte(s), nil
+	case InvitationGrantUser:
+		return []byte(s), nil
+	case InvitationGrantManager:
+		return []byte(s), nil
+	default:
+		return nil, errors.Errorf("invalid value: %q", s)
+	}
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *InvitationGrant) UnmarshalText(data []byte) error {
+	switch InvitationGrant(data) {
+	case InvitationGrantViewer:
+		*s = InvitationGrantViewer
+		return nil
+	case InvitationGrantUser:
+		*s = InvitationGrantUser
+		return nil
+	case InvitationGrantManager:
+		*s = InvitationGrantManager
+		return nil
+	default:
+		return errors.Errorf("invalid value: %q", data)
+	}
+}
+
+// The owner of the agent.
+type InvitationInvitedBy struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// GetName returns the value of Name.
+func (s *InvitationInvitedBy) GetName() string {
+	return s.Name
+}
+
+// GetEmail returns the value of Email.
+func (s *InvitationInvitedBy) GetEmail() string {
+	return s.Email
+}
+
+// SetName sets the value of Name.
+func (s *InvitationInvitedBy) SetName(val string) {
+	s.Name = val
+}
+
+// SetEmail sets the value of Email.
+func (s *InvitationInvitedBy) SetEmail(val string) {
+	s.Email = val
+}
+
+// Ref: #/components/schemas/InvitationList
+type InvitationList struct {
+	Invitations []Invitation `json:"invitations"`
+}
+
+// GetInvitations returns the value of Invitations.
+func (s *InvitationList) GetInvitations() []Invitation {
+	return s.Invitations
+}
+
+// SetInvitations sets the value of Invitations.
+func (s *InvitationList) SetInvitations(val []Invitation) {
+	s.Invitations = val
 }
 
 // Ref: #/components/schemas/Key

@@ -8,6 +8,14 @@ import (
 
 // Handler handles operations described by OpenAPI v3 specification.
 type Handler interface {
+	// AcceptInvitation implements acceptInvitation operation.
+	//
+	// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+	// `session_required`. From the next request on the agent is visible to all credentials of the account
+	// that may see agents. The owner sees the name and e-mail address of the account.
+	//
+	// POST /api/account/invitations/{agentId}/accept
+	AcceptInvitation(ctx context.Context, params AcceptInvitationParams) (*AgentReply, error)
 	// AddMemory implements addMemory operation.
 	//
 	// Adding the same words again, whatever their case and white space, returns the memory that is there.
@@ -217,6 +225,14 @@ type Handler interface {
 	//
 	// POST /api/account/webhooks
 	CreateWebhook(ctx context.Context, req *WebhookCreate) (*WebhookCreated, error)
+	// DeclineInvitation implements declineInvitation operation.
+	//
+	// Needs a session: a key is never enough, and is 403 `session_required`. The owner is not told of a
+	// declined invitation. Leaving an agent ends the access from the next request on; what the account
+	// wrote with the agent stays in its export.
+	//
+	// DELETE /api/account/invitations/{agentId}
+	DeclineInvitation(ctx context.Context, params DeclineInvitationParams) (*Deleted, error)
 	// DeleteAccount implements deleteAccount operation.
 	//
 	// Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
@@ -255,8 +271,9 @@ type Handler interface {
 	DeleteFile(ctx context.Context, params DeleteFileParams) (*Deleted, error)
 	// DeleteGrant implements deleteGrant operation.
 	//
-	// For the owner of the agent. What they wrote with it stays in their account and its export, and they
-	// see it again if the agent is shared with them again.
+	// For the owner of the agent. Removes a grant, or withdraws an invitation. What the other account
+	// wrote with the agent stays in that account and its export, and is shown again if the agent is shared
+	// again.
 	//
 	// DELETE /api/agents/{agentId}/grants/{userId}
 	DeleteGrant(ctx context.Context, params DeleteGrantParams) (*Deleted, error)
@@ -490,7 +507,9 @@ type Handler interface {
 	ListFiles(ctx context.Context, params ListFilesParams) (*FileList, error)
 	// ListGrants implements listGrants operation.
 	//
-	// For the owner of the agent. All come at once.
+	// For the owner of the agent. The list is not paged. A `pending` grant is an invitation that has not
+	// been accepted: the agent is not visible to the invited account yet. It shows only what the owner
+	// entered, and looks the same whether or not an account with that address or id exists.
 	//
 	// GET /api/agents/{agentId}/grants
 	ListGrants(ctx context.Context, params ListGrantsParams) (*GrantList, error)
@@ -500,6 +519,14 @@ type Handler interface {
 	//
 	// GET /api/agents/{agentId}/sources/{sourceId}/imports
 	ListImports(ctx context.Context, params ListImportsParams) (*ImportList, error)
+	// ListInvitations implements listInvitations operation.
+	//
+	// Needs a session, or a key with the scope `account`. The list is not paged and holds the newest 200.
+	// After an invitation was declined or a shared agent left, new invitations from the same owner are
+	// held back for 30 days.
+	//
+	// GET /api/account/invitations
+	ListInvitations(ctx context.Context) (*InvitationList, error)
 	// ListKeys implements listKeys operation.
 	//
 	// Needs a session, or a key with the scope `account`. Those that were revoked are not listed; keys of
@@ -586,9 +613,17 @@ type Handler interface {
 	OpenPortal(ctx context.Context) (*BillingPage, error)
 	// PutGrant implements putGrant operation.
 	//
-	// For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
-	// also talks to it, with threads, memories and favourites of their own. A `manager` also changes it
-	// and its sources. What somebody spends with a shared agent is theirs to pay.
+	// For the owner of the agent. Naming an account by id or e-mail address creates an invitation, which
+	// the invited person accepts or declines in the web app; the agent stays invisible to them until then.
+	// The reply is the same whether or not such an account exists, and whether or not they declined. An
+	// invitation to an address without an account is delivered when an administrator or the sign-in
+	// provider creates one. Changing the grant of somebody who has accepted takes effect at once. An
+	// account may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
+	// acceptance and is for administrators: a session, or a key with the scope `admin`.
+	//
+	// A `viewer` sees the agent, searches it and reads its documents. A `user` also talks to it, with
+	// threads, memories and favourites of their own. A `manager` also changes it and its sources. Work
+	// with a shared agent is paid by the account that asks for it.
 	//
 	// PUT /api/agents/{agentId}/grants/{userId}
 	PutGrant(ctx context.Context, req *GrantChange, params PutGrantParams) (*GrantList, error)

@@ -13,6 +13,17 @@ type UnimplementedHandler struct{}
 
 var _ Handler = UnimplementedHandler{}
 
+// AcceptInvitation implements acceptInvitation operation.
+//
+// Needs a session, so that a program never accepts on behalf of a person: a key is 403
+// `session_required`. From the next request on the agent is visible to all credentials of the account
+// that may see agents. The owner sees the name and e-mail address of the account.
+//
+// POST /api/account/invitations/{agentId}/accept
+func (UnimplementedHandler) AcceptInvitation(ctx context.Context, params AcceptInvitationParams) (r *AgentReply, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // AddMemory implements addMemory operation.
 //
 // Adding the same words again, whatever their case and white space, returns the memory that is there.
@@ -297,6 +308,17 @@ func (UnimplementedHandler) CreateWebhook(ctx context.Context, req *WebhookCreat
 	return r, ht.ErrNotImplemented
 }
 
+// DeclineInvitation implements declineInvitation operation.
+//
+// Needs a session: a key is never enough, and is 403 `session_required`. The owner is not told of a
+// declined invitation. Leaving an agent ends the access from the next request on; what the account
+// wrote with the agent stays in its export.
+//
+// DELETE /api/account/invitations/{agentId}
+func (UnimplementedHandler) DeclineInvitation(ctx context.Context, params DeclineInvitationParams) (r *Deleted, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
 // DeleteAccount implements deleteAccount operation.
 //
 // Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
@@ -350,8 +372,9 @@ func (UnimplementedHandler) DeleteFile(ctx context.Context, params DeleteFilePar
 
 // DeleteGrant implements deleteGrant operation.
 //
-// For the owner of the agent. What they wrote with it stays in their account and its export, and they
-// see it again if the agent is shared with them again.
+// For the owner of the agent. Removes a grant, or withdraws an invitation. What the other account
+// wrote with the agent stays in that account and its export, and is shown again if the agent is shared
+// again.
 //
 // DELETE /api/agents/{agentId}/grants/{userId}
 func (UnimplementedHandler) DeleteGrant(ctx context.Context, params DeleteGrantParams) (r *Deleted, _ error) {
@@ -690,7 +713,9 @@ func (UnimplementedHandler) ListFiles(ctx context.Context, params ListFilesParam
 
 // ListGrants implements listGrants operation.
 //
-// For the owner of the agent. All come at once.
+// For the owner of the agent. The list is not paged. A `pending` grant is an invitation that has not
+// been accepted: the agent is not visible to the invited account yet. It shows only what the owner
+// entered, and looks the same whether or not an account with that address or id exists.
 //
 // GET /api/agents/{agentId}/grants
 func (UnimplementedHandler) ListGrants(ctx context.Context, params ListGrantsParams) (r *GrantList, _ error) {
@@ -703,6 +728,17 @@ func (UnimplementedHandler) ListGrants(ctx context.Context, params ListGrantsPar
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/imports
 func (UnimplementedHandler) ListImports(ctx context.Context, params ListImportsParams) (r *ImportList, _ error) {
+	return r, ht.ErrNotImplemented
+}
+
+// ListInvitations implements listInvitations operation.
+//
+// Needs a session, or a key with the scope `account`. The list is not paged and holds the newest 200.
+// After an invitation was declined or a shared agent left, new invitations from the same owner are
+// held back for 30 days.
+//
+// GET /api/account/invitations
+func (UnimplementedHandler) ListInvitations(ctx context.Context) (r *InvitationList, _ error) {
 	return r, ht.ErrNotImplemented
 }
 
@@ -828,9 +864,17 @@ func (UnimplementedHandler) OpenPortal(ctx context.Context) (r *BillingPage, _ e
 
 // PutGrant implements putGrant operation.
 //
-// For the owner of the agent. A `viewer` sees the agent, searches it and reads its documents. A `user`
-// also talks to it, with threads, memories and favourites of their own. A `manager` also changes it
-// and its sources. What somebody spends with a shared agent is theirs to pay.
+// For the owner of the agent. Naming an account by id or e-mail address creates an invitation, which
+// the invited person accepts or declines in the web app; the agent stays invisible to them until then.
+// The reply is the same whether or not such an account exists, and whether or not they declined. An
+// invitation to an address without an account is delivered when an administrator or the sign-in
+// provider creates one. Changing the grant of somebody who has accepted takes effect at once. An
+// account may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
+// acceptance and is for administrators: a session, or a key with the scope `admin`.
+//
+// A `viewer` sees the agent, searches it and reads its documents. A `user` also talks to it, with
+// threads, memories and favourites of their own. A `manager` also changes it and its sources. Work
+// with a shared agent is paid by the account that asks for it.
 //
 // PUT /api/agents/{agentId}/grants/{userId}
 func (UnimplementedHandler) PutGrant(ctx context.Context, req *GrantChange, params PutGrantParams) (r *GrantList, _ error) {

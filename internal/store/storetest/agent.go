@@ -12,8 +12,8 @@ import (
 func (w *world) agentIDs(userID string, only []string, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
-	for before := ""; ; before = ids[len(ids)-1] {
-		page, err := w.db.Agents(w.ctx, userID, only, before, size)
+	for after := (agent.Position{}); ; after.ID = ids[len(ids)-1] {
+		page, err := w.db.Agents(w.ctx, userID, only, after, size)
 		w.must(err)
 		for _, a := range page {
 			ids = append(ids, a.ID)
@@ -84,7 +84,7 @@ var agentTests = []test{
 		}
 		w.same("all", w.agentIDs(u.ID, nil, 50, nil), want)
 		w.same("pages", w.agentIDs(u.ID, nil, 3, func() { w.newAgent(u.ID, "new") }), want)
-		all, err := w.db.Agents(w.ctx, u.ID, nil, "", 50)
+		all, err := w.db.Agents(w.ctx, u.ID, nil, agent.Position{}, 50)
 		w.must(err)
 		for _, a := range all {
 			if len(a.Sources) != 1 || a.DefaultSource() == "" {
@@ -100,7 +100,7 @@ var agentTests = []test{
 		}
 		only := []string{ids[0], w.bert.agent, ids[3], "agt_none", ids[2]}
 		w.same("limited", w.agentIDs(u.ID, only, 2, nil), []string{ids[3], ids[2], ids[0]})
-		page, err := w.db.Agents(w.ctx, u.ID, only, "", 10)
+		page, err := w.db.Agents(w.ctx, u.ID, only, agent.Position{}, 10)
 		w.must(err)
 		for _, a := range page {
 			w.same("sources of "+a.Name, len(a.Sources), 1)

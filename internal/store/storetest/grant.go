@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"strconv"
+	"time"
+
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/favourite"
@@ -20,16 +23,30 @@ func (w *world) wantGrant(p person, agentID string, want core.Grant) {
 	w.same("grant", got, want)
 }
 
-// share shares Ada's first agent; with nobody it is with everybody.
+// offer invites somebody to an agent of Ada's.
+func (w *world) offer(agentID, invitee string, g core.Grant, at time.Time) error {
+	return w.db.Offer(w.ctx, w.ada.id, agentID, agent.Offer{Invitee: invitee, Grant: g, At: at}, agent.MaxInvitations)
+}
+
+// share gives a user a grant for Ada's first agent as people do: by an invitation that the user accepts. Without a user it
+// is everybody's.
 func (w *world) share(userID string, g core.Grant) {
 	w.t.Helper()
-	w.must(w.db.PutShare(w.ctx, w.ada.agent, agent.Share{UserID: userID, Grant: g, CreatedAt: w.now}))
+	if userID == "" {
+		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, g, w.now))
+		return
+	}
+	w.must(w.offer(w.ada.agent, userID, g, w.now))
+	err := w.db.AcceptInvitation(w.ctx, userID, w.ada.agent, w.now, w.now)
+	if !core.IsKind(err, core.KindNotFound) { // the grant of an account that has one changes at once
+		w.must(err)
+	}
 }
 
 // agentsOf lists the ids of the agents that somebody sees.
-func (w *world) agentsOf(p person, only []string, before string, n int) []string {
+func (w *world) agentsOf(p person, only []string, after agent.Position, n int) []string {
 	w.t.Helper()
-	agents, err := w.db.Agents(w.ctx, p.id, only, before, n)
+	agents, err := w.db.Agents(w.ctx, p.id, only, after, n)
 	w.must(err)
 	ids := make([]string, len(agents))
 	for i, a := range agents {
@@ -56,24 +73,32 @@ var grantTests = []test{
 		})
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
-		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, ""))
+		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 		w.wantMissing(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id), "grant")
-		w.wantMissing(w.db.PutShare(w.ctx, w.ada.agent, agent.Share{UserID: "usr_none", Grant: core.GrantUser}), "user")
+		w.wantMissing(w.db.DeleteShareWithAll(w.ctx, w.ada.agent), "grant")
 	}},
-	{"SharedAgentsAreListedAmongOnesOwn", func(w *world) {
+	{"OwnAgentsAreListedBeforeSharedOnes", func(w *world) {
+		// Bert's agents are older than the shared one, which would come first by its age.
+		newest := w.newAgent(w.ada.id, "Newest").ID
 		w.share(w.bert.id, core.GrantUser)
-		all := []string{w.bert.second, w.bert.agent, w.ada.agent}
-		w.same("all", w.agentsOf(w.bert, nil, "", 10), all)
-		w.same("a page", w.agentsOf(w.bert, nil, "", 2), all[:2])
-		w.same("the next", w.agentsOf(w.bert, nil, all[1], 2), all[2:])
-		w.same("of some alone", w.agentsOf(w.bert, []string{w.ada.agent, w.bert.agent}, "", 10), all[1:])
-		w.share("", core.GrantViewer)
-		w.same("one's own once", w.agentsOf(w.ada, nil, "", 10), []string{w.ada.second, w.ada.agent})
+		w.must(w.db.ShareWithAll(w.ctx, newest, core.GrantViewer, w.now))
+		all := []string{w.bert.second, w.bert.agent, newest, w.ada.agent}
+		w.same("all", w.agentsOf(w.bert, nil, agent.Position{}, 10), all)
+		for i := range all {
+			after := agent.Position{ID: all[i], Shared: i >= 2}
+			w.same("after "+strconv.Itoa(i), w.agentsOf(w.bert, nil, after, 10), all[i+1:])
+			w.same("a page of one", w.agentsOf(w.bert, nil, after, 1), all[i+1:min(i+2, len(all))])
+		}
+		w.same("only some", w.agentsOf(w.bert, []string{w.ada.agent, w.bert.agent}, agent.Position{}, 10), []string{w.bert.agent, w.ada.agent})
+		w.same("an owner sees it once", w.agentsOf(w.ada, nil, agent.Position{}, 10), []string{newest, w.ada.second, w.ada.agent})
 		got, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
 		w.must(err)
-		w.same("read", []any{got.UserID, got.Grant, len(got.Sources)}, []any{w.ada.id, core.GrantUser, 1})
-		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, ""))
+		w.same("read", []any{got.UserID, got.Owner, got.Grant, got.Shared(), len(got.Sources)}, []any{w.ada.id, "Ada", core.GrantUser, true, 1})
+		listed, err := w.db.Agents(w.ctx, w.bert.id, nil, agent.Position{ID: newest, Shared: true}, 1)
+		w.must(err)
+		w.same("listed", listed, []agent.Agent{got})
+		w.must(w.db.DeleteShareWithAll(w.ctx, newest))
 	}},
 	{"WhatIsWrittenWithASharedAgentIsOnesOwn", func(w *world) {
 		t := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, Status: thread.StatusIdle, CreatedAt: w.now, UpdatedAt: w.now}

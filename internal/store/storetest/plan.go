@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"carrel/internal/account"
@@ -117,13 +116,6 @@ var planTests = []test{
 			got := slices.ContainsFunc(users, func(u account.User) bool { return u.ID == w.bert.id })
 			w.same("found by "+words, got, want)
 		}
-	}},
-	{"AUserIsFoundByTheAddressAsPeopleWriteIt", func(w *world) {
-		id, err := w.db.UserIDByEmail(w.ctx, " "+strings.ToUpper(w.bert.user.Email))
-		w.must(err)
-		w.same("id", id, w.bert.id)
-		_, err = w.db.UserIDByEmail(w.ctx, "nobody@example.org")
-		w.wantMissing(err, "user")
 	}},
 	{"TheDatabaseKnowsItsSizeAndTheServersThatRun", func(w *world) {
 		kind, bytes, err := w.db.Size(w.ctx)

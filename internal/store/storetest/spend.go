@@ -44,7 +44,7 @@ func (w *world) finish(t task.Task, state task.State) {
 	w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, At: w.now}, reply))
 }
 
-var spendTests = slices.Concat(planTests, billingTests, grantTests, ledgerTests, monthTests, usageSpendTests, []test{
+var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTests, ledgerTests, monthTests, usageSpendTests, []test{
 	{"WhatIsReservedCountsAndWhatIsSettledStays", func(w *world) {
 		t := w.working()
 		w.must(w.reserve(t, 100))

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
+)
+
+// accountOf selects the account of an address or account id, whose place in the statement is param. Which column is compared
+// depends on the syntax of the invitee alone.
+func accountOf(invitee, param string) string {
+	if strings.Contains(invitee, "@") {
+		return `(SELECT id FROM app_user WHERE email = ` + param + `)`
+	}
+	return `(SELECT id FROM app_user WHERE id = ` + param + `)`
+}
+
+// Offer changes the grant of an account that has one, else it makes or changes an invitation. The statements are the same
+// for invitees with and without an account.
+func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer, limit int) error {
+	invited := accountOf(o.Invitee, "$2")
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		// The lock has the owner's invitations counted one after the other.
+		var address string
+		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID}, &address); err != nil {
+			return err
+		}
+		if o.Invitee == address {
+			return agent.OwnAgent()
+		}
+		// The invitation first: when it is being accepted this waits, and the grant is there afterwards.
+		n, err := tx.exec(ctx, `UPDATE agent_invitation SET role = $3, user_id = coalesce(user_id, `+invited+`) WHERE agent_id = $1 AND invitee = $2`,
+			agentID, o.Invitee, o.Grant.String())
+		if n > 0 || err != nil {
+			return err
+		}
+		n, err = tx.exec(ctx, `UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited, agentID, o.Invitee, o.Grant.String())
+		if n > 0 || err != nil {
+			return err
+		}
+		if err := roomToInvite(ctx, tx, ownerID, limit); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			INSERT INTO agent_invitation (agent_id, invitee, user_id, role, created_at) VALUES ($1, $2, `+invited+`, $3, $4)`,
+			agentID, o.Invitee, o.Grant.String(), millis(o.At))
+		return err
+	})
+	return fail("share agent", "agent", err)
+}
+
+// roomToInvite refuses an owner who has as many open invitations as allowed. Declined ones count: the owner must not learn
+// of them.
+func roomToInvite(ctx context.Context, tx querier, ownerID string, limit int) error {
+	var open int
+	err := get(ctx, tx, `SELECT count(*) FROM agent a JOIN agent_invitation i ON i.agent_id = a.id WHERE a.user_id = $1`, args{ownerID}, &open)
+	if err == nil && open >= limit {
+		return core.Conflict("conflict", fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
+	}
+	return err
+}
+
+// deliverInvitations lets a new account answer the invitations to its address. The address of a new account was set by an
+// administrator or by the sign-in provider. An address that an account takes later is its user's word alone and delivers
+// nothing, or an account could read invitations to somebody else.
+func deliverInvitations(ctx context.Context, tx querier, u account.User) error {
+	_, err := tx.exec(ctx, `UPDATE agent_invitation SET user_id = $1 WHERE invitee = $2 AND user_id IS NULL`, u.ID, u.Email)
+	return err
+}
+
+// answerable is the condition that the user $1 may see and answer an invitation i to an agent a: it is open, and its owner was
+// not declined between $2 and the time that it was made.
+const answerable = `i.user_id = $1 AND i.declined_at IS NULL AND NOT EXISTS (
+	SELECT 1 FROM invitation_decline d
+	WHERE d.user_id = i.user_id AND d.owner_id = a.user_id AND d.declined_at > $2 AND d.declined_at <= i.created_at)`
+
+// maxInvitations bounds the list of a user's invitations.
+const maxInvitations = 200
+
+// Invitations returns the open invitations of a user, newest first.
+func (db *DB) Invitations(ctx context.Context, userID string, held time.Time) ([]agent.Invitation, error) {
+	var i agent.Invitation
+	var role string
+	var created int64
+	invitations := []agent.Invitation{}
+	place := map[string]int{}
+	err := db.read.each(ctx, `
+		SELECT i.agent_id, a.name, a.description, i.role, o.name, o.email, i.created_at
+		FROM agent_invitation i JOIN agent a ON a.id = i.agent_id JOIN app_user o ON o.id = a.user_id
+		WHERE `+answerable+` AND o.disabled_at IS NULL
+		ORDER BY i.created_at DESC, i.agent_id DESC LIMIT $3 + 0`, args{userID, millis(held), maxInvitations},
+		[]any{&i.AgentID, &i.Name, &i.Description, &role, &i.OwnerName, &i.OwnerEmail, &created}, func() error {
+			i.Grant, _ = core.GrantOf(role)
+			i.CreatedAt = at(created)
+			if n, twice := place[i.AgentID]; twice { // by address and by id
+				invitations[n].Grant = max(invitations[n].Grant, i.Grant)
+				return nil
+			}
+			place[i.AgentID] = len(invitations)
+			invitations = append(invitations, i)
+			return nil
+		})
+	if err != nil {
+		return nil, fail("list invitations", "user", err)
+	}
+	return invitations, nil
+}
+
+// AcceptInvitation makes a grant of an invitation.
+func (db *DB) AcceptInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		var role string
+		grant := core.GrantNone
+		err := tx.each(ctx, `
+			DELETE FROM agent_invitation WHERE agent_id = $3 AND user_id = $1 AND EXISTS (
+				SELECT 1 FROM agent_invitation i JOIN agent a ON a.id = i.agent_id WHERE i.agent_id = $3 AND `+answerable+`)
+			RETURNING role`, args{userID, millis(held), agentID}, []any{&role}, func() error {
+			g, _ := core.GrantOf(role)
+			grant = max(grant, g)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if grant == core.GrantNone {
+			return sql.ErrNoRows
+		}
+		_, err = tx.exec(ctx, `
+			INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (agent_id, user_id) DO UPDATE SET role = excluded.role`, agentID, userID, grant.String(), millis(now))
+		return err
+	})
+	return fail("accept an invitation", "invitation", err)
+}
+
+// DeclineInvitation declines an invitation and drops the user's own grant. The invitation stays in the owner's list.
+func (db *DB) DeclineInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
+	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+		declined, err := tx.exec(ctx, `
+			UPDATE agent_invitation SET declined_at = $4 WHERE agent_id = $3 AND user_id = $1 AND EXISTS (
+				SELECT 1 FROM agent_invitation i JOIN agent a ON a.id = i.agent_id WHERE i.agent_id = $3 AND `+answerable+`)`,
+			userID, millis(held), agentID, millis(now))
+		if err != nil {
+			return err
+		}
+		left, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = $2`, agentID, userID)
+		if err != nil {
+			return err
+		}
+		if declined+left == 0 {
+			return sql.ErrNoRows
+		}
+		_, err = tx.exec(ctx, `
+			INSERT INTO invitation_decline (user_id, owner_id, declined_at) SELECT $1, user_id, $2 FROM agent WHERE id = $3
+			ON CONFLICT (user_id, owner_id) DO UPDATE SET declined_at = excluded.declined_at`, userID, millis(now), agentID)
+		return err
+	})
+	return fail("decline an invitation", "invitation", err)
+}
