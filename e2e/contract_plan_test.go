@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,7 @@ func (w *world) planCalls() []call {
 		{operation: "listGrants", method: "GET", path: w.below("/grants"), key: w.adminKey},
 		{operation: "putGrant", method: "PUT", path: w.below("/grants/" + w.member), body: `{"grant": "viewer"}`, key: w.adminKey},
 		{operation: "deleteGrant", method: "DELETE", path: w.below("/grants/" + w.member), key: w.adminKey},
+		{operation: "listInvitations", method: "GET", path: invitationsPath, key: w.fullKey},
 	}
 }
 
@@ -169,17 +171,43 @@ func (w *world) administered(t *testing.T) {
 	w.run(t, "GET", "/system", "")
 }
 
+const invitationsPath = accountPath + "/invitations"
+
 func (w *world) grants(t *testing.T) {
 	path := w.below("/grants")
 	theirs := w.admin(t, "key", "create", "--user", "max@example.org", "--name", "shared", "--scope", "agents").text("key")
+	browser := w.browser(t, "max@example.org")
+	answer := func(method, path string) call {
+		c := browser.with("Sec-Fetch-Site", "same-origin")
+		c.method, c.path = method, invitationsPath+path
+		return c
+	}
+	invited := "/" + w.agent
 	for _, grant := range []string{"viewer", "user", "manager"} {
 		w.full(t, "PUT", path+"/max@example.org", `{"grant": "`+grant+`"}`)
+		w.send(t, answer("GET", ""), http.StatusOK)
+		w.send(t, answer("POST", invited+"/accept"), http.StatusOK)
 		w.send(t, call{method: "GET", path: "/api/agents", key: theirs}, http.StatusOK)
+		w.full(t, "GET", path, "")
+		w.full(t, "DELETE", path+"/max@example.org", "")
 	}
-	w.full(t, "PUT", path+"/everybody", `{"grant": "viewer"}`)
+	w.problem(t, answer("POST", invited+"/accept"), 404, "not_found")
+	w.problem(t, answer("DELETE", invited), 404, "not_found")
+	w.problem(t, answer("POST", "/%00/accept"), 400, "invalid_request")
+	w.problem(t, answer("DELETE", "/%00"), 400, "invalid_request")
+	w.full(t, "PUT", path+"/max@example.org", `{"grant": "viewer"}`)
+	w.send(t, answer("DELETE", invited), http.StatusOK)
+	w.problem(t, call{method: "PUT", path: path + "/everybody", body: `{"grant": "viewer"}`, key: w.fullKey}, 403, "insufficient_scope")
+	everybody := call{method: "PUT", path: path + "/everybody", body: `{"grant": "viewer"}`, key: w.adminKey}
+	w.send(t, everybody, http.StatusOK)
 	w.full(t, "GET", path, "")
 	w.full(t, "DELETE", path+"/everybody", "")
 	w.problem(t, call{method: "PUT", path: path + "/" + w.member, body: `{"grant": "owner"}`, key: w.fullKey}, 400, "invalid_request")
+	for i := range 49 { // an account may have 50, and Max has one
+		w.full(t, "PUT", path+"/guest-"+strconv.Itoa(i)+"@example.org", `{"grant": "viewer"}`)
+	}
+	w.problem(t, call{method: "PUT", path: path + "/one-more@example.org", body: `{"grant": "viewer"}`, key: w.fullKey}, 409, "conflict")
+	w.full(t, "DELETE", path+"/guest-0@example.org", "")
 }
 
 // plansInTime writes into the database what takes time or money, and looks at it.

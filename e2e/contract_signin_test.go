@@ -25,7 +25,7 @@ const (
 	passkeyOrigin, passkeyHost = "http://localhost:4321", "localhost"
 )
 
-// signInCalls is a request for every operation on how somebody signs in, with a key that is good for all else.
+// signInCalls is a request for every operation that takes a session, with a key that is good for all else.
 func (w *world) signInCalls() []call {
 	return []call{
 		{operation: "changePassword", method: "POST", path: accountPath + "/password", body: `{"newPassword": "another password"}`, key: w.fullKey},
@@ -41,6 +41,8 @@ func (w *world) signInCalls() []call {
 		{operation: "removeTotp", method: "DELETE", path: totpPath, key: w.fullKey},
 		{operation: "confirmTotp", method: "POST", path: totpPath + "/confirm", body: `{"code": "123456"}`, key: w.fullKey},
 		{operation: "renewRecoveryCodes", method: "POST", path: totpPath + "/recovery-codes", key: w.fullKey},
+		{operation: "acceptInvitation", method: "POST", path: invitationsPath + "/" + w.agent + "/accept", key: w.fullKey},
+		{operation: "declineInvitation", method: "DELETE", path: invitationsPath + "/" + w.agent, key: w.fullKey},
 	}
 }
 

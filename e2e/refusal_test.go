@@ -238,6 +238,14 @@ func withoutMCP(t *testing.T, w *mcpWorld, who refused) {
 	}
 }
 
+// acceptAgent accepts an invitation in a browser.
+func (w *world) acceptAgent(t *testing.T, email, agentID string) {
+	t.Helper()
+	accept := w.browser(t, email).with("Sec-Fetch-Site", "same-origin")
+	accept.method, accept.path = "POST", invitationsPath+"/"+agentID+"/accept"
+	w.send(t, accept, http.StatusOK)
+}
+
 func withoutGrant(t *testing.T, w *mcpWorld, who refused) {
 	owner := w.somebody(t, "owner", "open")
 	shared := refused{key: who.key, agent: owner.agent, thread: owner.thread}
@@ -245,6 +253,8 @@ func withoutGrant(t *testing.T, w *mcpWorld, who refused) {
 	arguments := map[string]any{"agentId": owner.agent}
 	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
 	w.send(t, call{method: "PUT", path: "/api/agents/" + owner.agent + "/grants/" + who.email, body: `{"grant": "viewer"}`, key: owner.key}, http.StatusOK)
+	w.alike(t, shared, create, "create_thread", arguments, 404, "not_found")
+	w.acceptAgent(t, who.email, owner.agent)
 	w.alike(t, shared, create, "create_thread", arguments, 403, "forbidden")
 	ask := call{method: "POST", path: create.path + "/" + owner.thread + "/messages", body: `{"text": "x"}`}
 	w.alike(t, shared, ask, "ask_agent", map[string]any{"agentId": owner.agent, "text": "x"}, 403, "forbidden")

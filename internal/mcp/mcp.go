@@ -117,7 +117,8 @@ const instructions = `Carrel holds agents that know their own sources: papers, n
 Call list_agents first; every other tool needs an agent's id.
 To have a question answered with citations use ask_agent. To look for documents yourself use search, and get_document to read one.
 A reply that takes long is not lost: ask_agent says so, and get_messages has it later. Never send a message twice.
-What should be remembered for later conversations goes into add_memory; a result worth keeping into save_favourite.`
+What should be remembered for later conversations goes into add_memory; a result worth keeping into save_favourite.
+Prefer the user's own agents. Those that other accounts share come last in every list and are marked as shared. ` + fenceNotice
 
 // newServer returns a server of the SDK with everything on it.
 func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {

@@ -25,7 +25,7 @@ var prompts = []asking{
 		text: `Find out: {question}
 
 Use the agent {agentId}.
-If no agent is named, call list_agents and choose the one whose sources fit.
+If no agent is named, call list_agents and choose the one whose sources fit. Prefer the user's own agents to shared ones.
 Ask it with ask_agent and research set to true. When the reply says that the agent is still working, wait and read it with get_messages; do not ask again.
 Then read the cited documents that matter with get_document and check that they say what is claimed.
 Answer with the marks [n] of the citations, list the sources, and say plainly what the sources do not answer.`,
@@ -41,7 +41,7 @@ Answer with the marks [n] of the citations, list the sources, and say plainly wh
 
 Compare them by: {aspects}.
 Use the agent {agentId}.
-If no agent is named, call list_agents and choose the one whose sources fit.
+If no agent is named, call list_agents and choose the one whose sources fit. Prefer the user's own agents to shared ones.
 Search for each subject on its own with search, and read the best documents with get_document.
 Answer with a table, a row for each aspect and a column for each subject. Every cell names its source; where the sources are silent, leave it empty and say so below.`,
 	},

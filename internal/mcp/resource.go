@@ -41,6 +41,7 @@ var templates = []template{
 	{
 		uri: scheme + "agents/{agentId}", name: "agent", title: "Agent", mime: typeJSON, tag: "agents", target: "/api/agents/{agentId}",
 		description: "An agent: its instructions, its sources, and what may be done with it.",
+		render:      func(body []byte) (string, error) { return string(fenceJSON(body, false)), nil },
 	},
 	{
 		uri: scheme + "agents/{agentId}/memories", name: "memories", title: "Memories", mime: typeJSON, tag: "memories",
@@ -166,16 +167,25 @@ func renderDocument(body []byte) (string, error) {
 
 // listed is what is read of agents to name them.
 type listed struct {
-	Agents []struct {
-		ID          string `json:"id"`
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Sources     []struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		} `json:"sources"`
-	} `json:"agents"`
-	NextCursor string `json:"nextCursor"`
+	Agents     []listedAgent `json:"agents"`
+	NextCursor string        `json:"nextCursor"`
+}
+
+type listedAgent struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Shared      bool   `json:"shared"`
+	Owner       string `json:"owner"`
+}
+
+// shown are the name, title and description of an agent in a list. Those of a shared agent say whose it is, and are fenced.
+func (a listedAgent) shown() (name, title, description string) {
+	if !a.Shared {
+		return a.Name, a.Name, a.Description
+	}
+	name, by := fenced(a.Name), "Shared by "+fenced(a.Owner)
+	return name, by + ": " + name, strings.TrimSpace(by + ". " + fenceNotice + " " + fenced(a.Description))
 }
 
 // agents reads a page of agents.
@@ -210,14 +220,15 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest,
 	}
 	list.NextCursor, list.Resources = page.NextCursor, []*sdk.Resource{}
 	for _, a := range page.Agents {
+		name, title, description := a.shown()
 		list.Resources = append(list.Resources,
 			&sdk.Resource{
-				URI: scheme + "agents/" + a.ID, Name: a.ID, Title: a.Name, Description: a.Description,
+				URI: scheme + "agents/" + a.ID, Name: a.ID, Title: title, Description: description,
 				MIMEType: typeJSON, Icons: icons(s.edge.BaseURL, "agents"),
 			},
 			&sdk.Resource{
-				URI: scheme + "agents/" + a.ID + "/memories", Name: a.ID + " memories", Title: a.Name + ": memories",
-				Description: "What " + a.Name + " remembers, newest first.", MIMEType: typeJSON, Icons: icons(s.edge.BaseURL, "memories"),
+				URI: scheme + "agents/" + a.ID + "/memories", Name: a.ID + " memories", Title: title + ": memories",
+				Description: "What " + name + " remembers, newest first.", MIMEType: typeJSON, Icons: icons(s.edge.BaseURL, "memories"),
 			})
 	}
 	return list, nil

@@ -96,7 +96,7 @@ func (s *Server) call(ctx context.Context, t *tool, who core.Actor, arguments js
 		}
 	}
 	return &sdk.CallToolResult{
-		Content:           []sdk.Content{&sdk.TextContent{Text: readable(body)}},
+		Content:           []sdk.Content{&sdk.TextContent{Text: readable(s.fencedReply(ctx, who, t, arguments, body))}},
 		StructuredContent: json.RawMessage(body),
 	}
 }
