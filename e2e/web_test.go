@@ -67,10 +67,12 @@ func webEnv(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		env = append(env, prefix+"_URL="+s.URL, prefix+"_PASSWORD="+strings.TrimSpace(string(password)), prefix+"_POWER="+power(t, s))
-		// Somebody who does not run the installation.
-		made := s.Admin("user", "create", "--email", "grace@example.org", "--name", "Grace Hopper", "--password", memberPassword)
-		if made.Code != 0 {
-			t.Fatalf("make a member: %s%s", made.Stdout, made.Stderr)
+		// People who do not run the installation.
+		for email, name := range map[string]string{"grace": "Grace Hopper", "eve": "Eve", "ida": "Ida"} {
+			made := s.Admin("user", "create", "--email", email+"@example.org", "--name", name, "--password", memberPassword)
+			if made.Code != 0 {
+				t.Fatalf("make a member: %s%s", made.Stdout, made.Stderr)
+			}
 		}
 	}
 	return append(env, "CARREL_WEB_MEMBER_PASSWORD="+memberPassword)

@@ -22,7 +22,7 @@ const AppHome = "/chat"
 // appPaths are the pages that the app draws. Everything else stays 404, so that a mistyped address is no success.
 var appPaths = []string{
 	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources", "/sources/{id}",
-	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/usage", "/settings/security", "/settings/audit",
+	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/invitations", "/settings/usage", "/settings/security", "/settings/audit",
 	"/settings/webhooks", "/settings/subscription", "/settings/data",
 	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/audit", "/admin/system",
 }

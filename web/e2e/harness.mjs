@@ -14,6 +14,9 @@ export const demo = { url: need('CARREL_WEB_URL'), password: need('CARREL_WEB_PA
 export const slow = { url: need('CARREL_WEB_SLOW_URL'), password: need('CARREL_WEB_SLOW_PASSWORD') };
 /** Somebody at the demo's server who does not run it. */
 export const member = { ...demo, email: 'grace@example.org', password: need('CARREL_WEB_MEMBER_PASSWORD') };
+/** Two more, who answer invitations: to decline one holds back others of the same owner. */
+export const eve = { ...member, email: 'eve@example.org' };
+export const ida = { ...member, email: 'ida@example.org' };
 
 /** Kills a server as a crash would, or starts it again: power('kill'). Only the slow one is ever killed. */
 export async function power(what) {

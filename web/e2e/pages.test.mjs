@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { agentOf, api, ask, calls, demo, test } from './harness.mjs';
 import { judge, looks } from './judge.mjs';
 
-const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/usage', '/settings/security', '/settings/audit', '/settings/webhooks', '/settings/subscription', '/settings/data', '/admin/users', '/admin/plans', '/admin/audit', '/admin/system'];
+const paths = ['/chat', '/search', '/search?q=computer+machine', '/favourites', '/memories', '/agents', '/agents/new', '/sources', '/settings/profile', '/settings/keys', '/settings/connect', '/settings/connections', '/settings/invitations', '/settings/usage', '/settings/security', '/settings/audit', '/settings/webhooks', '/settings/subscription', '/settings/data', '/admin/users', '/admin/plans', '/admin/audit', '/admin/system'];
 
 for (const [look, options] of Object.entries(looks)) {
   test(`every page is accessible and fits, ${look}`, async (open) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentOf, api, demo, member, test } from './harness.mjs';
+import { agentOf, api, demo, eve, ida, member, test } from './harness.mjs';
 import { judge } from './judge.mjs';
 
 const dialog = (page) => page.getByRole('dialog');
@@ -9,16 +9,37 @@ test('an agent is shared with a person by their address, changed and taken back'
   const agent = await agentOf(page);
   await page.goto(`${demo.url}/agents/${agent.id}`);
   await page.getByText('Nobody else can use it.').waitFor();
-  await page.getByLabel('E-mail of the person').fill('nobody@example.org');
-  await page.getByRole('button', { name: 'Share', exact: true }).click();
-  await page.getByRole('alert').getByText('Nobody here has this address.').waitFor();
-  await page.getByLabel('E-mail of the person').fill('Grace@example.org');
-  await page.getByLabel('may', { exact: true }).selectOption('viewer');
-  await page.getByRole('button', { name: 'Share', exact: true }).click();
-  await page.getByText('grace@example.org').waitFor();
+  const invite = async (email) => {
+    await page.getByLabel('E-mail of the person').fill(email);
+    await page.getByLabel('may', { exact: true }).selectOption('viewer');
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    await page.getByText('Invitation sent. They need to accept it.').first().waitFor();
+  };
+  // An address without an account looks the same, and is withdrawn the same way.
+  await invite('nobody@example.org');
+  const row = (email) => page.getByRole('listitem').filter({ hasText: email });
+  const unknown = (await row('nobody@example.org').innerText()).replaceAll('nobody@', 'somebody@');
+  await row('nobody@example.org').getByRole('button', { name: /^Withdraw/ }).click();
+  await page.getByText('Invitation withdrawn.').first().waitFor();
+  await invite('Grace@example.org');
+  assert.equal((await row('grace@example.org').innerText()).replaceAll('grace@', 'somebody@'), unknown);
+  assert.equal(await page.getByText('Grace Hopper').count(), 0, 'the name is not told before she accepts');
 
+  // Until she accepts there is no such agent.
   const other = await open(member, `/agents/${agent.id}`);
+  await other.getByRole('heading', { name: 'There is nothing here' }).first().waitFor();
+  await other.goto(`${demo.url}/agents`);
+  await other.getByText('You have an invitation to an agent.').waitFor();
+  assert.equal(await other.getByText('Landmarks').count(), 0);
+  await other.getByRole('link', { name: 'Agents (1 invitation)' }).waitFor();
+  await other.getByRole('link', { name: 'Review' }).click();
+  await other.getByText('(demo@example.org) invites you').waitFor();
   await other.getByText('You may search it and read its documents.').waitFor();
+  await other.getByRole('button', { name: /^Accept.*Landmarks/ }).click();
+  await other.waitForURL(`**/agents/${agent.id}`);
+  await other.getByText('You may search it and read its documents.').waitFor();
+  await page.reload();
+  await page.getByText('Grace Hopper', { exact: true }).waitFor();
   assert.equal(await other.getByRole('button', { name: 'Save' }).count(), 0, 'a viewer changes nothing');
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0);
   assert.equal(await other.getByRole('heading', { name: 'Sharing' }).count(), 0);
@@ -41,7 +62,7 @@ test('an agent is shared with a person by their address, changed and taken back'
   await page.getByLabel('Grace Hopper may').selectOption('manager');
   await page.getByText('Saved').first().waitFor();
   await other.reload();
-  await other.getByText('Deleting and sharing it is its owner’s.').waitFor();
+  await other.getByText('Only its owner can delete or share it.').waitFor();
   await other.getByRole('button', { name: 'Save' }).waitFor();
   assert.equal(await other.getByRole('button', { name: 'Delete agent' }).count(), 0, 'a manager does not delete');
 
@@ -50,6 +71,42 @@ test('an agent is shared with a person by their address, changed and taken back'
   await other.goto(`${demo.url}/agents`);
   await other.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
   await other.getByText('Landmarks').waitFor({ state: 'detached' });
+});
+
+test('an invitation is declined, and the sender is not told', async (open) => {
+  const page = await open(demo, '/agents');
+  const { agent } = await api(page, 'POST', '/api/agents', { name: 'Unwanted', description: '<b>Bold</b> words' });
+  await api(page, 'PUT', `/api/agents/${agent.id}/grants/eve@example.org`, { grant: 'user' });
+  const other = await open(eve, '/settings/invitations');
+  await other.getByText('<b>Bold</b> words').waitFor();
+  await other.getByRole('button', { name: /^Decline.*Unwanted/ }).click();
+  await other.getByRole('heading', { name: 'No invitations' }).waitFor();
+  await page.goto(`${demo.url}/agents/${agent.id}`);
+  await page.getByText('Invited. They need to accept it.').waitFor();
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+});
+
+test('a shared agent is left', async (open) => {
+  const page = await open(demo, '/agents');
+  const { agent } = await api(page, 'POST', '/api/agents', { name: 'Left behind' });
+  await api(page, 'PUT', `/api/agents/${agent.id}/grants/ida@example.org`, { grant: 'user' });
+  const other = await open(ida, '/settings/invitations');
+  await other.getByRole('button', { name: /^Accept.*Left behind/ }).click();
+  await other.getByRole('button', { name: 'Leave agent' }).click();
+  await dialog(other).getByRole('button', { name: 'Leave agent' }).click();
+  await other.getByText('You left Left behind.').waitFor();
+  assert.equal(await other.getByRole('link', { name: 'Left behind' }).count(), 0);
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
+});
+
+test('only administrators are offered everybody', async (open) => {
+  const page = await open(member, '/agents');
+  const { agent } = await api(page, 'POST', '/api/agents', { name: 'Hers to share' });
+  await page.goto(`${demo.url}/agents/${agent.id}`);
+  await page.getByLabel('E-mail of the person').waitFor();
+  await page.waitForLoadState('networkidle');
+  assert.equal(await page.getByLabel('Everybody here').count(), 0);
+  await api(page, 'DELETE', `/api/agents/${agent.id}`);
 });
 
 test('an agent that everybody may use is marked as shared in the picker', async (open) => {
@@ -63,7 +120,7 @@ test('an agent that everybody may use is marked as shared in the picker', async 
   const own = (await api(other, 'POST', '/api/agents', { name: 'My own' })).agent;
   await other.goto(`${demo.url}/memories`);
   await other.getByLabel('Agent').waitFor();
-  assert.deepEqual((await other.getByLabel('Agent').locator('option').allTextContents()).sort(), ['Landmarks (shared)', 'My own']);
+  assert.deepEqual(await other.getByLabel('Agent').locator('option').allTextContents(), ['My own', 'Landmarks (shared)'], 'one’s own come first');
   await api(other, 'DELETE', `/api/agents/${own.id}`);
   await api(page, 'DELETE', `/api/agents/${agent.id}/grants/everybody`);
 });
@@ -101,9 +158,7 @@ test('the secret of a webhook is shown once, and a test tells what came of it', 
   await page.getByRole('button', { name: /^Send a test/ }).click();
   await page.getByText('The receiver answered with status 500.').waitFor();
   await page.getByRole('button', { name: /^Delete/ }).click();
-  await page.getByRole('button', { name: 'Undo' }).click();
-  await page.getByRole('heading', { name: 'https://hooks.example/carrel' }).waitFor();
-  await page.getByRole('button', { name: /^Delete/ }).click();
+  await dialog(page).getByRole('button', { name: 'Delete' }).click();
   await page.waitForFunction(async () => !(await (await fetch('/api/account/webhooks')).json()).webhooks.length);
 });
 

@@ -18,6 +18,7 @@ export const settings = (): Place[] => [
   { to: '/settings/profile', label: t('profile') },
   { to: '/settings/connect', label: t('connect') },
   { to: '/settings/connections', label: t('connections') },
+  { to: '/settings/invitations', label: t('invitations') },
   { to: '/settings/keys', label: t('keys') },
   { to: '/settings/webhooks', label: t('webhooks') },
   { to: '/settings/usage', label: t('usage') },
