@@ -4,5 +4,6 @@ import './app.test.mjs';
 import './sources.test.mjs';
 import './admin.test.mjs';
 import './sharing.test.mjs';
+import './revoke.test.mjs';
 import './refusals.test.mjs';
 import './pages.test.mjs';

@@ -180,6 +180,7 @@ test('a connect code counts down, and says Connected the moment it is claimed', 
   await page.goto(`${demo.url}/settings/connections`);
   const revoke = page.getByRole('button', { name: /Revoke.*claimed-here/ });
   await revoke.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await revoke.waitFor({ state: 'detached' });
 });
 

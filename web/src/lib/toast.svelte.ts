@@ -36,8 +36,9 @@ export function showError(e: unknown, retry?: () => void): void {
 const pending = new Set<() => void>();
 
 /**
- * Does something at once on the screen, and in earnest when the time to undo it is over or the page is left. `undo` puts the
- * screen back.
+ * Shows a deletion at once and sends it when the time to undo it is over or the page is left. `undo` puts the screen back. Only
+ * for content (threads, memories, favourites, files): credentials, grants and webhooks are revoked at once, because a tab that
+ * crashes meanwhile would leave them working. undo.test.ts lists what may be passed.
  */
 export function undoable(text: string, commit: () => Promise<unknown>, undo: () => void): void {
   let open = true;

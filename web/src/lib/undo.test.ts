@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+
+/** What may wait for the time to undo it: content, never a credential, a grant, a session, a factor or a webhook. */
+const content = [
+  '/api/agents/{agentId}/threads/{threadId}',
+  '/api/agents/{agentId}/memories/{memoryId}',
+  '/api/agents/{agentId}/memories/{memoryId}/dismiss',
+  '/api/agents/{agentId}/favourites/{cardId}',
+  '/api/agents/{agentId}/sources/{sourceId}/files/{fileId}',
+];
+
+const all = import.meta.glob<string>('../**/*.{svelte,ts}', { query: '?raw', import: 'default', eager: true });
+const files = Object.entries(all).filter(([name]) => !/\.(test|d)\.ts$/.test(name));
+
+/** The calls of a function in a text, each up to the parenthesis that closes it. */
+function callsOf(name: string, text: string): string[] {
+  return [...text.matchAll(new RegExp(`(?<!function )\\b${name}\\(`, 'g'))].map((m) => {
+    let depth = 0;
+    for (let i = m.index; i < text.length; i++) {
+      if (text[i] === '(') depth++;
+      if (text[i] === ')' && --depth === 0) return text.slice(m.index, i + 1);
+    }
+    throw new Error(`${name}( is not closed`);
+  });
+}
+
+describe('deletions that can be undone', () => {
+  const found = files.flatMap(([file, text]) => callsOf('undoable', text).map((call) => ({ file, paths: [...call.matchAll(/'(\/api\/[^']*)'/g)].map((m) => m[1]!) })));
+
+  it('are found', () => expect(found.length).toBeGreaterThanOrEqual(4));
+
+  it.each(found)('are of content alone: $file', ({ paths }) => {
+    expect(paths, 'name the path inside the call, where this test can read it').not.toEqual([]);
+    for (const path of paths) expect(content).toContain(path);
+  });
+
+  it('are the only ones that offer Undo', () => {
+    const others = files.filter(([name, text]) => !name.endsWith('/toast.svelte.ts') && /t\('undo'\)/.test(text)).map(([name]) => name);
+    expect(others).toEqual([]);
+  });
+});
