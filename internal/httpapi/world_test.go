@@ -316,7 +316,7 @@ type person struct {
 func (w *world) person(t *testing.T, plan string) *person {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
+	u := account.User{ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}

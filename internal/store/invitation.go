@@ -13,10 +13,11 @@ import (
 )
 
 // accountOf selects the account of an address or account id, whose place in the statement is param. Which column is compared
-// depends on the syntax of the invitee alone.
+// depends on the syntax of the invitee alone. An address that its user chose counts for nothing, or an account could take
+// the address of another person and receive their invitations.
 func accountOf(invitee, param string) string {
 	if strings.Contains(invitee, "@") {
-		return `(SELECT id FROM app_user WHERE email = ` + param + `)`
+		return `(SELECT id FROM app_user WHERE email = ` + param + ` AND email_verified = 1)`
 	}
 	return `(SELECT id FROM app_user WHERE id = ` + param + `)`
 }

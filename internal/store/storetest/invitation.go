@@ -113,7 +113,7 @@ var invitationTests = []test{
 			w.must(w.offer(w.ada.agent, address, core.GrantUser, w.now))
 		}
 		newcomer := func(address string) account.User {
-			return account.User{ID: core.NewID(core.PrefixUser), Email: address, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+			return account.User{ID: core.NewID(core.PrefixUser), Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
 		}
 		u := newcomer(made)
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))

@@ -122,7 +122,7 @@ func (w *world) user(name string) account.User {
 	w.t.Helper()
 	id := core.NewID(core.PrefixUser)
 	u := account.User{
-		ID: id, Email: id + "@example.org", Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now,
+		ID: id, Email: id + "@example.org", EmailVerified: true, Name: name, Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now,
 	}
 	w.must(w.db.InsertUser(w.ctx, u, "hash"))
 	return u
