@@ -49,13 +49,16 @@ func agentShared(t *testing.T, w *world) {
 	other.send("DELETE", other.at(""), "").refused(t, 403, "forbidden")
 	other.get(other.at("/grants")).refused(t, 403, "forbidden")
 	grants := owner.get(owner.at("/grants")).ok(t)
-	if !slices.Equal(grants.list("grants", "state"), []string{"accepted"}) || !slices.Equal(grants.list("grants", "email"), []string{other.id + "@example.org"}) {
+	if !slices.Equal(grants.list("grants", "state"), []string{"accepted"}) ||
+		!slices.Equal(grants.list("grants", "email"), []string{other.id + "@example.org"}) {
 		t.Errorf("the grants are %s", grants.body)
 	}
-	if a := other.get(other.at("")).ok(t); a.str("agent", "access") != "user" || a.value("agent", "shared") != true || a.str("agent", "owner") != "P" {
+	if a := other.get(other.at("")).ok(t); a.str("agent", "access") != "user" || a.value("agent", "shared") != true ||
+		a.str("agent", "owner") != "P" {
 		t.Errorf("the agent is to its user: %s", a.body)
 	}
-	if a := owner.get(owner.at("")).ok(t); a.str("agent", "access") != "owner" || a.value("agent", "shared") != false || a.value("agent", "owner") != nil {
+	if a := owner.get(owner.at("")).ok(t); a.str("agent", "access") != "owner" || a.value("agent", "shared") != false ||
+		a.value("agent", "owner") != nil {
 		t.Errorf("the agent is to its owner: %s", a.body)
 	}
 	owner.send("DELETE", share, "").ok(t)
@@ -91,7 +94,8 @@ func invitedNowhere(t *testing.T, w *world) {
 		}
 	}
 	list := other.signedIn().get(invitations).ok(t)
-	if !slices.Equal(list.list("invitations", "agentId"), []string{owner.agent}) || !slices.Equal(list.list("invitations", "grant"), []string{"manager"}) ||
+	if !slices.Equal(list.list("invitations", "agentId"), []string{owner.agent}) ||
+		!slices.Equal(list.list("invitations", "grant"), []string{"manager"}) ||
 		!strings.Contains(string(list.body), `"invitedBy":{"name":"P","email":"`+owner.id+`@example.org"}`) {
 		t.Errorf("the invitations are %s", list.body)
 	}

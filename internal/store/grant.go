@@ -140,7 +140,8 @@ func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) error {
 		if err != nil {
 			return err
 		}
-		grants, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"), agentID, invitee)
+		grants, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
+			agentID, invitee)
 		n = invitations + grants
 		return err
 	})

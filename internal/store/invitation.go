@@ -36,12 +36,14 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 			return agent.OwnAgent()
 		}
 		// The invitation first: when it is being accepted this waits, and the grant is there afterwards.
-		n, err := tx.exec(ctx, `UPDATE agent_invitation SET role = $3, user_id = coalesce(user_id, `+invited+`) WHERE agent_id = $1 AND invitee = $2`,
-			agentID, o.Invitee, o.Grant.String())
+		n, err := tx.exec(ctx, `
+			UPDATE agent_invitation SET role = $3, user_id = coalesce(user_id, `+invited+`)
+			WHERE agent_id = $1 AND invitee = $2`, agentID, o.Invitee, o.Grant.String())
 		if n > 0 || err != nil {
 			return err
 		}
-		n, err = tx.exec(ctx, `UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited, agentID, o.Invitee, o.Grant.String())
+		n, err = tx.exec(ctx, `UPDATE agent_grant SET role = $3 WHERE agent_id = $1 AND user_id = `+invited,
+			agentID, o.Invitee, o.Grant.String())
 		if n > 0 || err != nil {
 			return err
 		}
@@ -60,7 +62,8 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 // of them.
 func roomToInvite(ctx context.Context, tx querier, ownerID string, limit int) error {
 	var open int
-	err := get(ctx, tx, `SELECT count(*) FROM agent a JOIN agent_invitation i ON i.agent_id = a.id WHERE a.user_id = $1`, args{ownerID}, &open)
+	err := get(ctx, tx, `SELECT count(*) FROM agent a JOIN agent_invitation i ON i.agent_id = a.id WHERE a.user_id = $1`,
+		args{ownerID}, &open)
 	if err == nil && open >= limit {
 		return core.Conflict("conflict", fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
 	}

@@ -34,7 +34,8 @@ var invitationTests = []test{
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 		_, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
 		w.wantMissing(err, "agent")
-		_, err = w.db.SaveFavourite(w.ctx, w.bert.id, w.ada.agent, favourite.Favourite{CardID: "c", Card: []byte(`{}`), CreatedAt: w.now, UpdatedAt: w.now})
+		card := favourite.Favourite{CardID: "c", Card: []byte(`{}`), CreatedAt: w.now, UpdatedAt: w.now}
+		_, err = w.db.SaveFavourite(w.ctx, w.bert.id, w.ada.agent, card)
 		w.wantMissing(err, "agent")
 		w.same("agents", w.agentsOf(w.bert, nil, agent.Position{}, 10), []string{w.bert.second, w.bert.agent})
 		invitations, err := w.db.Invitations(w.ctx, w.bert.id, w.held())
@@ -113,7 +114,8 @@ var invitationTests = []test{
 			w.must(w.offer(w.ada.agent, address, core.GrantUser, w.now))
 		}
 		newcomer := func(address string) account.User {
-			return account.User{ID: core.NewID(core.PrefixUser), Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+			id := core.NewID(core.PrefixUser)
+			return account.User{ID: id, Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
 		}
 		u := newcomer(made)
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))
