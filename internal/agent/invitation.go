@@ -34,7 +34,7 @@ type InvitationStore interface {
 
 // Invitations lists the open invitations of the actor.
 func (s *Service) Invitations(ctx context.Context, actor core.Actor) ([]Invitation, error) {
-	if err := actor.Allow(core.OpAccount); err != nil {
+	if err := actor.Allow(core.OpListInvitations); err != nil {
 		return nil, err
 	}
 	return s.store.Invitations(ctx, actor.UserID, s.clock.Now().Add(-declineHolds))
@@ -42,7 +42,7 @@ func (s *Service) Invitations(ctx context.Context, actor core.Actor) ([]Invitati
 
 // Accept accepts an invitation and returns the agent.
 func (s *Service) Accept(ctx context.Context, actor core.Actor, agentID string) (Agent, error) {
-	if err := allowAnswering(actor, agentID); err != nil {
+	if err := allowAnswering(actor, core.OpAcceptInvitation, agentID); err != nil {
 		return Agent{}, err
 	}
 	now := s.clock.Now()
@@ -54,7 +54,7 @@ func (s *Service) Accept(ctx context.Context, actor core.Actor, agentID string) 
 
 // Decline declines an invitation, or leaves an agent whose invitation was accepted.
 func (s *Service) Decline(ctx context.Context, actor core.Actor, agentID string) error {
-	if err := allowAnswering(actor, agentID); err != nil {
+	if err := allowAnswering(actor, core.OpDeclineInvitation, agentID); err != nil {
 		return err
 	}
 	now := s.clock.Now()
@@ -63,12 +63,9 @@ func (s *Service) Decline(ctx context.Context, actor core.Actor, agentID string)
 
 // allowAnswering lets a person at a browser answer an invitation. A program must not: text that it reads could talk it into
 // accepting an agent that was made to mislead it.
-func allowAnswering(actor core.Actor, agentID string) error {
-	if err := actor.Allow(core.OpAccount); err != nil {
+func allowAnswering(actor core.Actor, op core.Operation, agentID string) error {
+	if err := actor.Allow(op); err != nil {
 		return err
-	}
-	if actor.Credential != core.CredentialSession {
-		return core.Forbidden("session_required", "Invitations are answered in the web app, not with a key. Sign in there.")
 	}
 	if !core.IsID(core.PrefixAgent, agentID) {
 		return core.NotFound("invitation")

@@ -127,7 +127,7 @@ func TestInvitationsAreAnsweredInABrowserAlone(t *testing.T) {
 	}
 	for kind, want := range map[core.CredentialKind][2]string{ // to read the list, and to answer
 		core.CredentialKey: {"", "session_required"}, core.CredentialMinted: {"insufficient_scope", "insufficient_scope"},
-		core.CredentialOAuth: {"insufficient_scope", "insufficient_scope"}, core.CredentialOperator: {"", "session_required"},
+		core.CredentialOAuth: {"insufficient_scope", "insufficient_scope"},
 	} {
 		who := session(w.bob)
 		who.Credential = kind

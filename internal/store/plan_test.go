@@ -140,7 +140,7 @@ func callInvitations(t *testing.T, db *DB) {
 			t.Fatal(err)
 		}
 	}
-	must(db.InsertUser(ctx, account.User{ID: "v", Email: "v@example.org", CreatedAt: now}, "h"))
+	must(db.InsertUser(ctx, account.User{ID: "v", Email: "v@example.org", EmailVerified: true, CreatedAt: now}, "h"))
 	for _, invitee := range []string{"v@example.org", "v"} {
 		must(db.Offer(ctx, "u", "a", agent.Offer{Invitee: invitee, Grant: core.GrantUser, At: now}, 9))
 		_, err := db.Invitations(ctx, "v", now)

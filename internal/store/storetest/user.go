@@ -38,7 +38,7 @@ var userTests = []test{
 		got, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Name: &name})
 		w.must(err)
 		w.same("the name", got, want)
-		want.Email = email
+		want.Email, want.EmailVerified = email, false
 		got, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Email: &email})
 		w.must(err)
 		w.same("the address", got, want)
