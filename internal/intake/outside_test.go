@@ -16,6 +16,7 @@ import (
 	"carrel/internal/outbound"
 	"carrel/internal/source"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/testkit/s3fake"
 )
 
@@ -47,6 +48,49 @@ func TestNoKindReachesAPrivateAddressUnlessTheInstallationAllowsIt(t *testing.T)
 	for _, n := range kindsThatFetch(private.URL) {
 		_, got := w.fill(n)
 		if len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Reason, "must not be reached from here") {
+			t.Errorf("%s: %+v", n.Kind, got)
+		}
+	}
+	w.same("requests that arrived", asked.Load(), int32(0))
+}
+
+// TestNoKindTellsAPrivateNameFromAnUnknownOne compares what the owner of a source sees of an import.
+func TestNoKindTellsAPrivateNameFromAnUnknownOne(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
+		w := newWorldWith(t, outbound.NewClient(outbound.Options{Resolver: testkit.Names(t, answers...)}))
+		for _, n := range kindsThatFetch("http://intranet.example.org") {
+			_, got := w.fill(n)
+			if len(got.Errors) != 1 {
+				t.Fatalf("%s: %+v", n.Kind, got)
+			}
+			reason := got.Errors[0].Reason
+			if first, ok := seen[n.Kind]; ok && first != reason {
+				t.Errorf("%s: %q, and for an unknown name %q", n.Kind, reason, first)
+			}
+			seen[n.Kind] = reason
+		}
+	}
+}
+
+// TestARedirectToAnAddressWithAPasswordIsNotFollowed: net/http would send the password along.
+func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(other.Close)
+	site := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/robots.txt" {
+			http.NotFound(res, req)
+			return
+		}
+		http.Redirect(res, req, strings.Replace(other.URL, "http://", "http://user:pass@", 1)+"/", http.StatusFound)
+	}))
+	t.Cleanup(site.Close)
+	w := newWorld(t)
+	for _, n := range kindsThatFetch(site.URL) {
+		if _, got := w.fill(n); len(got.Errors) != 1 {
 			t.Errorf("%s: %+v", n.Kind, got)
 		}
 	}

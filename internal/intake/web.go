@@ -164,6 +164,9 @@ func (s *Service) get(ctx context.Context, address, version string, allow func(c
 	}
 	for range maxMoves + 1 {
 		from, err := url.Parse(address)
+		if err == nil && from.User != nil {
+			err = errMoved // net/http would send the password of the address along
+		}
 		if err == nil && allow != nil {
 			err = allow(ctx, from)
 		}

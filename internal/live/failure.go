@@ -20,8 +20,6 @@ func (c *caller) failure(ctx context.Context, err error) *source.Failure {
 		return f
 	case ctx.Err() != nil:
 		return &source.Failure{Code: source.WarnSourceTimeout, Detail: "It did not answer in time. Try again, or search without it."}
-	case errors.Is(err, outbound.ErrNotPublic):
-		return &source.Failure{Code: source.WarnSourceRefused, Detail: "Its address is not public. Whoever runs this installation can allow private addresses."}
 	case errors.Is(err, outbound.ErrTooLarge):
 		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
 	case errors.As(err, &s):
@@ -29,7 +27,9 @@ func (c *caller) failure(ctx context.Context, err error) *source.Failure {
 	case errors.Is(err, errUnexpected):
 		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is not what it used to be. Look for a newer version of Carrel."}
 	}
-	return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Try again later."}
+	// An unknown name and a private one get the same reply: the difference would map the private network (see
+	// outbound.ErrNotPublic).
+	return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Check its address, or try again later."}
 }
 
 // errUnexpected is an answer that can't be read.

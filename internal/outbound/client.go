@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// ErrNotPublic is what a connection to an address fails with that requests must not reach.
-var ErrNotPublic = errors.New("outbound: not a public address")
+// ErrNotPublic is the error of a connection to a host that has no address which requests may reach: the name does not
+// exist, or all its addresses are refused. The two cases are deliberately one error.
+var ErrNotPublic = errors.New("outbound: the host has no public address")
 
 // ErrTooLarge means that an answer is longer than its reader wants.
 var ErrTooLarge = errors.New("outbound: the answer is too large")
@@ -37,7 +38,7 @@ const maxHeader = 64 << 10
 func NewClient(o Options) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: guard{private: o.Private}.dialer(o).DialContext, TLSHandshakeTimeout: o.Timeout,
+			DialContext: guard{private: o.Private}.dial(o), TLSHandshakeTimeout: o.Timeout,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
 			MaxResponseHeaderBytes: maxHeader,
 			// A connection that is kept would go on reaching an address that its name has left.

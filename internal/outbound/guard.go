@@ -1,13 +1,12 @@
 package outbound
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 )
 
 // guard keeps requests out of networks that the user can't reach but we can: it looks at each address right before the
@@ -18,9 +17,11 @@ type guard struct {
 	private bool
 }
 
-// dialer returns a dialer that connects to what the guard allows.
-func (g guard) dialer(o Options) *net.Dialer {
-	return &net.Dialer{
+// dial returns a function that connects to what the guard allows. A name that does not exist and a name with only
+// refused addresses fail with the same bare error, so that callers can't map the names of our private network by
+// message, by error type or by whether a request is retried.
+func (g guard) dial(o Options) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{
 		Timeout: o.Timeout, Resolver: o.Resolver,
 		Control: func(_, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
@@ -30,6 +31,29 @@ func (g guard) dialer(o Options) *net.Dialer {
 			return nil
 		},
 	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if !g.private {
+			address = absolute(address)
+		}
+		conn, err := dialer.DialContext(ctx, network, address)
+		if lookup, ok := errors.AsType[*net.DNSError](err); ok && lookup.IsNotFound || errors.Is(err, ErrNotPublic) {
+			return nil, ErrNotPublic
+		}
+		return conn, err
+	}
+}
+
+// absolute ends the host of an address with a dot, so that the resolver does not try the search domains of this machine:
+// they lead into its own network, and trying them takes an unknown name longer than a private one.
+func absolute(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.HasSuffix(host, ".") {
+		return address
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return address
+	}
+	return net.JoinHostPort(host+".", port)
 }
 
 // allows reports whether requests may go to an address.
@@ -101,33 +125,3 @@ var (
 	// nat64 wraps IPv4 addresses for networks without them (RFC 6052).
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
-
-// maxURL bounds an address, in characters.
-const maxURL = 2000
-
-// CheckURL returns what is wrong with an address to send requests to, or nothing. Where its host leads is not asked here: that
-// can change, and is looked at with every connection. Only what can never work is refused at once.
-func CheckURL(s string, private bool) string {
-	u, err := url.Parse(s)
-	switch {
-	case utf8.RuneCountInString(s) > maxURL:
-		return "Must have at most " + strconv.Itoa(maxURL) + " characters."
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "Must be a whole address, such as https://example.org/hook."
-	case u.Scheme == "http" && !private:
-		return "Must be an https address."
-	case u.User != nil:
-		return "Must not hold a user name or password."
-	case strings.Contains(s, "#"):
-		return "Must not have a fragment."
-	}
-	if port := u.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "Must have a port from 1 to 65535, or none."
-		}
-	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !(guard{private: private}).allows(a) {
-		return "Must have a public host."
-	}
-	return ""
-}

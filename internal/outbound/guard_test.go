@@ -270,3 +270,69 @@ func TestAClientFollowsNoRedirectAndReadsNoMoreThanItShould(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesAreLookedUpWithoutTheSearchDomainsOfThisMachine(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"intranet:443": "intranet.:443", "example.org:80": "example.org.:80", "example.org.:80": "example.org.:80",
+		"127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80", "[fe80::1%eth0]:80": "[fe80::1%eth0]:80", "bad": "bad",
+	} {
+		if got := absolute(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestOriginsHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://example.org":                   "https://example.org",
+		"HTTPS://Example.ORG./a?b#c":            "https://example.org",
+		"https://example.org:443/":              "https://example.org",
+		"https://example.org:0443/":             "https://example.org",
+		"http://example.org:443":                "http://example.org:443",
+		"http://example.org:80":                 "http://example.org",
+		"https://example.org:8443":              "https://example.org:8443",
+		"https://u:p@example.org":               "https://example.org",
+		"https://bücher.example":                "https://xn--bcher-kva.example",
+		"https://xn--bcher-kva.example":         "https://xn--bcher-kva.example",
+		"https://[2606:4700:4700:0::1111]:443/": "https://[2606:4700:4700::1111]",
+		"ftp://example.org":                     "",
+		"javascript:alert(1)":                   "",
+		"example.org":                           "",
+		"":                                      "",
+	} {
+		if got := Origin(address); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
+		}
+	}
+}
+
+// TestAnUnknownNameAndARefusedOneAreTheSameError also compares the number of DNS queries, because a machine with search
+// domains would otherwise try them for unknown names only.
+func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
+	t.Parallel()
+	queries := map[string]int{}
+	for name, answers := range map[string][][4]byte{
+		"unknown": nil, "loopback": {{127, 0, 0, 1}}, "private": {{10, 1, 2, 3}}, "metadata": {{169, 254, 169, 254}}, "documentation": {{192, 0, 2, 1}},
+	} {
+		names, asked := testkit.CountedNames(t, answers...)
+		client := NewClient(Options{Resolver: names})
+		for _, host := range []string{"intranet", "wiki.intranet.example.org"} {
+			res, err := client.Get("https://" + host + "/")
+			if err == nil {
+				_ = res.Body.Close()
+			}
+			var failed *url.Error
+			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which holds no address
+				t.Errorf("%s %s: %v", name, host, err)
+			}
+		}
+		queries[name] = asked()
+	}
+	for name, n := range queries {
+		if n != queries["unknown"] {
+			t.Errorf("%s: %d queries, and for unknown names %d", name, n, queries["unknown"])
+		}
+	}
+}

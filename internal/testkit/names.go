@@ -9,11 +9,19 @@ import (
 	"testing"
 )
 
-// Names returns a resolver whose answers for any name are these addresses, one after the other; the last stays.
+// Names returns a resolver whose answers for any name are these addresses, one after the other; the last stays. Without
+// any, no name exists.
 func Names(t testing.TB, answers ...[4]byte) *net.Resolver {
 	t.Helper()
-	var asked atomic.Int32
-	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+	resolver, _ := CountedNames(t, answers...)
+	return resolver
+}
+
+// CountedNames is Names with a function that returns how many queries were made.
+func CountedNames(t testing.TB, answers ...[4]byte) (_ *net.Resolver, queries func() int) {
+	t.Helper()
+	var asked, all atomic.Int32
+	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() {
 			defer func() { _ = server.Close() }()
@@ -26,11 +34,30 @@ func Names(t testing.TB, answers ...[4]byte) *net.Resolver {
 			if _, err := io.ReadFull(server, query); err != nil {
 				return
 			}
-			reply := answerTo(query, func() [4]byte { return answers[min(int(asked.Add(1)), len(answers))-1] })
+			all.Add(1)
+			reply := unknownName(query)
+			if len(answers) > 0 {
+				reply = answerTo(query, func() [4]byte { return answers[min(int(asked.Add(1)), len(answers))-1] })
+			}
 			_, _ = server.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
 		}()
 		return client, nil
 	}}
+	return resolver, func() int { return int(all.Load()) }
+}
+
+// unknownName writes a reply that the name of a DNS query does not exist (NXDOMAIN, RFC 1035, 4.1.1).
+func unknownName(query []byte) []byte {
+	reply := answerTo(query, func() [4]byte { return [4]byte{} })
+	const header = 12
+	end := header
+	for query[end] != 0 {
+		end += int(query[end]) + 1
+	}
+	reply = reply[:end+5]
+	reply[3] |= 3
+	reply[7] = 0
+	return reply
 }
 
 // answerTo writes a reply to a DNS query: one A record, or none for any other type.

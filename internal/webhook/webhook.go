@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -99,13 +100,15 @@ type Service struct {
 type Options struct {
 	// Private lets them go to private addresses, and over plain HTTP.
 	Private bool
+	// Resolver looks up the hosts of receivers; nil means the system's.
+	Resolver *net.Resolver
 }
 
 // NewService returns a service on this store. Its kind of task must be registered with the engine.
 func NewService(store Store, sealer Sealer, clock core.Clock, o Options) *Service {
 	return &Service{
 		store: store, sealer: sealer, clock: clock, private: o.Private,
-		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: tryTimeout}), flights: flights{n: map[string]int{}},
+		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: tryTimeout, Resolver: o.Resolver}), flights: flights{n: map[string]int{}},
 	}
 }
 

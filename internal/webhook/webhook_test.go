@@ -77,6 +77,31 @@ func (w *world) service() *webhook.Service {
 	return webhook.NewService(w.db, box, w.clock, webhook.Options{Private: true})
 }
 
+// TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne compares what the owner of a webhook sees of a test delivery.
+func TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	box, err := seal.New([]byte(w.secret), "webhook secrets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
+		service := webhook.NewService(w.db, box, w.clock, webhook.Options{Resolver: testkit.Names(t, answers...)})
+		hook, _, err := service.Create(t.Context(), w.actor, "https://intranet.example.org/hook", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := service.Test(t.Context(), w.actor, hook.ID)
+		if err != nil || d.Status != 0 || d.Error == "" {
+			t.Errorf("%v: %+v, %v", answers, d, err)
+		}
+		if seen = append(seen, d.Error); d.Error != seen[0] {
+			t.Errorf("%v: %q, and for an unknown name %q", answers, d.Error, seen[0])
+		}
+	}
+}
+
 // start runs an engine that has the database to itself, as a process does that was just started.
 func (w *world) start() (stop func()) {
 	w.t.Helper()
