@@ -63,17 +63,29 @@ var unseenOfSources = []string{
 	"reply uploadFiles 413", "reply appendUpload 413", "field Import.*",
 }
 
+// moveSecret gives a source a secret and then another address, which takes the secret away.
+func (w *world) moveSecret(t *testing.T, path string) {
+	t.Helper()
+	wiki := path + "/" + w.do(t, "POST", path, `{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "https://wiki.example.org/mcp"}}`).text("source", "id")
+	if got := w.do(t, "GET", wiki, ""); got.at("source", "hasSecret") != true || strings.Contains(got.text("source", "settings"), "s3cret") {
+		t.Errorf("read %v", got.body)
+	}
+	got := w.do(t, "PATCH", wiki, `{"settings": {"url": "https://evil.example/mcp"}}`)
+	if got.at("source", "hasSecret") != false || got.text("warnings", 0, "code") != "secret_removed" {
+		t.Errorf("after a change of the host: %v", got.body)
+	}
+	w.do(t, "DELETE", wiki, "")
+}
+
 // fillSources makes sources, fills them in every way, and changes them.
 func (w *world) fillSources(t *testing.T) {
 	path := w.below("/sources")
 	before := w.do(t, "GET", w.below(""), "").text("agent", "defaultSourceId")
 	w.conditional(t, path)
-	w.sources.source = w.do(t, "POST", path, `{"name": "Papers", "language": "en", "secret": "s3cret"}`).text("source", "id")
+	w.sources.source = w.do(t, "POST", path, `{"name": "Papers", "language": "en"}`).text("source", "id")
 	one := path + "/" + w.sources.source
-	if got := w.do(t, "GET", one, ""); got.at("source", "hasSecret") != true || strings.Contains(got.text("source", "settings"), "s3cret") {
-		t.Errorf("read %v", got.body)
-	}
 	w.do(t, "PATCH", one, `{"name": "Renamed", "default": true, "secret": ""}`)
+	w.moveSecret(t, path)
 	w.do(t, "PATCH", path+"/"+before, `{"default": true}`)
 	for _, file := range [][2]string{{"folder/good.md", "# Good\n\nA text."}, {"bad.pdf", "no PDF"}, {"half.jsonl", "x\n" + `{"id": 1, "text": "y"}`}} {
 		body, kind := form(file[0], file[1])

@@ -24,7 +24,7 @@ var rules = map[string][]string{
 	"internal/core/gen":               {"api"},
 	"internal/account":                internal("core", "audit"),
 	"internal/agent":                  internal("core"),
-	"internal/source":                 internal("core"),
+	"internal/source":                 internal("core", "outbound"),
 	"internal/memory":                 internal("core"),
 	"internal/favourite":              internal("core", "markdown"),
 	"internal/thread":                 internal("core", "agent", "source", "task", "markdown"),

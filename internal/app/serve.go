@@ -104,7 +104,7 @@ func newLogger(env *Env, cfg config.Config) *slog.Logger {
 }
 
 func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, in *installation) error {
-	if err := in.declarePlans(ctx); err != nil {
+	if err := errors.Join(in.declarePlans(ctx), in.sources.BindSecrets(ctx)); err != nil {
 		return err
 	}
 	metrics := obs.NewMetrics(Version())

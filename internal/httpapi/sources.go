@@ -60,10 +60,18 @@ func (h handlers) ChangeSource(ctx context.Context, req *oas.SourceChange, p oas
 		set := settingsOf(req.Settings.Value)
 		c.Settings = &set
 	}
-	if _, err := h.Sources.Change(ctx, actor(ctx), p.AgentId, p.SourceId, c); err != nil {
+	src, err := h.Sources.Change(ctx, actor(ctx), p.AgentId, p.SourceId, c)
+	if err != nil {
 		return nil, err
 	}
-	return h.sourceReply(ctx, p.AgentId, p.SourceId)
+	reply, err := h.sourceReply(ctx, p.AgentId, p.SourceId)
+	if err == nil && src.SecretRemoved {
+		reply.Warnings = []oas.SourceWarning{{
+			Code:   source.WarnSecretRemoved,
+			Detail: "The secret was removed because it belongs to another address. Enter it again if the new one needs it.",
+		}}
+	}
+	return reply, err
 }
 
 // DeleteSource answers DELETE …/sources/{sourceId}.
@@ -136,7 +144,7 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 	indexed, status := h.Sources.Progress(s.ID, s.Documents)
 	out := oas.Source{
 		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents, Indexed: indexed,
-		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: len(s.Sealed) > 0,
+		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
 		Settings: oas.SourceSettings{
 			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language), Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
 			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region), Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),

@@ -19,12 +19,25 @@ func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 func (c *Catalogue) Kinds() []source.Kind {
 	out := make([]source.Kind, 0, len(kinds))
 	for _, name := range Names() {
-		out = append(out, source.Kind{
+		k := source.Kind{
 			Name: name, Live: true, Paid: kinds[name].paid,
 			Check: func(set *source.Settings, secret string) []core.FieldError { return c.checkSource(name, set, secret) },
-		})
+		}
+		if kinds[name].key != never {
+			k.SecretScope = kinds[name].secretScope
+		}
+		out = append(out, k)
 	}
 	return out
+}
+
+// secretScope binds the key of a source to the origin of its address. A kind with a host of its own needs no more than
+// its name: the host is part of the program, and a provider that moves keeps its keys.
+func (k kind) secretScope(set source.Settings) string {
+	if k.address == never {
+		return ""
+	}
+	return outbound.Origin(set.URL)
 }
 
 // Ask searches a source for the service of sources.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"carrel/internal/outbound"
 	"carrel/internal/source"
 )
 
@@ -48,18 +49,27 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 // mcpClient is the client of the installation with the key in each request and an end to each answer.
 func (c *caller) mcpClient() *http.Client {
 	client := *c.options.Client
-	client.Transport = &mcpTransport{next: client.Transport, header: c.bearer(), agent: c.userAgent()}
+	client.Transport = &mcpTransport{next: client.Transport, origin: outbound.Origin(c.host), header: c.bearer(), agent: c.userAgent()}
 	return &client
 }
 
+// mcpTransport adds the key to requests. It sends it to the origin of the source alone, whatever address the SDK makes of
+// the server's replies.
 type mcpTransport struct {
 	next   http.RoundTripper
+	origin string
 	header http.Header
 	agent  string
 }
 
+// errElsewhere is a request that the MCP SDK would make to another origin than the source's.
+var errElsewhere = errors.New("live: the MCP server points to another origin")
+
 // RoundTrip adds the key, and bounds the answer.
 func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if outbound.Origin(r.URL.String()) != t.origin {
+		return nil, errElsewhere
+	}
 	r = r.Clone(r.Context())
 	for name, values := range t.header {
 		r.Header[name] = values

@@ -1,12 +1,13 @@
 package source
 
 import (
-	"net/url"
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/outbound"
 )
 
 // What names of S3 look like: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html. They become
@@ -39,8 +40,8 @@ func checkS3(s *Settings, secret string) []core.FieldError {
 	if s.Region != "" && !IsRegion(s.Region) {
 		wrong("region", "Must be the name of a region, such as eu-central-1.")
 	}
-	if s.Endpoint != "" && !isEndpoint(s.Endpoint) {
-		wrong("endpoint", "Must be the address of the store alone, such as https://minio.example.org:9000.")
+	if s.Endpoint != "" && outbound.CheckAddress(s.Endpoint, endpointAddress) != "" {
+		wrong("endpoint", "Must be the address of the store alone, without a user name or path, such as https://minio.example.org:9000.")
 	}
 	if s.AccessKeyID != "" && !keyName.MatchString(s.AccessKeyID) {
 		wrong("accessKeyId", "Must be the id of an access key: 3 to 128 letters, digits and . + = @ _ -.")
@@ -54,8 +55,18 @@ func checkS3(s *Settings, secret string) []core.FieldError {
 	return bad
 }
 
-// isEndpoint reports whether an address names a host and nothing below it.
-func isEndpoint(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && isAddress(s) && u.Hostname() != "" && u.User == nil && u.Path == "" && u.RawQuery == "" && !strings.ContainsAny(s, "?#")
+// endpointAddress are the rules for the address of a store.
+var endpointAddress = outbound.AddressRules{PlainHTTP: true, Private: true, OriginOnly: true, MaxLength: maxAddress}
+
+// defaultRegion is the region that requests are signed for when the settings name none; it matches s3.DefaultRegion.
+const defaultRegion = "us-east-1"
+
+// scopeOfS3 binds the secret of an access key to the store, the bucket and the key's id. The region counts with Amazon
+// only, where it is part of the host.
+func scopeOfS3(set Settings) string {
+	store := "amazon " + cmp.Or(strings.TrimSpace(set.Region), defaultRegion)
+	if endpoint := strings.TrimSpace(set.Endpoint); endpoint != "" {
+		store = "endpoint " + outbound.Origin(endpoint)
+	}
+	return store + " " + strings.TrimSpace(set.Bucket) + " " + strings.TrimSpace(set.AccessKeyID)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/outbound"
 )
 
 // The kinds of sources whose documents are stored here.
@@ -54,6 +56,10 @@ type Kind struct {
 	Live, Paid bool
 	// Check trims the settings and returns what is wrong with them and the secret, by the names of the fields.
 	Check func(set *Settings, secret string) []core.FieldError
+	// SecretScope names the receiver of the secret: the origin of an address, the bucket and key of a store, or the kind
+	// alone where its host is part of the program. A secret is kept only while this stays the same, and is sealed with it.
+	// It is nil for a kind that takes no secret.
+	SecretScope func(set Settings) string
 }
 
 // StoredKinds are the kinds whose documents are stored here.
@@ -63,7 +69,7 @@ func StoredKinds() []Kind {
 		{Name: KindFolder, Syncs: true, Admin: true, Check: checkFolder},
 		{Name: KindWeb, Syncs: true, Check: checkWeb},
 		{Name: KindFeed, Syncs: true, Check: checkFeed},
-		{Name: KindS3, Syncs: true, Check: checkS3},
+		{Name: KindS3, Syncs: true, Check: checkS3, SecretScope: scopeOfS3},
 	}
 }
 
@@ -87,8 +93,9 @@ func checkWeb(s *Settings, _ string) []core.FieldError {
 		return []core.FieldError{{Pointer: "/settings/urls", Detail: "Must list 1 to 500 addresses of pages."}}
 	}
 	for i := range s.URLs {
-		if s.URLs[i] = strings.TrimSpace(s.URLs[i]); !isAddress(s.URLs[i]) {
-			return []core.FieldError{{Pointer: "/settings/urls", Detail: "Must be addresses that begin with https:// or http://."}}
+		s.URLs[i] = strings.TrimSpace(s.URLs[i])
+		if detail := outbound.CheckAddress(s.URLs[i], pageAddress); detail != "" {
+			return []core.FieldError{{Pointer: "/settings/urls/" + strconv.Itoa(i), Detail: detail}}
 		}
 	}
 	slices.Sort(s.URLs)
@@ -97,15 +104,16 @@ func checkWeb(s *Settings, _ string) []core.FieldError {
 }
 
 func checkFeed(s *Settings, _ string) []core.FieldError {
-	if s.URL = strings.TrimSpace(s.URL); !isAddress(s.URL) {
-		return []core.FieldError{{Pointer: "/settings/url", Detail: "Must be the address of a feed and begin with https:// or http://."}}
+	s.URL = strings.TrimSpace(s.URL)
+	if detail := outbound.CheckAddress(s.URL, pageAddress); detail != "" {
+		return []core.FieldError{{Pointer: "/settings/url", Detail: detail}}
 	}
 	return nil
 }
 
-func isAddress(s string) bool {
-	return len(s) <= maxAddress && !strings.ContainsAny(s, " \t\n\r\x00") && (strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://"))
-}
+// pageAddress are the rules for pages and feeds. No secret is sent to them, so plain HTTP is allowed; whether a private
+// host may be reached is decided by the client at each connection.
+var pageAddress = outbound.AddressRules{PlainHTTP: true, Private: true, Fragment: true, MaxLength: maxAddress}
 
 // kind returns a kind by its name.
 func (s *Service) kind(name string) (Kind, bool) {
@@ -139,6 +147,10 @@ func (s *Service) settings(k Kind, set Settings, secret string) (string, []core.
 		bad = append(bad, core.FieldError{
 			Pointer: "/settings/syncMinutes", Detail: "Must be 5 to 44640 for a source that can be synced, and 0 for others.",
 		})
+	}
+	aboutSecret := func(f core.FieldError) bool { return f.Pointer == "/secret" }
+	if secret != "" && k.SecretScope == nil && !slices.ContainsFunc(bad, aboutSecret) {
+		bad = append(bad, core.FieldError{Pointer: "/secret", Detail: "This kind of source takes no secret."})
 	}
 	kept, _ := json.Marshal(set) // strings and numbers
 	if string(kept) == "{}" {
@@ -201,7 +213,8 @@ type Change struct {
 	// Default can only be made true: another source is made the default instead.
 	Default  bool
 	Settings *Settings
-	// Secret replaces the source's secret; an empty one removes it.
+	// Secret replaces the source's secret; an empty one removes it. Without it the secret is kept unless the settings name
+	// another receiver for it; see Kind.SecretScope.
 	Secret *string
 }
 
@@ -221,11 +234,13 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceI
 	if c.Language != nil {
 		language = *c.Language
 	}
-	src, err = s.adjust(ctx, src, New{Default: c.Default, Language: language})
-	if err != nil {
+	removed := src.SecretRemoved
+	if _, err = s.adjust(ctx, src, New{Default: c.Default, Language: language}); err != nil {
 		return Source{}, err
 	}
-	return s.Get(ctx, actor, agentID, sourceID)
+	src, err = s.Get(ctx, actor, agentID, sourceID)
+	src.SecretRemoved = removed
+	return src, err
 }
 
 // apply puts a change into a source, or says what is wrong with it.
@@ -252,62 +267,6 @@ func (s *Service) apply(src *Source, c Change) error {
 		return core.Invalid(bad...)
 	}
 	return nil
-}
-
-// applySettings puts new settings and a new secret into a source. They are checked together: whether a kind needs one of
-// them may hang on the other.
-func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error) {
-	if c.Settings == nil && c.Secret == nil {
-		return nil, nil
-	}
-	k, known := s.kind(src.Kind)
-	if !known {
-		return nil, core.InvalidField("/settings", "Sources of this kind can't be changed here.")
-	}
-	set, err := src.SettingsOf()
-	if err != nil {
-		return nil, err
-	}
-	if c.Settings != nil {
-		set = *c.Settings
-		src.NextSyncAt = nextSync(set, src.UpdatedAt)
-	}
-	var bad []core.FieldError
-	var secret string
-	if c.Secret != nil {
-		secret = *c.Secret
-		bad = s.setSecret(src, secret)
-	} else if secret, err = s.Secret(*src); err != nil {
-		return nil, err
-	}
-	kept, wrong := s.settings(k, set, secret)
-	src.Settings = kept
-	return append(bad, wrong...), nil
-}
-
-// maxSecret is how long a secret may be.
-const maxSecret = 4096
-
-// setSecret seals a secret for its source: it can be used from then on, and never read again through the API.
-func (s *Service) setSecret(src *Source, secret string) []core.FieldError {
-	switch {
-	case secret == "":
-		src.Sealed = nil
-	case len(secret) > maxSecret || s.options.Sealer == nil:
-		return []core.FieldError{{Pointer: "/secret", Detail: "Must be at most 4096 bytes."}}
-	default:
-		src.Sealed = s.options.Sealer.Seal([]byte(secret), src.ID)
-	}
-	return nil
-}
-
-// Secret returns the secret of a source, for whoever asks the outside world on its behalf.
-func (s *Service) Secret(src Source) (string, error) {
-	if len(src.Sealed) == 0 {
-		return "", nil
-	}
-	plain, err := s.options.Sealer.Open(src.Sealed, src.ID)
-	return string(plain), err
 }
 
 // Delete removes a source with its documents. The default can go only when a successor takes its place.

@@ -87,6 +87,8 @@ const (
 	WarnSourceRefused     = "source_refused"
 	WarnSourceUnavailable = "source_unavailable"
 	WarnSourceUnexpected  = "source_unexpected"
+	// WarnSecretRemoved says that new settings name another receiver of the secret, so that it was removed.
+	WarnSecretRemoved = "secret_removed"
 )
 
 // Snippet is the part of a document that shows best why it matches.

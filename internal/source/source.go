@@ -24,8 +24,11 @@ type Source struct {
 	Language string
 	// Settings are JSON, or empty; see SettingsOf.
 	Settings string
-	// Sealed is the source's secret, which nobody reads but whoever asks on its behalf.
+	// Sealed is the encrypted secret, bound to its receiver; see Service.Secret.
 	Sealed []byte
+	// SecretRemoved is set by Service.Change when the secret was dropped because the settings name another receiver. It is
+	// not stored.
+	SecretRemoved bool
 	// SyncedAt is when it was last brought up to date, and NextSyncAt when it is due.
 	SyncedAt, NextSyncAt *time.Time
 	CreatedAt            time.Time
@@ -97,6 +100,11 @@ type Store interface {
 	// SetSourceLanguage sets a language and returns the one that holds then: a guess gives way to a language that is
 	// known already. Where it changes, the documents are indexed again.
 	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)
+	// SealedSources returns the sources of all users that have a secret.
+	SealedSources(ctx context.Context) ([]Source, error)
+	// ReplaceSecret stores a secret that was sealed again, unless the secret or the settings of the source changed
+	// meanwhile.
+	ReplaceSecret(ctx context.Context, before Source, sealed []byte) error
 	// AddSearches adds to the numbers of searches of users and days.
 	AddSearches(ctx context.Context, counts []Searches) error
 	LiveStore
@@ -223,7 +231,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 	}
 	kept, bad := s.settings(k, n.Settings, n.Secret)
 	src.Settings = kept
-	if bad = append(bad, s.setSecret(&src, n.Secret)...); bad != nil {
+	if bad = append(bad, s.setSecret(&src, k, n.Secret)...); bad != nil {
 		return Source{}, core.Invalid(bad...)
 	}
 	if err := s.store.InsertSource(ctx, actor.UserID, src); err != nil {

@@ -196,3 +196,22 @@ func (db *DB) DeleteSource(ctx context.Context, agentID, sourceID, successorID s
 	})
 	return fail("delete source", "source", err)
 }
+
+// SealedSources returns the sources of all users that have a secret, in order of their ids.
+func (db *DB) SealedSources(ctx context.Context) ([]source.Source, error) {
+	var r sourceRow
+	var sources []source.Source
+	err := db.read.each(ctx, `SELECT `+sourceColumns+` FROM source s WHERE s.secret IS NOT NULL ORDER BY s.id`, nil, r.dest(), func() error {
+		sources = append(sources, r.value())
+		return nil
+	})
+	return sources, fail("list sources with secrets", "source", err)
+}
+
+// ReplaceSecret stores a secret that was sealed again. It changes nothing when the secret or the settings of the source
+// are no longer those that it was sealed for.
+func (db *DB) ReplaceSecret(ctx context.Context, before source.Source, sealed []byte) error {
+	_, err := db.one(ctx, `UPDATE source SET secret = $1 WHERE id = $2 AND secret = $3 AND settings = $4`,
+		sealed, before.ID, before.Sealed, before.Settings)
+	return fail("replace the secret of a source", "source", err)
+}

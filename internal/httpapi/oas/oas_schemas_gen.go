@@ -8303,7 +8303,7 @@ type Source struct {
 	// ISO 639-1; empty while it is not known.
 	Language string         `json:"language"`
 	Settings SourceSettings `json:"settings"`
-	// Whether a secret is kept for it. It is never shown.
+	// Whether a secret is kept that can be used with the present settings. It is never shown.
 	HasSecret  bool      `json:"hasSecret"`
 	LastSyncAt OptString `json:"lastSyncAt"`
 	NextSyncAt OptString `json:"nextSyncAt"`
@@ -8479,7 +8479,9 @@ type SourceChange struct {
 	// True makes it the default. Another is made the default instead of saying false.
 	Default  OptBool           `json:"default"`
 	Settings OptSourceSettings `json:"settings"`
-	// An empty one removes the secret.
+	// An empty one removes the secret. When omitted, the secret is kept as long as it goes to the same
+	// receiver: settings with another scheme, host or port (for `s3`: another store, bucket or access key)
+	// remove it, and `warnings` says so.
 	Secret OptString `json:"secret"`
 }
 
@@ -8625,6 +8627,8 @@ func (s *SourceList) SetSources(val []Source) {
 // Ref: #/components/schemas/SourceReply
 type SourceReply struct {
 	Source Source `json:"source"`
+	// What the change did besides; absent when there is nothing to say.
+	Warnings []SourceWarning `json:"warnings"`
 }
 
 // GetSource returns the value of Source.
@@ -8632,9 +8636,19 @@ func (s *SourceReply) GetSource() Source {
 	return s.Source
 }
 
+// GetWarnings returns the value of Warnings.
+func (s *SourceReply) GetWarnings() []SourceWarning {
+	return s.Warnings
+}
+
 // SetSource sets the value of Source.
 func (s *SourceReply) SetSource(val Source) {
 	s.Source = val
+}
+
+// SetWarnings sets the value of Warnings.
+func (s *SourceReply) SetWarnings(val []SourceWarning) {
+	s.Warnings = val
 }
 
 // What a source is made of, or asks; which of these count depends on its kind.
@@ -8838,6 +8852,37 @@ func (s *SourceStatus) UnmarshalText(data []byte) error {
 	default:
 		return errors.Errorf("invalid value: %q", data)
 	}
+}
+
+//	`code`           | meaning
+//	-----------------+-----------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
+//	`secret_removed` | The new settings name another receiver of the secret (scheme, host or port; for `s3` the store, bucket or access key), so the secret was removed. Enter it again if the new receiver needs it.
+//
+// Further codes may come.
+// Ref: #/components/schemas/SourceWarning
+type SourceWarning struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// GetCode returns the value of Code.
+func (s *SourceWarning) GetCode() string {
+	return s.Code
+}
+
+// GetDetail returns the value of Detail.
+func (s *SourceWarning) GetDetail() string {
+	return s.Detail
+}
+
+// SetCode sets the value of Code.
+func (s *SourceWarning) SetCode(val string) {
+	s.Code = val
+}
+
+// SetDetail sets the value of Detail.
+func (s *SourceWarning) SetDetail(val string) {
+	s.Detail = val
 }
 
 // A part of a text, in Unicode code points; the end is not part of it.

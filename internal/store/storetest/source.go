@@ -79,6 +79,27 @@ var sourceTests = []test{
 		s.AgentID = w.bert.agent
 		w.wantMissing(w.db.UpdateSource(w.ctx, s), "source")
 	}},
+	{"ASecretIsReplacedUnlessItsSourceChangedMeanwhile", func(w *world) {
+		s := w.newSource(w.ada.agent, "Wiki", false)
+		s.Kind, s.Settings, s.Sealed = "mcp", `{"url":"https://a"}`, []byte{1, 2}
+		w.must(w.db.InsertSource(w.ctx, w.ada.id, s))
+		sealed, err := w.db.SealedSources(w.ctx)
+		w.must(err)
+		w.same("sources with a secret", sealed, []source.Source{s})
+		w.must(w.db.ReplaceSecret(w.ctx, s, []byte{3}))
+		for _, stale := range []func(*source.Source){
+			func(s *source.Source) {}, // of the secret that was replaced
+			func(s *source.Source) { s.Sealed, s.Settings = []byte{3}, "" },
+		} {
+			before := s
+			stale(&before)
+			w.must(w.db.ReplaceSecret(w.ctx, before, []byte{4}))
+		}
+		s.Sealed = []byte{3}
+		sealed, err = w.db.SealedSources(w.ctx)
+		w.must(err)
+		w.same("sources with a secret", sealed, []source.Source{s})
+	}},
 	{"ADefaultGoesOnlyWhenAnotherTakesItsPlace", func(w *world) {
 		other := w.newSource(w.ada.agent, "Other", false)
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, other))
