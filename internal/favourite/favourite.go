@@ -81,6 +81,9 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 		return Favourite{}, err
 	}
 	cardID, err := CardID(card)
+	if err == nil {
+		err = checkLinks(card)
+	}
 	if err != nil {
 		return Favourite{}, err
 	}
@@ -126,10 +129,10 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string,
 	}
 	found, err := s.store.Favourites(ctx, actor.UserID, agentID, after, rows+1)
 	if err != nil || len(found) <= rows {
-		return found, "", err
+		return safe(found), "", err
 	}
 	last := found[rows-1]
-	return found[:rows], core.EncodeCursor("favourites", millis(last.CreatedAt), last.CardID), nil
+	return safe(found[:rows]), core.EncodeCursor("favourites", millis(last.CreatedAt), last.CardID), nil
 }
 
 type match struct {
@@ -176,7 +179,7 @@ func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m 
 	for i, x := range matches {
 		found[i] = x.Favourite
 	}
-	return found, next, nil
+	return safe(found), next, nil
 }
 
 // Export writes all favourites of an agent as a bibliography.

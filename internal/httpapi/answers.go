@@ -46,7 +46,7 @@ func citationsOf(a thread.Answer) []oas.Citation {
 	for i, c := range a.Citations {
 		out[i] = oas.Citation{
 			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title, Authors: listed(c.Authors),
-			Year: positive(c.Year), URL: optional(c.URL), Doi: optional(c.DOI),
+			Year: positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
 			Quote: c.Quote, Start: c.Start, End: c.End, Page: positive(c.Page),
 		}
 	}

@@ -199,6 +199,13 @@ func badFields() []bad {
 	add("PATCH", agent+"/threads/{thread}", `{"title":VALUE}`, "/title", titles)
 	add("POST", agent+"/favourites", `{"card":VALUE}`, "/card",
 		[]string{`5`, `true`, `null`, `"xyzzy"`, `["xyzzy"]`, `{"xyzzy":1e400}`, `{"title":` + long(65_536) + `}`})
+	for _, name := range []string{"url", "openAccessUrl"} {
+		add("POST", agent+"/favourites", `{"card":{"title":"xyzzy","`+name+`":VALUE}}`, "/card/"+name,
+			[]string{
+				`"javascript:xyzzy()"`, `"JaVaScRiPt:xyzzy()"`, `" javascript:xyzzy()"`, `"java\tscript:xyzzy()"`, `"data:text/html,xyzzy"`, `"&#106;avascript:xyzzy()"`,
+				`"vbscript:xyzzy"`, `"file:///xyzzy"`, `"blob:https://example.org/xyzzy"`, `"//example.org/xyzzy"`, `["javascript:xyzzy()"]`, `7`,
+			})
+	}
 	add("POST", agent+"/favourites", `{"card":{"title":"xyzzy"},"threadId":VALUE}`, "/threadId",
 		[]string{`5`, `null`, `"xyzzy"`, `"thr_` + strings.Repeat("0", 26) + `"`, `"{othersThread}"`, `"{agent}"`})
 	add("POST", "/api/connect/exchange", `{"client":"xyzzy","code":VALUE}`, "/code", noText)

@@ -11,6 +11,10 @@ import (
 
 func optional(s string) oas.OptString { return oas.OptString{Value: s, Set: s != ""} }
 
+// link is an address that clients show as a link. The one of a row from before links were checked is left out if it is
+// not a web address.
+func link(s string) oas.OptString { return optional(core.WebLink(s)) }
+
 // positive is a number of which 0 means that there is none.
 func positive(n int) oas.OptInt { return oas.OptInt{Value: n, Set: n > 0} }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"carrel/internal/core"
 )
 
 const (
@@ -21,11 +23,7 @@ func webAddress(s string) string {
 	if len(s) > maxURL {
 		return ""
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return ""
-	}
-	return s
+	return core.WebLink(s)
 }
 
 var (

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"html"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -158,12 +157,5 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// webAddress returns an address that a person can open, or nothing: links of results are shown, and not every scheme is
-// harmless.
-func webAddress(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return ""
-	}
-	return s
-}
+// webAddress returns an address that a person can open, or nothing.
+func webAddress(s string) string { return core.WebLink(s) }

@@ -58,6 +58,7 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		}
 		now := s.clock.Now()
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
+		d.dropUnsafeLinks()
 		if d.Hash, err = hashes.of(d); err != nil {
 			return done, err
 		}
@@ -71,6 +72,12 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		return done, nil
 	}
 	return done, flush()
+}
+
+// dropUnsafeLinks removes links that are not web addresses. Readers of formats and catalogues check them as well; every
+// document passes here, so that a reader that forgets stores nothing harmful.
+func (d *Document) dropUnsafeLinks() {
+	d.URL, d.OpenAccessURL = core.WebLink(d.URL), core.WebLink(d.OpenAccessURL)
 }
 
 // hasher hashes documents one after the other in a buffer of its own: their texts need not be copied to new memory each.

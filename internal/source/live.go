@@ -132,6 +132,7 @@ func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Q
 	for i := range answer.Documents {
 		d := &answer.Documents[i]
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(core.PrefixDocument), src.ID, now, now, &expires
+		d.dropUnsafeLinks()
 		if d.Hash, err = hashes.of(*d); err != nil {
 			return heard{}, err
 		}

@@ -1,0 +1,63 @@
+package source_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"carrel/internal/source"
+	"carrel/internal/testkit"
+)
+
+// TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses goes through the one place that stored and live documents pass,
+// whatever the reader of a format or catalogue made of them.
+func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t, func(o *source.Options) { o.Live = answering{} })
+	library, live := w.library(t), w.add(t, source.New{Kind: "openalex"})
+	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
+		for _, d := range documentsWithUnsafeLinks() {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	reply := w.search(t, source.SearchRequest{SourceID: live.ID, NumResults: 100})
+	if len(reply.Results) != len(testkit.UnsafeLinks()) {
+		t.Errorf("found %d", len(reply.Results))
+	}
+	for _, c := range reply.Results {
+		if c.URL != "" || c.OpenAccessURL != "" {
+			t.Errorf("a live result has %q and %q", c.URL, c.OpenAccessURL)
+		}
+	}
+	stored := 0
+	for d, err := range w.db.ScanDocuments(t.Context(), library.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored++; d.URL != "" || d.OpenAccessURL != "" {
+			t.Errorf("a document has %q and %q", d.URL, d.OpenAccessURL)
+		}
+	}
+	if stored != len(testkit.UnsafeLinks()) {
+		t.Errorf("%d documents are stored", stored)
+	}
+}
+
+func documentsWithUnsafeLinks() []source.Document {
+	var docs []source.Document
+	for i, s := range testkit.UnsafeLinks() {
+		docs = append(docs, source.Document{ExternalID: strconv.Itoa(i), Title: "Relational " + strconv.Itoa(i), Text: "relational", URL: s, OpenAccessURL: s})
+	}
+	return docs
+}
+
+// answering is a live source that checks nothing.
+type answering struct{}
+
+func (answering) Ask(context.Context, source.LiveRequest) (source.LiveAnswer, error) {
+	return source.LiveAnswer{Documents: documentsWithUnsafeLinks()}, nil
+}
