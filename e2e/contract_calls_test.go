@@ -78,7 +78,7 @@ func (w *world) agents(t *testing.T) {
 	w.conditional(t, "/api/agents/"+other)
 	w.paged(t, "/api/agents", "agents")
 	w.send(t, call{method: "HEAD", path: "/api/agents", key: w.key}, http.StatusOK)
-	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "forbidden")
+	w.problem(t, call{method: "POST", path: "/api/agents", body: `{"name": "No"}`, key: w.oneAgentKey}, 403, "limited_to_agents")
 }
 
 func (w *world) memories(t *testing.T) {

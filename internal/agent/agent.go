@@ -153,8 +153,8 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent
 	if err := actor.Allow(core.OpCreateAgent); err != nil {
 		return Agent{}, err
 	}
-	if len(actor.Agents) > 0 {
-		return Agent{}, core.Forbidden("forbidden", "This credential is limited to certain agents and can't make others.")
+	if err := actor.AllowWholeAccount(); err != nil {
+		return Agent{}, err // it could not use the agent that it makes
 	}
 	if c.Name == nil {
 		return Agent{}, core.InvalidField("/name", "Is required.")

@@ -216,7 +216,7 @@ func TestAgentsAreTheirUsersAlone(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Create(ctx, limited, agent.Change{Name: &name}); core.AsError(err).Code != "forbidden" {
+	if _, err := w.Create(ctx, limited, agent.Change{Name: &name}); core.AsError(err).Code != "limited_to_agents" {
 		t.Errorf("a limited credential makes an agent: %v", err)
 	}
 	if agents, _, err := w.List(ctx, limited, core.Page{}); err != nil || len(agents) != 0 {

@@ -47,7 +47,7 @@ func (a admin) export(ctx context.Context, userID, path string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = a.archives.Write(ctx, userID, file, func() {})
+	err = a.archives.Write(ctx, userID, leave.Parts{Agents: true}, file, func() {})
 	size := int64(0)
 	if info, statErr := file.Stat(); statErr == nil {
 		size = info.Size()

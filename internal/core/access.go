@@ -65,6 +65,8 @@ func (a Actor) permit(op Operation) error {
 			Kind: KindForbidden, Code: "insufficient_scope", Scope: scope,
 			Detail: "This credential was not made for this. Use one with the scope " + string(scope) + ".",
 		}
+	case r.accountWide() && len(a.Agents) > 0:
+		return a.AllowWholeAccount()
 	case r.Access == AccessAdmin && !a.Role.Administers():
 		return Forbidden("forbidden", "This is for those who administer the installation.")
 	case r.Session && !a.signedIn():

@@ -138,7 +138,7 @@ func oneAgent(t *testing.T, w *world) {
 	} {
 		limited.send(r[0], "/api/agents/"+second+r[1], r[2]).refused(t, 404, "not_found")
 	}
-	limited.post("/api/agents", object{"name": "x"}).refused(t, 403, "forbidden")
+	limited.post("/api/agents", object{"name": "x"}).refused(t, 403, "limited_to_agents")
 	p.get("/api/agents/" + second).ok(t)
 }
 

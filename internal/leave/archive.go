@@ -79,16 +79,16 @@ type archive struct {
 }
 
 // Write writes the account of a user. wrote is called for every document, thread, memory and favourite.
-func (s *Archives) Write(ctx context.Context, userID string, w io.Writer, wrote func()) error {
+func (s *Archives) Write(ctx context.Context, userID string, parts Parts, w io.Writer, wrote func()) error {
 	a := &archive{Archives: s, zip: zip.NewWriter(w), actor: core.Operator(userID), now: s.clock.Now(), wrote: wrote}
-	agents, err := collect(func(p core.Page) ([]agent.Agent, string, error) { return s.Agents.List(ctx, a.actor, p) })
-	if err != nil {
-		return fmt.Errorf("list the agents: %w", err)
+	var agents []agent.Agent
+	if parts.Agents {
+		var err error
+		if agents, err = a.allAgents(ctx); err != nil {
+			return fmt.Errorf("list the agents: %w", err)
+		}
 	}
-	if agents, err = a.withFormer(ctx, agents); err != nil {
-		return err
-	}
-	if err := a.writeReadme(agents); err != nil {
+	if err := a.writeReadme(parts, agents); err != nil {
 		return err
 	}
 	if err := a.account(ctx); err != nil {
@@ -103,8 +103,13 @@ func (s *Archives) Write(ctx context.Context, userID string, w io.Writer, wrote 
 	return a.zip.Close()
 }
 
-// withFormer adds the agents that were shared with the user once: what the user has made with them is still theirs.
-func (a *archive) withFormer(ctx context.Context, agents []agent.Agent) ([]agent.Agent, error) {
+// allAgents returns the agents of the user and those that are shared with them. Agents that were shared once are added:
+// what the user has made with them is still theirs.
+func (a *archive) allAgents(ctx context.Context) ([]agent.Agent, error) {
+	agents, err := collect(func(p core.Page) ([]agent.Agent, string, error) { return a.Agents.List(ctx, a.actor, p) })
+	if err != nil {
+		return nil, err
+	}
 	ids, err := a.Store.AgentsWithOwn(ctx, a.actor.UserID)
 	if err != nil {
 		return nil, err
@@ -118,9 +123,12 @@ func (a *archive) withFormer(ctx context.Context, agents []agent.Agent) ([]agent
 }
 
 // writeReadme says what is what, and which folder is which agent's.
-func (a *archive) writeReadme(agents []agent.Agent) error {
+func (a *archive) writeReadme(parts Parts, agents []agent.Agent) error {
 	var b bytes.Buffer
 	b.WriteString(readme)
+	if !parts.Agents {
+		b.WriteString("They are not part of this archive: the key that it was made with is for the account alone.\n")
+	}
 	for _, g := range agents {
 		note := ""
 		if g.Grant != core.GrantOwner && g.UserID != "" {

@@ -66,9 +66,13 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 	if err != nil {
 		return Export{}, err
 	}
-	e, t, err := x.store.BeginExport(ctx, Export{ID: t.ID, UserID: actor.UserID, Status: StatusWorking, CreatedAt: t.CreatedAt}, t)
+	parts := partsFor(actor)
+	e, t, err := x.store.BeginExport(ctx, Export{ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt}, t)
 	if err != nil {
 		return Export{}, err
+	}
+	if parts.Agents && !e.Parts.Agents {
+		return Export{}, core.Conflict("conflict", "An export of the account without its agents is being made. Wait until it is complete, or delete it, and export again.")
 	}
 	if t.New {
 		x.recorder.Note(ctx, audit.Record{Event: audit.AccountExported, UserID: actor.UserID, Actor: actor.CredentialID})
@@ -109,6 +113,12 @@ func (x *Exports) Open(ctx context.Context, actor core.Actor) (Export, io.ReadSe
 	if err != nil {
 		return Export{}, nil, err
 	}
+	if e.Parts.Agents && !partsFor(actor).Agents {
+		return Export{}, nil, &core.Error{
+			Kind: core.KindForbidden, Code: "insufficient_scope", Scope: core.ScopeAgents,
+			Detail: "This export holds the contents of agents. Use a credential with the scope agents, or export again with this one.",
+		}
+	}
 	switch e.Status {
 	case StatusWorking:
 		return Export{}, nil, core.Conflict("conflict", "The export is still being made. Ask for its status, and download it when it is complete.")
@@ -125,15 +135,24 @@ func (x *Exports) Prune(ctx context.Context) error { return x.store.PruneExports
 // of may have changed.
 func (x *Exports) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	t := r.Task()
-	total, err := x.store.CountOwned(ctx, t.UserID)
+	e, err := x.store.Export(ctx, t.UserID)
+	if core.IsKind(err, core.KindNotFound) || err == nil && e.ID != t.ID {
+		return task.Outcome{}, task.ErrLost // it was deleted meanwhile
+	}
 	if err != nil {
 		return task.Outcome{}, err
+	}
+	total := int64(0)
+	if e.Parts.Agents {
+		if total, err = x.store.CountOwned(ctx, t.UserID); err != nil {
+			return task.Outcome{}, err
+		}
 	}
 	if err := x.store.RestartExport(ctx, t.Fence(), total); err != nil {
 		return task.Outcome{}, err
 	}
 	w := &partWriter{ctx: ctx, exports: x, fence: t.Fence()}
-	if err := x.archives.Write(ctx, t.UserID, w, func() { w.done++ }); err != nil {
+	if err := x.archives.Write(ctx, t.UserID, e.Parts, w, func() { w.done++ }); err != nil {
 		return task.Outcome{}, err
 	}
 	return task.Outcome{}, w.flush()

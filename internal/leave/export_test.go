@@ -84,7 +84,7 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 		if e.Status != leave.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil || !e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
 			t.Errorf("got %+v", e)
 		}
-		files := w.download(w.node, w.key(w.ada, core.ScopeAccount))
+		files := w.download(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
 		dir := "agents/" + id + "/"
 		for name, want := range map[string]string{
 			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`, "webhooks.json": hook.ID, "audit.jsonl": "account_exported",
@@ -108,6 +108,83 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 				t.Errorf("%s holds a secret, or something of somebody else", name)
 			}
 		}
+	})
+}
+
+func TestAnExportHoldsWhatItsCredentialMayRead(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx, ada := t.Context(), core.Operator(w.ada.ID)
+		id := w.agent(w.ada, documents(3, 100))
+		_, err := w.contents.Threads.Create(ctx, ada, id, "A talk")
+		w.must(err)
+		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
+		w.must(err)
+		_, err = w.contents.Favourites.Save(ctx, ada, id, json.RawMessage(`{"title": "Notes"}`), "")
+		w.must(err)
+		limited := w.key(w.ada, core.ScopeAccount, core.ScopeAgents)
+		limited.Agents = []string{id}
+		account := w.key(w.ada, core.ScopeAccount)
+
+		if _, err := w.exports.Create(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
+			t.Errorf("a key for one agent: %v", err)
+		}
+		// The account without its agents.
+		if e := w.exported(w.node, account); e.Status != leave.StatusComplete || e.Parts.Agents || e.Done != 0 || e.Total != 0 {
+			t.Errorf("with the account alone: %+v", e)
+		}
+		files := w.download(w.node, account)
+		if len(files) < 8 || files["account.json"] == "" || !strings.Contains(files["README.md"], "not part of this archive") {
+			t.Errorf("the account is not there: %v", slices.Collect(maps.Keys(files)))
+		}
+		for name, content := range files {
+			for _, part := range []string{"Agent of ada", "A talk", "engines", "Notes"} {
+				if strings.HasPrefix(name, "agents/") || strings.Contains(content, part) {
+					t.Errorf("%s holds contents of an agent", name)
+				}
+			}
+		}
+		w.download(w.node, w.session(w.ada)) // who may read more may have it
+
+		// All of it, which the narrower credentials do not get.
+		full := w.exported(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
+		if !full.Parts.Agents || full.Done != 6 {
+			t.Errorf("with agents and the account: %+v", full)
+		}
+		for name, c := range map[string]struct {
+			actor core.Actor
+			code  string
+		}{"the account alone": {account, "insufficient_scope"}, "one agent": {limited, "limited_to_agents"}} {
+			if _, _, err := w.exports.Open(ctx, c.actor); core.AsError(err).Code != c.code {
+				t.Errorf("a key for %s downloads it: %v", name, err)
+			}
+		}
+		if _, err := w.exports.Get(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
+			t.Errorf("a key for one agent sees it: %v", err)
+		}
+		w.download(w.node, w.session(w.ada))
+	})
+}
+
+func TestAFullExportIsNotMistakenForANarrowOneThatIsBeingMade(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		held, goOn := make(chan struct{}), make(chan struct{})
+		n := w.start(leave.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
+			close(held)
+			<-goOn
+			return 1 << 40, nil
+		}})
+		if w.postgres {
+			w.must(w.tasks.Stop(t.Context())) // so that it is this node that takes the task
+		}
+		e, err := n.exports.Create(t.Context(), w.key(w.ada, core.ScopeAccount))
+		w.must(err)
+		<-held
+		if _, err := n.exports.Create(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
+			t.Errorf("a session is given a part of the account for all of it: %v", err)
+		}
+		close(goOn)
+		_, err = n.tasks.Wait(t.Context(), e.ID)
+		w.must(err)
 	})
 }
 

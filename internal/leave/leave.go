@@ -41,8 +41,27 @@ type Export struct {
 	Bytes       int64
 	// ErrorCode and ErrorDetail say why it failed.
 	ErrorCode, ErrorDetail string
-	CreatedAt              time.Time
-	FinishedAt, ExpiresAt  *time.Time
+	// Parts are what it holds, which a caller needs the scopes for.
+	Parts                 Parts
+	CreatedAt             time.Time
+	FinishedAt, ExpiresAt *time.Time
+}
+
+// Parts are the parts of an account that an archive holds. The account itself (profile, keys, usage and the like) always
+// is.
+type Parts struct {
+	// Agents are the agents with all that is in them: sources, documents, threads, memories and favourites.
+	Agents bool
+}
+
+// partsFor returns what a credential may read, and so may export.
+func partsFor(actor core.Actor) Parts {
+	for _, op := range []core.Operation{core.OpListAgents, core.OpGetDocument, core.OpListThreads, core.OpListMemories, core.OpListFavourites} {
+		if actor.Allow(op) != nil {
+			return Parts{}
+		}
+	}
+	return Parts{Agents: true}
 }
 
 // ExportStore keeps exports, one for each account, with their bytes in parts. A missing one is not_found.

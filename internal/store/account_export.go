@@ -12,12 +12,12 @@ import (
 
 var _ leave.ExportStore = (*DB)(nil)
 
-const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at, expires_at`
+const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at, expires_at, agents`
 
 // exportRow is an export as it is read.
 type exportRow struct {
 	export            leave.Export
-	created           int64
+	created, agents   int64
 	finished, expires sql.NullInt64
 }
 
@@ -25,13 +25,14 @@ func (r *exportRow) dest() []any {
 	e := &r.export
 	return []any{
 		&e.ID, &e.UserID, (*string)(&e.Status), &e.Attempt, &e.Done, &e.Total, &e.Bytes, &e.ErrorCode, &e.ErrorDetail,
-		&r.created, &r.finished, &r.expires,
+		&r.created, &r.finished, &r.expires, &r.agents,
 	}
 }
 
 func (r *exportRow) value() leave.Export {
 	e := r.export
 	e.CreatedAt, e.FinishedAt, e.ExpiresAt = at(r.created), optAt(r.finished), optAt(r.expires)
+	e.Parts.Agents = r.agents == 1
 	return e
 }
 
@@ -57,8 +58,8 @@ func (db *DB) BeginExport(ctx context.Context, e leave.Export, t task.Task) (sto
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO account_export (`+exportColumns+`) VALUES ($1, $2, $3, 0, 0, 0, 0, '', '', $4, NULL, NULL)`,
-			e.ID, e.UserID, string(e.Status), millis(e.CreatedAt)); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO account_export (`+exportColumns+`) VALUES ($1, $2, $3, 0, 0, 0, 0, '', '', $4, NULL, NULL, $5)`,
+			e.ID, e.UserID, string(e.Status), millis(e.CreatedAt), flag(e.Parts.Agents)); err != nil {
 			return err
 		}
 		stored = e

@@ -16480,6 +16480,8 @@ func (s *ProblemCode) Decode(d *jx.Decoder) error {
 		*s = ProblemCodeQuotaExceeded
 	case ProblemCodeInsufficientScope:
 		*s = ProblemCodeInsufficientScope
+	case ProblemCodeLimitedToAgents:
+		*s = ProblemCodeLimitedToAgents
 	case ProblemCodeStepUpRequired:
 		*s = ProblemCodeStepUpRequired
 	case ProblemCodeSessionRequired:

@@ -7522,6 +7522,7 @@ func (s *PlanReply) SetPlan(val Plan) {
 //	403    | `capability_disabled`     | Take a plan that includes it, or a model of the plan.
 //	403    | `quota_exceeded`          | Delete documents, or take a plan with more room.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
+//	403    | `limited_to_agents`       | Use a credential for the whole account: this one was made for certain agents.
 //	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
 //	403    | `session_required`        | Sign in with a browser; keys can't change how somebody signs in.
 //	403    | `proof_failed`            | Try again with the right password, code or passkey.
@@ -7647,6 +7648,7 @@ const (
 	ProblemCodeCapabilityDisabled    ProblemCode = "capability_disabled"
 	ProblemCodeQuotaExceeded         ProblemCode = "quota_exceeded"
 	ProblemCodeInsufficientScope     ProblemCode = "insufficient_scope"
+	ProblemCodeLimitedToAgents       ProblemCode = "limited_to_agents"
 	ProblemCodeStepUpRequired        ProblemCode = "step_up_required"
 	ProblemCodeSessionRequired       ProblemCode = "session_required"
 	ProblemCodeProofFailed           ProblemCode = "proof_failed"
@@ -7684,6 +7686,7 @@ func (ProblemCode) AllValues() []ProblemCode {
 		ProblemCodeCapabilityDisabled,
 		ProblemCodeQuotaExceeded,
 		ProblemCodeInsufficientScope,
+		ProblemCodeLimitedToAgents,
 		ProblemCodeStepUpRequired,
 		ProblemCodeSessionRequired,
 		ProblemCodeProofFailed,
@@ -7733,6 +7736,8 @@ func (s ProblemCode) MarshalText() ([]byte, error) {
 	case ProblemCodeQuotaExceeded:
 		return []byte(s), nil
 	case ProblemCodeInsufficientScope:
+		return []byte(s), nil
+	case ProblemCodeLimitedToAgents:
 		return []byte(s), nil
 	case ProblemCodeStepUpRequired:
 		return []byte(s), nil
@@ -7817,6 +7822,9 @@ func (s *ProblemCode) UnmarshalText(data []byte) error {
 		return nil
 	case ProblemCodeInsufficientScope:
 		*s = ProblemCodeInsufficientScope
+		return nil
+	case ProblemCodeLimitedToAgents:
+		*s = ProblemCodeLimitedToAgents
 		return nil
 	case ProblemCodeStepUpRequired:
 		*s = ProblemCodeStepUpRequired

@@ -3303,6 +3303,8 @@ func (s ProblemCode) Validate() error {
 		return nil
 	case "insufficient_scope":
 		return nil
+	case "limited_to_agents":
+		return nil
 	case "step_up_required":
 		return nil
 	case "session_required":
