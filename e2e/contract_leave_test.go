@@ -66,6 +66,15 @@ func (w *world) leave(t *testing.T) {
 	gone := call{method: "DELETE", path: adminPath + "/users/" + user("guy"), key: w.adminKey}
 	w.send(t, gone, http.StatusOK)
 	w.problem(t, gone, 404, "not_found")
+	gil, hal := adminPath+"/users/"+user("gil"), adminPath+"/users/"+user("hal")
+	for _, one := range []string{gil, hal} {
+		w.send(t, call{method: "PATCH", path: one, body: `{"role": "admin"}`, key: w.adminKey}, http.StatusOK)
+	}
+	asGil := w.admin(t, "key", "create", "--user", "gil@example.org", "--name", "test", "--scope", "admin").text("key")
+	w.problem(t, call{method: "DELETE", path: hal, key: asGil}, 403, "forbidden") // only the owner deletes admins
+	for _, one := range []string{gil, hal} {
+		w.send(t, call{method: "DELETE", path: one, key: w.adminKey}, http.StatusOK)
+	}
 	ada := w.send(t, call{method: "GET", path: accountPath, key: w.fullKey}, http.StatusOK).text("account", "id")
 	w.problem(t, call{method: "DELETE", path: adminPath + "/users/" + ada, key: w.adminKey}, 409, "conflict")
 }
