@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
-	"os"
 	"time"
 
 	"carrel/internal/audit"
@@ -38,24 +39,15 @@ func (c userExport) Run(ctx context.Context, env *Env, parent *adminCommand) err
 	})
 }
 
-// export writes an archive and returns its size. Of one that could not be written nothing is left.
+// export writes an archive and returns its size.
 func (a admin) export(ctx context.Context, userID, path string) (int64, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
+	size, err := writeWhole(path, false, func(w io.Writer) error {
+		return a.archives.Write(ctx, userID, leave.Parts{Agents: true}, w, func() {})
+	})
+	if errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("%s is there already; choose another name", path)
 	}
-	if err != nil {
-		return 0, err
-	}
-	err = a.archives.Write(ctx, userID, leave.Parts{Agents: true}, file, func() {})
-	size := int64(0)
-	if info, statErr := file.Stat(); statErr == nil {
-		size = info.Size()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return 0, errors.Join(err, os.Remove(path))
-	}
-	return size, nil
+	return size, err
 }
 
 type userDelete struct {

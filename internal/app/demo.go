@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,15 +106,11 @@ func (in *installation) demoKey(ctx context.Context, actor core.Actor, keyFile s
 
 // writeSecret puts a secret into a file that only its owner may read, whole or not at all.
 func writeSecret(path, secret string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // mode 0600
-	if err != nil {
+	_, err := writeWhole(path, true, func(w io.Writer) error {
+		_, err := io.WriteString(w, secret+"\n")
 		return err
-	}
-	_, err = tmp.WriteString(secret + "\n")
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	})
+	return err
 }
 
 func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile string) error {

@@ -151,6 +151,10 @@ func lockMigration(ctx context.Context, path string) (unlock func() error, err e
 // copyAside writes a whole and consistent copy of the database next to it and deletes the oldest ones. The copy gets
 // its name once it is complete.
 func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error {
+	// The lock of migrations is held, so that a copy without its name is one of a process that was killed.
+	if err := removeAll(path + ".copying-*"); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".copying-*") // mode 0600
 	if err != nil {
 		return err
@@ -170,6 +174,22 @@ func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error
 		return err
 	}
 	return dropOldCopies(path)
+}
+
+// removeAll removes the files whose names match a pattern. What is special in the folder's own name is not part of it.
+func removeAll(pattern string) error {
+	dir, base := filepath.Split(pattern)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if match, err := filepath.Match(base, e.Name()); err == nil && match {
+			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func copyName(path string, version int64) string {

@@ -207,6 +207,10 @@ func TestBeforeAMigrationTheFileIsCopiedAside(t *testing.T) {
 	if copies, _ := filepath.Glob(b.options.Path + ".before-*"); len(copies) != 0 {
 		t.Errorf("a new file was copied: %v", copies)
 	}
+	// What a process left that was killed while it copied goes with the next copy.
+	if err := os.WriteFile(b.options.Path+".copying-123", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	known := b.version(t)
 	more := map[string]string{}
 	for v := 9008; v <= 9012; v++ {
