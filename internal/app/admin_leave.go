@@ -102,7 +102,11 @@ func (a admin) deleteHere(ctx context.Context, id string) error {
 	t, err := engine.Wait(ctx, id)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.ShutdownTimeout)
 	defer cancel()
-	return errors.Join(deletionError(t, err), engine.Stop(stopping))
+	err = errors.Join(deletionError(t, err), engine.Stop(stopping))
+	if err == nil {
+		err = a.scrub(ctx, log)
+	}
+	return err
 }
 
 // awaitTask looks now and then whether a server has ended a task.

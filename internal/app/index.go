@@ -139,6 +139,17 @@ func (x *indexer) say(ctx context.Context, through uint64) {
 	}
 }
 
+// finish removes the words of deleted sources from the disk before the process ends, as far as there is time for it; the
+// next start goes on with it.
+func (x *indexer) finish(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := x.follower.Finish(ctx); err != nil {
+		x.log.WarnContext(ctx, "the search index still holds words of deleted sources; the next start removes them", slog.Any("error", err))
+	}
+	return nil
+}
+
 func (x *indexer) close() error {
 	x.in.engine.index.Store(nil)
 	return x.index.Close()
@@ -166,6 +177,9 @@ func (in *installation) catchUp(ctx context.Context, progress func(done, all uin
 	}, progress)
 	stop()
 	running.Wait()
+	if err == nil {
+		err = index.Purge(ctx)
+	}
 	return errors.Join(err, index.Close())
 }
 

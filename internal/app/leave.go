@@ -1,12 +1,28 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"carrel/internal/config"
 	"carrel/internal/leave"
 )
+
+// scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room for
+// a second copy of the database; the next round tries again.
+func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
+	due, err := in.store.ScrubDue(ctx)
+	if err != nil || !due {
+		return err
+	}
+	started := time.Now()
+	if err := in.store.Scrub(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "remnants of deleted accounts were removed from the database's files", slog.Duration("took", time.Since(started)))
+	return nil
+}
 
 // wireLeave makes what accounts are exported and deleted with.
 func (in *installation) wireLeave(cfg config.Config, log *slog.Logger) {

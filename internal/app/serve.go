@@ -176,7 +176,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	// After the last request, so that all of them are written down.
 	last, cancel := context.WithTimeout(base, 5*time.Second)
 	defer cancel()
-	return errors.Join(err, in.flush(last), x.close())
+	return errors.Join(err, in.flush(last), x.finish(base, cfg.ShutdownTimeout), x.close(), in.scrub(base, log))
 }
 
 // prepare does what comes before the first request.
@@ -211,6 +211,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 	defer flush.Stop()
 	defer prune.Stop()
 	var rest quiet
+	var scrubAfter time.Time
 	for {
 		var err error
 		select {
@@ -218,6 +219,13 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			return nil
 		case <-flush.C:
 			err = in.flush(ctx)
+			if now := in.clock.Now(); now.After(scrubAfter) {
+				scrubbed := in.scrub(ctx, log)
+				if scrubbed != nil {
+					scrubAfter = now.Add(pruneEvery) // the disk may be too full for it; each attempt writes much
+				}
+				err = errors.Join(err, scrubbed)
+			}
 			rest.look()
 		case <-prune.C:
 			now := in.clock.Now()

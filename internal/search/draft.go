@@ -30,6 +30,7 @@ type draft struct {
 	added  []*file                 // files that the present manifest does not name
 	bits   map[*part]*segment.Bits // sets of deleted documents that are being added to
 	broken map[*part]error         // parts that turned out to be damaged
+	purge  map[*part]bool          // parts that lose a whole source
 	next   func() (number uint64)
 }
 
@@ -50,7 +51,7 @@ func (ix *Index) replace(edit func(*draft) error, keepServing bool) error {
 	defer before.release()
 	d := &draft{
 		ix: ix, parts: slices.Clone(before.parts), graves: slices.Clone(before.graves),
-		bits: make(map[*part]*segment.Bits), broken: make(map[*part]error), next: ix.number,
+		bits: make(map[*part]*segment.Bits), broken: make(map[*part]error), purge: make(map[*part]bool), next: ix.number,
 	}
 	tombstones, inForce, err := d.finish(edit)
 	if err != nil {
@@ -186,7 +187,9 @@ func (d *draft) bury() {
 			continue
 		}
 		if bits := d.bits[p]; bits != nil && bits.Count() > p.deleted.Count() {
+			purge := d.purge[p]
 			p = p.without(bits)
+			p.purge = p.purge || purge
 		}
 		if p.file != nil && p.alive() == 0 {
 			p = newPart(p.span, nil, nil)
@@ -239,11 +242,11 @@ func (d *draft) writeTombstones() ([]uint64, error) {
 }
 
 func (d *draft) manifest() manifest {
-	m := manifest{Identity: d.ix.identity, Graves: d.graves, Next: d.next()}
+	m := manifest{Identity: d.ix.identity, Graves: d.graves, Next: d.next(), Purges: true}
 	for _, p := range d.parts {
 		named := manifestPart{After: p.span.After, Through: p.span.Through, Tombstones: p.tombstones, Sum: p.sum}
 		if p.file != nil {
-			named.Segment, named.Print = p.file.number, p.file.print
+			named.Segment, named.Print, named.Purge = p.file.number, p.file.print, p.purge
 		}
 		m.Parts = append(m.Parts, named)
 	}

@@ -87,6 +87,6 @@ func adopt(f *file, span Span, named manifestPart, dir string) (*part, error) {
 		}
 	}
 	p := newPart(span, f, deleted)
-	p.tombstones, p.sum = named.Tombstones, named.Sum
+	p.tombstones, p.sum, p.purge = named.Tombstones, named.Sum, named.Purge
 	return p, nil
 }

@@ -192,6 +192,7 @@ func (b *batch) supersede(d *draft, fresh *part) error {
 			return fmt.Errorf("a document just written is not found: %w", cmp.Or(err, segment.ErrDamaged))
 		}
 		d.delete(fresh, doc)
+		d.purge[fresh] = d.purge[fresh] || c.Seq < dropped[c.Document.SourceID]
 	}
 	return nil
 }
@@ -206,6 +207,7 @@ func (d *draft) remove(g grave) error {
 			r, _ := p.file.Source(g.ID)
 			for doc := r.FirstDoc; doc < r.EndDoc && p.file.Seq(doc) < g.Seq; doc++ {
 				d.delete(p, doc)
+				d.purge[p] = true
 			}
 			continue
 		}

@@ -104,6 +104,7 @@ func signal(c chan<- struct{}) {
 // Run follows the log until the context ends, and returns then. What fails is logged and tried again.
 func (f *Follower) Run(ctx context.Context) {
 	var background sync.WaitGroup
+	signal(f.merges) // an earlier process may have left something
 	background.Go(func() { f.merge(ctx) })
 	background.Go(func() { f.verify(ctx) })
 	defer background.Wait()
@@ -123,6 +124,21 @@ func (f *Follower) Run(ctx context.Context) {
 			pause = min(2*pause, maxPause)
 		}
 	}
+}
+
+// Finish brings the index up to the log and removes the words of deleted sources from the disk, before the process ends.
+// Run has returned by then. A log that is far ahead is left to the next start.
+func (f *Follower) Finish(ctx context.Context) error {
+	head, err := f.changes.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the change log's head: %w", err)
+	}
+	if gaps := f.index.gaps(head); len(gaps) > 0 && numbers(gaps) < bigPass {
+		if err := f.follow(ctx); err != nil {
+			return err
+		}
+	}
+	return f.index.Purge(ctx)
 }
 
 // wait returns after a while, or earlier when there is news or the context ends.

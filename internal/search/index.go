@@ -115,6 +115,7 @@ func (ix *Index) openParts(m manifest) ([]*part, error) {
 				"path", segmentPath(ix.dir, named.Segment), "after", named.After, "through", named.Through, "error", err)
 			continue
 		}
+		p.purge = p.purge || !m.Purges && p.deleted.Count() > 0
 		parts = append(parts, p)
 	}
 	return parts, nil

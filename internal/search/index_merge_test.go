@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"carrel/internal/search/segment"
 )
 
 func TestATrickleOfSingleDocumentsMakesFewSegments(t *testing.T) {
@@ -160,6 +162,111 @@ func TestAMergeThatIsCancelledChangesNothing(t *testing.T) {
 	}
 	if got := glob(t, dir, segmentSuffix); len(got) != 8 {
 		t.Errorf("folder holds %v", got)
+	}
+	checkComplete(t, ix, w)
+}
+
+// wordsOnDisk returns the terms of all segments in a folder.
+func wordsOnDisk(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, path := range glob(t, dir, segmentSuffix) {
+		s, err := segment.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ord := range uint32(s.Terms()) {
+			term, _, err := s.Term(ord)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[term] = true
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func TestTheWordsOfADeletedSourceLeaveTheDisk(t *testing.T) {
+	t.Parallel()
+	for name, purge := range map[string]func(t *testing.T, dir string, ix *Index, w *world){
+		"by the next merge": func(t *testing.T, _ string, ix *Index, _ *world) {
+			for merged := true; merged; {
+				var err error
+				if merged, err = ix.Merge(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"after a restart": func(t *testing.T, dir string, ix *Index, _ *world) {
+			if err := ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := open(t, dir, Options{FS: quick()}).Purge(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"at the end of the process": func(t *testing.T, _ string, ix *Index, w *world) {
+			if err := NewFollower(ix, w, FollowerOptions{Log: quiet}).Finish(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := newWorld(), t.TempDir()
+			ix := open(t, dir, Options{FS: quick()})
+			// Far less than a fifth is deleted, so that the segment is not worth merging for its size.
+			for i := range 100 {
+				w.put(note(fmt.Sprint("d", i), "A", "w1", "staying"))
+			}
+			w.put(note("e", "B", "w1", "leaving"))
+			catchUp(t, ix, w)
+			w.drop("B")
+			if name != "at the end of the process" {
+				catchUp(t, ix, w)
+			}
+			if !wordsOnDisk(t, dir)["leav"] {
+				t.Fatal("the word is not there to begin with")
+			}
+			purge(t, dir, ix, w)
+			if got := wordsOnDisk(t, dir); got["leav"] || !got["stay"] {
+				t.Errorf("on the disk are %v", got)
+			}
+		})
+	}
+}
+
+// TestASourceThatIsDeletedDuringAMergeLeavesTheDisk has the deletion come between the beginning of a merge and its end.
+func TestASourceThatIsDeletedDuringAMergeLeavesTheDisk(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(), t.TempDir()
+	ix := open(t, dir, Options{FS: quick()})
+	for i := range 100 {
+		w.put(note(fmt.Sprint("d", i), "A", "w1", "staying"))
+	}
+	w.put(note("e", "B", "w1", "leaving"))
+	catchUp(t, ix, w)
+	w.put(note("f", "A", "w1", "staying"))
+	catchUp(t, ix, w)
+	s, parts, err := ix.claim(ix.policy.compact)
+	if err != nil || len(parts) != 2 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	w.drop("B")
+	catchUp(t, ix, w)
+	if err := ix.mergeParts(context.Background(), parts); err != nil {
+		t.Fatal(err)
+	}
+	ix.unclaim(parts)
+	s.release()
+	if err := ix.Purge(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := wordsOnDisk(t, dir); got["leav"] || !got["stay"] {
+		t.Errorf("on the disk are %v", got)
 	}
 	checkComplete(t, ix, w)
 }

@@ -39,6 +39,9 @@ type manifest struct {
 	// Parts are in order of their spans, which do not overlap.
 	Parts  []manifestPart `json:"parts"`
 	Graves []grave        `json:"graves,omitempty"`
+	// Purges says that parts note what must leave the disk. An index of an earlier version did not, so that all of its
+	// parts with deleted documents are written anew once.
+	Purges bool `json:"purges,omitempty"`
 }
 
 // manifestPart is what the index holds of a span.
@@ -52,6 +55,8 @@ type manifestPart struct {
 	// Tombstones is the number of the file that says which documents are deleted, 0 for none, and Sum its checksum.
 	Tombstones uint64 `json:"tombstones,omitempty"`
 	Sum        uint32 `json:"sum,omitempty"`
+	// Purge says that the segment holds documents of deleted sources, whose words must not stay on the disk.
+	Purge bool `json:"purge,omitempty"`
 }
 
 const manifestHeader = "carrel search index %d %08x\n"

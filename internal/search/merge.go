@@ -37,6 +37,16 @@ func (ix *Index) Compact(ctx context.Context) error {
 	}
 }
 
+// Purge writes the segments anew that hold documents of deleted sources, so that none of their words stays on the disk.
+// A Follower does the same in the background.
+func (ix *Index) Purge(ctx context.Context) error {
+	for {
+		if merged, err := ix.merge(ctx, ix.policy.purge); err != nil || !merged {
+			return err
+		}
+	}
+}
+
 // merge makes one segment of the chosen parts.
 func (ix *Index) merge(ctx context.Context, choose func([]*part, map[uint64]bool) []*part) (bool, error) {
 	s, inputs, err := ix.claim(choose)
@@ -124,6 +134,9 @@ func (d *draft) supplant(merged []*part, f *file) error {
 	for i, p := range now {
 		if err := d.carry(p, merged[i].deleted, out); err != nil {
 			return err
+		}
+		if p.purge && p.deleted.Count() > merged[i].deleted.Count() {
+			d.purge[out] = true // a source was deleted while the merge was under way
 		}
 	}
 	d.parts = slices.Replace(d.parts, at, at+len(merged), out)

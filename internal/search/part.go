@@ -15,7 +15,9 @@ type part struct {
 	deleted    *segment.Bits
 	tombstones uint64 // the file that says what is deleted, 0 for none
 	sum        uint32 // its checksum
-	lost       *lost
+	// purge says that the file still holds documents of a source that was deleted, and is to be written anew soon.
+	purge bool
+	lost  *lost
 }
 
 // newPart returns a part of the span with the deleted documents, nil for none.
@@ -33,6 +35,7 @@ func (p *part) resized(span Span) *part {
 // without returns the part with a larger set of deleted documents, whose tombstone file is still to be written.
 func (p *part) without(deleted *segment.Bits) *part {
 	out := newPart(p.span, p.file, deleted)
+	out.purge = p.purge
 	if before, ok := p.lost.known(); ok {
 		out.lost.before, out.lost.already = before, p.deleted
 	}

@@ -35,6 +35,9 @@ func (policy) share(n, of int) float64 { return float64(n) / float64(max(1, of))
 
 // choose returns the parts to merge next, none when all is well. Parts above the highest level are left alone.
 func (y policy) choose(parts []*part, busy map[uint64]bool, highest int) []*part {
+	if purged := y.purge(parts, busy); purged != nil && y.level(purged[0]) <= highest {
+		return purged
+	}
 	runs := y.runs(parts, busy)
 	top := 0
 	for _, run := range runs {
@@ -54,6 +57,16 @@ func (y policy) choose(parts []*part, busy map[uint64]bool, highest int) []*part
 			if y.level(p) <= highest && y.share(p.deleted.Count(), p.file.Documents()) > y.maxDeleted {
 				return run[i : i+1]
 			}
+		}
+	}
+	return nil
+}
+
+// purge returns the next part that holds documents of a deleted source.
+func (y policy) purge(parts []*part, busy map[uint64]bool) []*part {
+	for i, p := range parts {
+		if p.purge && p.file != nil && !busy[p.file.number] {
+			return parts[i : i+1]
 		}
 	}
 	return nil

@@ -123,6 +123,9 @@ func (db *DB) EraseUser(ctx context.Context, userID string, f task.Fence, o task
 		if err == nil {
 			_, err = tx.exec(ctx, `DELETE FROM task WHERE key = $1`, userID) // of deletions that failed
 		}
+		if err == nil {
+			err = db.requestScrub(ctx, tx)
+		}
 		return err
 	})
 	return failTask("erase a user", err)
@@ -133,6 +136,8 @@ func (db *DB) EraseUser(ctx context.Context, userID string, f task.Fence, o task
 var eraseStatements = []string{
 	`DELETE FROM signin_pending WHERE user_id = $1`,
 	`DELETE FROM setup WHERE user_id = $1`,
+	// Answers of live sources are kept without a user. Some came from servers that only this user could ask.
+	`DELETE FROM live_answer WHERE $1 <> ''`,
 	`DELETE FROM oauth_client WHERE ` + onlyClientOf,
 	// Invitations that wait for an account with this address, which the user took later.
 	`DELETE FROM agent_invitation WHERE invitee = (SELECT email FROM app_user WHERE id = $1)`,

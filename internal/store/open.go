@@ -102,7 +102,8 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	owner, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=immediate",
-		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)"))
+		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=foreign_keys(1)",
+		"_pragma=secure_delete(1)")) // see Scrub
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}

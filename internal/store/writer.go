@@ -48,6 +48,8 @@ type job struct {
 	dest  []any
 	fn    writeFunc
 	bulk  bool
+	// alone says that the statement runs outside of a transaction, as VACUUM has to.
+	alone bool
 
 	state    atomic.Int32
 	affected int64
@@ -105,6 +107,11 @@ func (w *batchWriter) all(ctx context.Context, bulk bool, fn writeFunc) error {
 	return w.submit(&job{ctx: ctx, fn: fn, bulk: bulk, done: make(chan struct{})})
 }
 
+// plain runs a statement outside of a transaction.
+func (w *batchWriter) plain(ctx context.Context, query string) error {
+	return w.submit(&job{ctx: ctx, query: query, bulk: true, alone: true, done: make(chan struct{})})
+}
+
 // submit hands the job in and waits for its end. A caller whose context ends while the job still waits leaves with
 // the context's error and the job is dropped; once it has started its outcome is waited for.
 func (w *batchWriter) submit(j *job) error {
@@ -135,6 +142,10 @@ func (w *batchWriter) submit(j *job) error {
 func (w *batchWriter) run() {
 	defer close(w.ended)
 	for first := w.wait(); first != nil; first = w.wait() {
+		if first.alone {
+			w.runAlone(first)
+			continue
+		}
 		w.commitBatch(first)
 	}
 	w.disconnect()
@@ -169,6 +180,17 @@ func (w *batchWriter) pop() *job {
 	w.queue[0] = nil
 	w.queue = w.queue[1:]
 	return j
+}
+
+// runAlone runs the statement of a job that can't be in a transaction.
+func (w *batchWriter) runAlone(j *job) {
+	if !j.state.CompareAndSwap(jobQueued, jobStarted) {
+		return
+	}
+	if j.err = w.connect(); j.err == nil {
+		_, j.err = w.conn.ExecContext(w.ctx, j.query)
+	}
+	close(j.done)
 }
 
 // commitBatch runs the job, and those that are waiting by then, in one transaction.
@@ -295,18 +317,27 @@ func (w *batchWriter) answer(j *job, err error) {
 
 // begin connects where needed and starts the transaction, waiting for other processes up to the busy timeout.
 func (w *batchWriter) begin() error {
-	if w.conn == nil {
-		conn, err := w.owner.Conn(w.ctx)
-		if err != nil {
-			return err
-		}
-		w.conn, w.statements = conn, map[string]*sql.Stmt{}
+	if err := w.connect(); err != nil {
+		return err
 	}
 	err := w.control("BEGIN IMMEDIATE")
 	if err != nil && classify(err) != classAway {
 		w.disconnect()
 	}
 	return err
+}
+
+// connect takes the connection unless there is one.
+func (w *batchWriter) connect() error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.owner.Conn(w.ctx)
+	if err != nil {
+		return err
+	}
+	w.conn, w.statements = conn, map[string]*sql.Stmt{}
+	return nil
 }
 
 // disconnect gives the connection up for good; the next batch makes another.
