@@ -23,6 +23,9 @@ func (i Imported) Total() int { return i.Added + i.Updated + i.Unchanged }
 // leave the writer to others in between.
 const importBatch = 500
 
+// batchBytes is how much text a batch holds at most, apart from its last document: 500 long ones would be gigabytes.
+const batchBytes = 8 << 20
+
 // Import stores documents in a source. Those that are there unchanged are left alone; progress is told after each
 // batch. A failure leaves the batches before it in place, and the same import run again goes on from there. A source
 // whose language is not known gets the one that its first documents seem to be in.
@@ -33,6 +36,7 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 	}
 	batch := make([]Document, 0, importBatch)
 	var hashes hasher
+	size := 0
 	flush := func() (err error) {
 		if src.Language == "" { // before the documents, so that they are indexed once
 			if src.Language, err = s.guess(ctx, src, batch); err != nil {
@@ -46,7 +50,8 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		done.Added += added
 		done.Updated += updated
 		done.Unchanged += len(batch) - added - updated
-		batch = batch[:0]
+		clear(batch)
+		batch, size = batch[:0], 0
 		if progress != nil {
 			progress(done)
 		}
@@ -62,7 +67,8 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		if d.Hash, err = hashes.of(d); err != nil {
 			return done, err
 		}
-		if batch = append(batch, d); len(batch) == importBatch {
+		size += len(d.Text)
+		if batch = append(batch, d); len(batch) == importBatch || size > batchBytes {
 			if err := flush(); err != nil {
 				return done, err
 			}
