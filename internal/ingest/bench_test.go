@@ -48,7 +48,7 @@ func BenchmarkMarkdown(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parseMarkdown("file.md", source); err != nil {
+		if _, err := parseMarkdown(testBudget(b), "file.md", source); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func BenchmarkHTML(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parseHTML("file.html", source); err != nil {
+		if _, err := parseHTML(testBudget(b), "file.html", source); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,26 +1,36 @@
 package ingest
 
 import (
-	"context"
 	"io"
 	"strconv"
 	"strings"
+
+	"carrel/internal/ingest/budget"
 )
 
 // readBibTeX reads a bibliography as LaTeX has it. Entries are independent: one that is not closed ends where the next
 // begins.
-func readBibTeX(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
-	source, err := readListed(r)
+func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) (err error) {
+	waited := b.Document(maxListed, func() { err = readEntries(b, r, tell, yield) })
+	if waited != nil {
+		return waited
+	}
+	return err
+}
+
+func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	source, err := readListed(b, r)
 	if err != nil {
 		return err
 	}
 	tell()
-	p := &bibParser{s: source, line: 1, macros: map[string]string{}}
+	p := &bibParser{s: source, line: 1, macros: map[string]string{}, b: b}
 	seen := make(idSet)
 	for entries := 0; ; entries++ {
-		if err := ctx.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
+		b.Work(workRecord)
 		kind, ok := p.nextEntry()
 		if !ok && entries == 0 && strings.TrimSpace(source) != "" {
 			return &RecordError{"the file", "holds no entry: in BibTeX each begins as @article{ does"}
@@ -60,11 +70,12 @@ func (s idSet) once(d Document, place string, line int) (Document, error) {
 }
 
 // readListed reads a file of records that is parsed as a whole.
-func readListed(r io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxListed+1))
+func readListed(b *budget.Budget, r io.Reader) (string, error) {
+	data, err := b.ReadAll(r, maxListed, 0)
 	if err != nil {
 		return "", err
 	}
+	b.Hold(len(data)) // for the text made of them
 	if len(data) > maxListed {
 		return "", &RecordError{"the file", "is larger than 64 MiB; part it"}
 	}
@@ -81,7 +92,13 @@ type bibParser struct {
 	pos    int
 	line   int
 	macros map[string]string
+	b      *budget.Budget
+	// size is how much the values of the current entry hold.
+	size int
 }
+
+// maxMacro is how long a macro may be. Macros are made of macros: without a limit each could be twice the one before.
+const maxMacro = 64 << 10
 
 // nextEntry goes to the next "@kind{" and returns the kind in lower case.
 func (p *bibParser) nextEntry() (string, bool) {
@@ -101,6 +118,7 @@ func (p *bibParser) nextEntry() (string, bool) {
 }
 
 func (p *bibParser) advance(n int) {
+	p.b.Work(workTable * n)
 	p.line += strings.Count(p.s[p.pos:p.pos+n], "\n")
 	p.pos += n
 }
@@ -125,10 +143,11 @@ func (p *bibParser) identifier() string {
 	return p.s[start:p.pos]
 }
 
-const errBibEntry = fault("is not closed or has a field without a value")
+const errBibEntry = fault("is not closed, has a field without a value, or is longer than 16 MiB")
 
 // entry reads the inside of an entry. What is no reference has no fields.
 func (p *bibParser) entry(kind string) (key string, fields map[string]string, err error) {
+	p.size = 0
 	switch kind {
 	case "comment", "preamble":
 		return "", nil, nil // what follows is passed over on the way to the next "@"
@@ -136,7 +155,7 @@ func (p *bibParser) entry(kind string) (key string, fields map[string]string, er
 		p.skipSpace()
 		name := strings.ToLower(p.identifier())
 		value, ok := p.assigned()
-		if ok {
+		if ok && len(value) <= maxMacro {
 			p.macros[name] = value
 		}
 		return "", nil, nil
@@ -183,6 +202,9 @@ func (p *bibParser) assigned() (string, bool) {
 		if !ok {
 			return "", false
 		}
+		if p.size += len(part); p.size > maxLine {
+			return "", false
+		}
 		out.WriteString(part)
 		p.skipSpace()
 		if p.peek() != '#' {
@@ -217,6 +239,9 @@ func (p *bibParser) delimited(open byte) (string, bool) {
 	depth := 0
 	for i := p.pos; i < len(p.s); i++ {
 		c := p.s[i]
+		if (i-p.pos)&1023 == 1023 {
+			p.b.Work(workTable * 1024) // also where the value does not end, and is read again for the next entry
+		}
 		switch {
 		case c == '\\':
 			i++
@@ -277,6 +302,9 @@ func splitAtAnd(s string) []string {
 	var out []string
 	depth, start := 0, 0
 	for i := 0; i < len(s); i++ {
+		if i > start && strings.IndexByte(" \n\t", s[i]) >= 0 && strings.IndexByte(" \n\t", s[i-1]) >= 0 {
+			continue // a run of white space is looked past once
+		}
 		switch s[i] {
 		case '{':
 			depth++

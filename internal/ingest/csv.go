@@ -3,7 +3,6 @@ package ingest
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"carrel/internal/ingest/budget"
 )
 
 // csvColumns are the names that columns have in the tables of reference managers and databases.
@@ -23,11 +24,16 @@ var csvColumns = map[string]string{
 	"publication title": "venue", "booktitle": "venue", "type": "type", "item type": "type", "document type": "type",
 }
 
-// maxColumns is how many columns a table may have.
-const maxColumns = 2000
+const (
+	// maxColumns is how many columns a table may have.
+	maxColumns = 2000
+	// maxCommas is how many separators one row may hold, those in its texts included. The standard library keeps 40 bytes
+	// for each field before it returns the row.
+	maxCommas = 500_000
+)
 
 // readCSV reads a table whose first row names its columns. Columns of unknown names become part of the text.
-func readCSV(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
 	bounded := &recordBound{r: r}
 	buffered := bufio.NewReaderSize(bounded, readBuffer)
 	if mark, _ := buffered.Peek(3); bytes.Equal(mark, utf8BOM) {
@@ -36,6 +42,7 @@ func readCSV(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 	table := csv.NewReader(buffered)
 	head, _ := buffered.Peek(4096)
 	table.Comma = csvComma(head)
+	bounded.comma, bounded.commas = byte(table.Comma), maxCommas
 	table.FieldsPerRecord, table.LazyQuotes, table.ReuseRecord = -1, true, true
 	names, err := table.Read()
 	if errors.Is(err, io.EOF) {
@@ -50,12 +57,14 @@ func readCSV(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 	}
 	seen := make(idSet)
 	for row := 1; ; row++ {
-		if err := ctx.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
-		bounded.left = maxLine
+		bounded.left, bounded.commas = maxLine, maxCommas
+		offset := table.InputOffset()
 		values, err := table.Read()
 		tell()
+		b.Work(workRecord + workTable*int(table.InputOffset()-offset))
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -79,6 +88,9 @@ func readCSV(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 		if errors.Is(err, errLongLine) {
 			return &RecordError{place, "is longer than 16 MiB; a quote may be open, so the rest is not read"}
 		}
+		if errors.Is(err, errManyFields) {
+			return &RecordError{place, "holds more than 500,000 separators; the rest is not read"}
+		}
 		if recordErr == nil {
 			d, recordErr = seen.once(d, place, line)
 		}
@@ -93,14 +105,25 @@ func readCSV(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 type recordBound struct {
 	r    io.Reader
 	left int
+	// commas is how many more separators may be read.
+	comma  byte
+	commas int
 }
+
+const errManyFields = fault("holds too many separators")
 
 func (b *recordBound) Read(p []byte) (int, error) {
 	if b.left < -readBuffer {
 		return 0, errLongLine
 	}
+	if b.commas < -readBuffer {
+		return 0, errManyFields
+	}
 	n, err := b.r.Read(p)
 	b.left -= n
+	if b.comma != 0 {
+		b.commas -= bytes.Count(p[:n], []byte{b.comma})
+	}
 	return n, err
 }
 

@@ -3,40 +3,34 @@ package ingest
 import (
 	"encoding/xml"
 	"strings"
+
+	"carrel/internal/ingest/budget"
 )
 
 // parseDOCX makes a document of a word processor's file (Office Open XML).
-func parseDOCX(name string, data []byte) (Document, error) {
-	o, err := openOffice(data)
+func parseDOCX(b *budget.Budget, name string, data []byte) (Document, error) {
+	o, leave, err := openOffice(b, data)
 	if err != nil {
 		return Document{}, err
 	}
-	body, err := o.part("word/document.xml")
+	defer leave()
+	w := &docxWriter{}
+	found, err := o.tokens("word/document.xml", w.visit)
 	if err != nil {
 		return Document{}, err
 	}
-	if body == nil {
+	if !found {
 		return Document{}, fault("holds no text document")
 	}
-	w := &docxWriter{}
-	if err := eachToken(body, w.visit); err != nil {
-		return Document{}, err
-	}
 	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
-		part, err := o.part(notes)
-		if err != nil {
-			return Document{}, err
-		}
 		w.flow.want(gapParagraph)
-		if err := eachToken(part, w.visit); err != nil {
+		if _, err := o.tokens(notes, w.visit); err != nil {
 			return Document{}, err
 		}
 	}
-	core, err := o.part("docProps/core.xml")
-	if err != nil {
-		return Document{}, err
-	}
-	dc := readDublinCore(core)
+	core := coreReader{values: dublinCore{}}
+	_, _ = o.tokens("docProps/core.xml", core.visit) // what was read before an error counts: it is only about the document
+	dc := core.values
 	d := Document{Text: w.flow.String()}
 	d.Title = oneLine(firstOf(dc.first("title"), w.title, w.heading, titleLine(d.Text), stem(name)))
 	d.Authors = splitNames(dc.first("creator"))

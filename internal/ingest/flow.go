@@ -62,7 +62,12 @@ func (f *flow) verbatim(s string) {
 	}
 }
 
+// write appends text. Past the limit of a document the rest is dropped: the document is refused for its length, and need
+// not be held in memory for that.
 func (f *flow) write(s string) {
+	if f.b.Len() > maxText {
+		return
+	}
 	if f.b.Len() > 0 {
 		f.b.WriteString(gaps[f.due])
 	}

@@ -1,10 +1,11 @@
 package ingest
 
 import (
-	"context"
 	"io"
 	"path"
 	"strings"
+
+	"carrel/internal/ingest/budget"
 )
 
 // How much of one file is read. A text is small, however long; a file with pictures in it need not be.
@@ -16,11 +17,11 @@ const (
 
 // format makes a document of one file's content. The name is the file's path in its folder, for what the content
 // does not say; the id is set by the caller.
-type format func(ctx context.Context, name string, data []byte) (Document, error)
+type format func(b *budget.Budget, name string, data []byte) (Document, error)
 
 // records reads a file that holds many documents. It gives each to yield until that has enough, tells after each how
 // far it is, and returns what ended the reading too early.
-type records func(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error
+type records func(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error
 
 // kind is how one sort of file is read: as one document, or as many.
 type kind struct {
@@ -32,14 +33,14 @@ type kind struct {
 
 // kinds are the sorts of files by the end of their names.
 var kinds = map[string]kind{
-	".md": {one: plainly(parseMarkdown), limit: maxFile}, ".markdown": {one: plainly(parseMarkdown), limit: maxFile},
-	".txt": {one: plainly(parsePlain), limit: maxFile}, ".text": {one: plainly(parsePlain), limit: maxFile},
-	".html": {one: plainly(parseHTML), limit: maxFile}, ".htm": {one: plainly(parseHTML), limit: maxFile},
-	".xhtml": {one: plainly(parseHTML), limit: maxFile},
+	".md": {one: parseMarkdown, limit: maxFile}, ".markdown": {one: parseMarkdown, limit: maxFile},
+	".txt": {one: parsePlain, limit: maxFile}, ".text": {one: parsePlain, limit: maxFile},
+	".html": {one: parseHTML, limit: maxFile}, ".htm": {one: parseHTML, limit: maxFile},
+	".xhtml": {one: parseHTML, limit: maxFile},
 	".pdf":   {one: parsePDF, limit: maxBinary},
-	".docx":  {one: plainly(parseDOCX), limit: maxBinary},
-	".epub":  {one: plainly(parseEPUB), limit: maxBinary},
-	".eml":   {one: plainly(parseMail), limit: maxMessage},
+	".docx":  {one: parseDOCX, limit: maxBinary},
+	".epub":  {one: parseEPUB, limit: maxBinary},
+	".eml":   {one: parseMail, limit: maxMessage},
 	".jsonl": {many: readLines}, ".ndjson": {many: readLines},
 	".csv": {many: readCSV}, ".tsv": {many: readCSV},
 	".bib": {many: readBibTeX}, ".bibtex": {many: readBibTeX},
@@ -48,10 +49,15 @@ var kinds = map[string]kind{
 	".mbox": {many: readMbox},
 }
 
-// plainly makes a format of a parser that is quick enough not to be asked to stop.
-func plainly(parse func(name string, data []byte) (Document, error)) format {
-	return func(_ context.Context, name string, data []byte) (Document, error) { return parse(name, data) }
-}
+// Steps of the budget that parsers take, by how long each takes.
+const (
+	workRecord = 250 // a record: its place, its hash, and the error that it may be
+	workText   = 1   // a byte of text
+	workJSON   = 2   // a byte of JSON
+	workTable  = 2   // a byte of a table, or of a bibliography
+	workHTML   = 6   // a byte of HTML
+	workXML    = 12  // a byte of XML
+)
 
 // kindOf returns how a file is read by its name, and whether it is packed with gzip, as files of many records may be.
 func kindOf(name string) (k kind, packed, known bool) {

@@ -112,7 +112,7 @@ func fuzzFile(t *testing.T, name string, content []byte) {
 	t.Helper()
 	d, err := guarded(name, func() (Document, error) {
 		k, _, _ := kindOf(name)
-		d, err := k.one(t.Context(), name, content)
+		d, err := k.one(testBudget(t), name, content)
 		d.ExternalID = name
 		return d, err
 	})
@@ -123,7 +123,7 @@ func fuzzFile(t *testing.T, name string, content []byte) {
 func fuzzRecords(t *testing.T, read records, content []byte) {
 	t.Helper()
 	n := 0
-	err := read(t.Context(), bytes.NewReader(content), func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d Document, err error) bool {
 		sound(t, d, err)
 		n++
 		return n < 1000

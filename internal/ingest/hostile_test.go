@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"carrel/internal/ingest/budget"
 )
 
 // gigabyte is a reader of a line of a gigabyte between two texts, made as it is read.
@@ -29,7 +31,7 @@ func (letters) Read(p []byte) (int, error) {
 // outcome reads records and returns their ids and what was wrong.
 func outcome(t *testing.T, read records, r io.Reader) (ids, wrong []string) {
 	t.Helper()
-	err := read(t.Context(), r, func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), r, func() {}, func(d Document, err error) bool {
 		if err == nil {
 			ids = append(ids, d.ExternalID)
 			return true
@@ -58,7 +60,7 @@ func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
 		{"CSV", "id,title\n1,\"", "\"\n2,Good\n", readCSV, "", "longer than 16 MiB"},
 		{"CSV without columns", "", "\n", readCSV, "", "columns"},
 		{"BibTeX", "@misc{1, title={", "}}\n@misc{2, title={Good}}", readBibTeX, "", "larger than 64 MiB"},
-		{"CSL", `[{"id":1,"title":"`, `"}]`, readCSL, "", "larger than 64 MiB"},
+		{"CSL", `[{"id":1,"title":"`, `"}]`, readCSL, "", "more than 16 MiB"},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -87,22 +89,22 @@ func nested(depth int) string {
 
 func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 	t.Parallel()
-	d, err := parseMail("", []byte(nested(1000)))
+	d, err := parseMail(testBudget(t), "", []byte(nested(1000)))
 	if err != nil || !strings.Contains(d.Text, "text at depth 7") || strings.Contains(d.Text, "text at depth 8") || strings.Contains(d.Text, "the end") {
 		t.Errorf("%q (%v)", d.Text, err)
 	}
 	many := "Subject: Wide\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/plain\n\npart\n", 100_000) + "--b--\n"
-	d, err = parseMail("", []byte(many))
+	d, err = parseMail(testBudget(t), "", []byte(many))
 	if n := strings.Count(d.Text, "part"); err != nil || n == 0 || n > maxMailParts {
 		t.Errorf("%d parts were read (%v)", n, err)
 	}
 	headers := "Subject: Headers\n" + strings.Repeat("X: y\n", 1_000_000) + "\ntext"
-	if d, err := parseMail("", []byte(headers)); err == nil && d.Text != "text" {
+	if d, err := parseMail(testBudget(t), "", []byte(headers)); err == nil && d.Text != "text" {
 		t.Errorf("a million headers: %q", d.Text)
 	}
 	words := "Subject: " + strings.Repeat("=?utf-8?q?x?= ", 100_000) + "\n\ntext"
 	if d, err := guarded("m", func() (Document, error) {
-		d, err := parseMail("", []byte(words))
+		d, err := parseMail(testBudget(t), "", []byte(words))
 		d.ExternalID = "m"
 		return d, err
 	}); err == nil && len(d.Title) > maxTitle*4 {
@@ -124,7 +126,7 @@ func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 	}
 	for _, name := range []string{"a.eml", "a.docx", "a.epub", "a.pdf"} {
 		k, _, _ := kindOf(name)
-		if d, err := k.one(t.Context(), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {
+		if d, err := k.one(testBudget(t), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {
 			t.Errorf("a picture as %s: %+v", name, d)
 		}
 	}
@@ -161,9 +163,14 @@ func TestEntitiesThatGrowAreRefusedInABook(t *testing.T) {
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := parseEPUB("book.epub", b.Bytes())
+		d, err := parseEPUB(testBudget(t), "book.epub", b.Bytes())
 		if len(d.Text) > 1000 || len(d.Title) > 1000 {
 			t.Errorf("%s: grew to %d and %d characters (%v)", name, len(d.Title), len(d.Text), err)
 		}
 	}
+}
+
+// testBudget is the budget of a small upload.
+func testBudget(t testing.TB) *budget.Budget {
+	return budget.New(t.Context(), budget.Default, 0, nil)
 }

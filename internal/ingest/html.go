@@ -1,18 +1,22 @@
 package ingest
 
 import (
+	"errors"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"carrel/internal/ingest/budget"
 )
 
 // parseHTML makes a document of a web page.
-func parseHTML(name string, data []byte) (Document, error) {
+func parseHTML(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
 	source, err := decodeText(data)
 	if err != nil {
 		return Document{}, err
 	}
-	p := readPage(source)
+	p := readPage(b, dropEmbedded(source))
 	d := p.meta.document()
 	d.Title = oneLine(firstOf(d.Title, p.title.String(), p.heading.String(), stem(name)))
 	d.Text = p.text.String()
@@ -36,15 +40,42 @@ type page struct {
 // maxHeading ends a heading that was never closed.
 const maxHeading = 1000
 
+const (
+	// maxToken is how long a tag or a stretch of text may be. The tokenizer keeps 32 bytes for each attribute of a tag.
+	maxToken = 1 << 20
+	// paidAtOnce is how many bytes are counted at once.
+	paidAtOnce = 4096
+	// maxAttributes is how many attributes of a tag are looked at.
+	maxAttributes = 50
+)
+
 // readPage goes over the tokens of a page. It builds no tree: nesting then costs nothing however deep, and time
 // and memory stay in proportion to the page, which the tree builder does not promise.
-func readPage(source string) *page {
+func readPage(b *budget.Budget, source string) *page {
 	p := &page{meta: make(pageMeta)}
+	for source != "" {
+		source = source[p.readTokens(b, source):]
+	}
+	return p
+}
+
+// readTokens reads to the end, or to where a token gets too long, and returns how far it came. The tokenizer gives such a
+// token up to the limit, and then ends; the next one goes on from there.
+func (p *page) readTokens(b *budget.Budget, source string) (read int) {
 	z := html.NewTokenizer(strings.NewReader(source))
-	for {
-		switch z.Next() {
+	z.SetMaxBuf(maxToken)
+	for paid := 0; ; {
+		kind := z.Next()
+		if kind == html.ErrorToken && errors.Is(z.Err(), html.ErrBufferExceeded) {
+			return max(read, 1)
+		}
+		if read += len(z.Raw()); read >= paid {
+			b.Work(workHTML * paidAtOnce)
+			paid += paidAtOnce
+		}
+		switch kind {
 		case html.ErrorToken:
-			return p
+			return len(source)
 		case html.TextToken:
 			p.addText(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -124,7 +155,7 @@ func attributes(z *html.Tokenizer) map[string]string {
 		if _, again := out[string(key)]; !again {
 			out[string(key)] = string(value)
 		}
-		if !more {
+		if !more || len(out) >= maxAttributes {
 			return out
 		}
 	}

@@ -23,7 +23,7 @@ func TestHTMLBecomesReadableText(t *testing.T) {
 		{"no markup", "a < b & c", "a < b & c"},
 		{"cut off", "a<p", "a"},
 	} {
-		d, err := parseHTML("file.html", []byte(c.source))
+		d, err := parseHTML(testBudget(t), "file.html", []byte(c.source))
 		if err != nil || d.Text != c.want {
 			t.Errorf("%s:\n got %q, %v\nwant %q", c.name, d.Text, err, c.want)
 		}
@@ -61,7 +61,7 @@ func TestThePageDescribesItself(t *testing.T) {
 		{"a heading not closed", "<h1>" + strings.Repeat("a ", 5000), Document{Title: strings.TrimSpace(strings.Repeat("a ", 1000)), Text: strings.TrimSpace(strings.Repeat("a ", 5000))}},
 		{"nothing", `<title></title><meta name="date" content="soon"><meta><link><meta name="author"><p>x`, Document{Title: "file", Text: "x"}},
 	} {
-		d, err := parseHTML("file.html", []byte(c.head))
+		d, err := parseHTML(testBudget(t), "file.html", []byte(c.head))
 		if c.name == "a heading not closed" {
 			// The whole text came at once; what counts is that the title ends.
 			d.Title, c.want.Title = d.Title[:10], c.want.Title[:10]
@@ -84,7 +84,7 @@ func TestNestingAndOpenTagsDoNotHideTheText(t *testing.T) {
 		"tables in tables":   strings.Repeat("<table><tr><td>", 50_000) + "text",
 		"a heap of entities": "text" + strings.Repeat("&amp", 50_000),
 	} {
-		d, err := parseHTML("file.html", []byte(source))
+		d, err := parseHTML(testBudget(t), "file.html", []byte(source))
 		if err != nil || !strings.HasPrefix(d.Text, "text") {
 			t.Errorf("%s: got %.20q, %v", name, d.Text, err)
 		}

@@ -6,6 +6,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 
 	"carrel/internal/core"
+	"carrel/internal/ingest/budget"
 )
 
 // Document is one text as it came, before it belongs to a source.
@@ -56,15 +58,30 @@ func (f fault) Error() string { return string(f) }
 
 // reader is one way in which documents are kept.
 type reader interface {
-	// size is how many bytes a full reading takes.
+	// size is how many bytes a full reading takes, and stored how many they are on disk, before anything is unpacked.
 	size() int64
-	// documents reads all from the start. It may be called again.
-	documents(ctx context.Context, progress func(int64)) iter.Seq2[Document, error]
+	stored() int64
+	// documents reads all from the start and gives each document, or a *RecordError, to yield until that has enough. It
+	// returns what ended the reading too early. It may be called again.
+	documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error
 }
+
+// Limits bound what reading one library may cost: one budget, whatever is packed inside what.
+type Limits struct {
+	budget.Limits
+	// Pool is the memory that all libraries of this process are read in; nil means that there is no common limit.
+	Pool *budget.Pool
+}
+
+// Exceeded is the error of a library that goes over its limits.
+type Exceeded = budget.Exceeded
 
 // Library is a file or folder whose documents can be read, as often as wanted. It holds nothing open in between.
 type Library struct {
 	reader reader
+	limits Limits
+	// spent, unless nil, is told what a reading cost.
+	spent func(budget.Usage)
 }
 
 // Bytes is the size of all that will be read, in the measure that Documents reports its progress in.
@@ -77,11 +94,42 @@ func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64))
 	if progress == nil {
 		progress = func(int64) {}
 	}
-	return l.reader.documents(ctx, progress)
+	return func(yield func(Document, error) bool) {
+		b := budget.New(ctx, l.limits.Limits, l.reader.stored(), l.limits.Pool)
+		if l.spent != nil {
+			defer func() { l.spent(b.Used()) }()
+		}
+		err := budget.Catch(func() error {
+			return l.reader.documents(b, progress, func(d Document, err error) bool {
+				more := yield(d, err)
+				b.Progress(len(d.Text) + len(d.Title))
+				return more
+			})
+		})
+		if err != nil {
+			yield(Document{}, err)
+		}
+	}
 }
 
-// Open looks at a file or folder and says how its documents are read. Nothing is parsed yet.
-func Open(path string) (*Library, error) {
+// Open looks at a file or folder and says how its documents are read. Nothing is parsed yet. Reading is held to the
+// default limits, those of a file on disk without a server around it.
+func Open(path string) (*Library, error) { return OpenWithin(path, Limits{Limits: budget.Default}) }
+
+// OpenWithin is Open with limits. Of an archive the list of files is read already, within the same limits.
+func OpenWithin(path string, l Limits) (library *Library, err error) {
+	err = budget.Catch(func() error {
+		r, err := open(path, l)
+		library = &Library{reader: r, limits: l}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return library, nil
+}
+
+func open(path string, l Limits) (reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -99,14 +147,16 @@ func Open(path string) (*Library, error) {
 	case !info.Mode().IsRegular():
 		return nil, unsupported("This is neither a file nor a folder.")
 	case isArchive(name):
-		return openArchive(path)
+		return openArchive(path, info.Size(), l)
 	case known && k.many != nil:
-		return &Library{&recordFile{path: path, bytes: info.Size(), packed: packed, read: k.many}}, nil
+		return &recordFile{path: path, bytes: info.Size(), packed: packed, read: k.many}, nil
 	case known:
-		return &Library{&folder{
-			open:  func() (fs.FS, func() error, error) { return os.DirFS(filepath.Dir(path)), noClose, nil },
+		return &folder{
+			open: func(*budget.Budget) (opener, func() error, error) {
+				return onDisk{os.DirFS(filepath.Dir(path))}, noClose, nil
+			},
 			files: []file{{name: name, size: info.Size()}},
-		}}, nil
+		}, nil
 	}
 	return nil, unsupported("This kind of file can't be read.")
 }
@@ -123,10 +173,19 @@ func unsupported(what string) error {
 func noClose() error { return nil }
 
 // guarded runs the parser of one record. Whatever the parser meets, a panic included, stays the trouble of that
-// one record: the bytes come from anywhere, and the parsers are partly not ours.
+// one record: the bytes come from anywhere, and the parsers are partly not ours. Only a limit of the whole upload ends the
+// reading.
 func guarded(place string, parse func() (Document, error)) (d Document, err error) {
 	defer func() {
-		if recover() != nil {
+		r := recover()
+		stopped, isStop := budget.Stopped(r)
+		over, isOver := errors.AsType[*Exceeded](cmp.Or(stopped, err))
+		switch {
+		case isOver && over.Document:
+			d, err = Document{}, &RecordError{place, over.Error()}
+		case isStop:
+			panic(r)
+		case r != nil:
 			d, err = Document{}, &RecordError{place, "can't be read: it upsets the parser"}
 		}
 	}()

@@ -9,6 +9,8 @@ import (
 	"io"
 	"iter"
 	"strconv"
+
+	"carrel/internal/ingest/budget"
 )
 
 const (
@@ -21,22 +23,31 @@ const (
 // JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
 func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		if err := readLines(ctx, r, func() {}, yield); err != nil {
+		b := budget.New(ctx, budget.Default, 0, nil)
+		err := budget.Catch(func() error {
+			return readLines(b, r, func() {}, func(d Document, err error) bool {
+				more := yield(d, err)
+				b.Progress(len(d.Text))
+				return more
+			})
+		})
+		if err != nil {
 			yield(Document{}, err)
 		}
 	}
 }
 
 // readLines gives every record to yield until it has enough. It tells after each line that it has been read.
-func readLines(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
-		line, err := lines.next()
+		line, err := lines.nextFilled()
 		tell()
+		b.Work(workRecord + workJSON*len(line))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -97,6 +108,23 @@ type lineReader struct {
 
 // keptLine is how much a line may leave allocated for the next one.
 const keptLine = 1 << 20
+
+// nextFilled is next without the blank lines before it. They are passed over a buffer at a time, so that a file of nothing
+// else costs no more than its reading.
+func (l *lineReader) nextFilled() ([]byte, error) {
+	for {
+		if _, err := l.r.Peek(1); err != nil {
+			return l.next()
+		}
+		ready, _ := l.r.Peek(l.r.Buffered()) // it is buffered
+		blank := len(ready) - len(bytes.TrimLeft(ready, " \t\r\n"))
+		if blank == 0 {
+			return l.next()
+		}
+		l.n += bytes.Count(ready[:blank], []byte("\n"))
+		_, _ = l.r.Discard(blank) // it is buffered
+	}
+}
 
 // next returns the next line without white space around it, valid until the next call; errLongLine for one that
 // was passed over; or io.EOF.

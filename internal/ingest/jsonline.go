@@ -128,6 +128,9 @@ func (d *Document) setAuthors(value []byte) error {
 		d.Authors = splitNames(all)
 		return nil
 	}
+	if len(value) > maxNames {
+		return fault("has authors of more than 256 KiB")
+	}
 	var names []string
 	if json.Unmarshal(value, &names) != nil {
 		return fault("has authors that are neither a list of strings nor a string")

@@ -3,7 +3,6 @@ package ingest
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html/charset"
+
+	"carrel/internal/ingest/budget"
 )
 
 const (
@@ -24,10 +25,14 @@ const (
 	// Parts may be nested so deep, and be so many.
 	maxMailDepth = 8
 	maxMailParts = 200
+	// maxHead is how large the head of a message may be: the standard library keeps every header. maxHeader is how much of
+	// one is parsed.
+	maxHead   = 1 << 20
+	maxHeader = 64 << 10
 )
 
 // readMbox reads messages that are kept in one file, each after a line that begins with "From ".
-func readMbox(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
 	in := bufio.NewReaderSize(r, readBuffer)
 	seen := make(idSet)
 	var message bytes.Buffer
@@ -42,7 +47,8 @@ func readMbox(ctx context.Context, r io.Reader, tell func(), yield func(Document
 			if tooLong {
 				return Document{}, fault("is larger than 32 MiB")
 			}
-			d, err := parseMail("", message.Bytes())
+			b.Work(workRecord)
+			d, err := parseMail(b, "", message.Bytes())
 			d.ExternalID = firstOf(d.ExternalID, place)
 			return d, err
 		})
@@ -51,17 +57,20 @@ func readMbox(ctx context.Context, r io.Reader, tell func(), yield func(Document
 				d, err = Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
 			}
 		}
-		message.Reset()
+		if message.Reset(); message.Cap() > keptLine {
+			message = bytes.Buffer{}
+		}
 		tooLong = false
 		return yield(d, err)
 	}
 	for atStart, blank := true, true; ; {
-		if err := ctx.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
 		part, err := in.ReadSlice('\n')
 		whole := err == nil
 		tell()
+		b.Work(workLine + len(part))
 		switch {
 		case atStart && blank && bytes.HasPrefix(part, []byte("From ")):
 			if !give() {
@@ -104,15 +113,20 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 }
 
 // parseMail makes a document of one message: its plain text where it has one, else that of its page.
-func parseMail(name string, data []byte) (Document, error) {
+func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(4 * len(data))
+	if headLength(data) > maxHead {
+		return Document{}, fault("has a head of more than 1 MiB")
+	}
 	m, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {
 		return Document{}, fault("is not a mail message")
 	}
 	head := func(key string) string {
-		s, err := words.DecodeHeader(m.Header.Get(key))
+		raw := cut(m.Header.Get(key), maxHeader)
+		s, err := words.DecodeHeader(raw)
 		if err != nil {
-			s = m.Header.Get(key)
+			s = raw
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 	}
@@ -124,30 +138,49 @@ func parseMail(name string, data []byte) (Document, error) {
 		d.Year, d.PublishedAt = at.UTC().Year(), at.UTC().Format(time.RFC3339)
 	}
 	parser := mail.AddressParser{WordDecoder: &words}
-	if from, err := parser.ParseList(m.Header.Get("From")); err == nil {
+	if from, err := parser.ParseList(cut(m.Header.Get("From"), maxHeader)); err == nil {
 		for _, a := range from {
 			d.Authors = append(d.Authors, strings.ToValidUTF8(strings.ReplaceAll(firstOf(a.Name, a.Address), "\x00", ""), ""))
 		}
 		d.Authors = cleanNames(d.Authors)
 	}
-	var body mailBody
+	body := mailBody{b: b}
 	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0)
 	d.Text = strings.TrimSpace(firstOf(body.plain.String(), body.page.String()))
 	d.Title = firstOf(d.Title, titleLine(d.Text), stem(name))
 	return d, nil
 }
 
+// headLength returns the length of the head of a message: up to its first empty line.
+func headLength(data []byte) int {
+	for at := 0; at < len(data); {
+		n := bytes.IndexByte(data[at:], '\n')
+		if n < 0 {
+			return len(data)
+		}
+		if len(bytes.TrimRight(data[at:at+n], "\r")) == 0 {
+			return at
+		}
+		at += n + 1
+	}
+	return len(data)
+}
+
+// workLine is the share of a line in finding where messages begin.
+const workLine = 20
+
 // mailBody is the text of a message.
 type mailBody struct {
+	b           *budget.Budget
 	plain, page strings.Builder
 	parts       int
 }
 
 func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
-	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth {
+	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth || b.plain.Len() > maxText || b.page.Len() > maxText {
 		return
 	}
-	kind, params, err := mime.ParseMediaType(contentType)
+	kind, params, err := mime.ParseMediaType(cut(contentType, maxHeader))
 	if err != nil {
 		kind = "text/plain" // RFC 2045, section 5.2
 	}
@@ -156,6 +189,7 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 	case strings.HasPrefix(kind, "multipart/"):
 		parts := multipart.NewReader(r, params["boundary"])
 		for b.parts <= maxMailParts {
+			b.b.Work(workRecord)
 			p, err := parts.NextRawPart()
 			if err != nil {
 				return // what came before it counts
@@ -168,7 +202,7 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 		b.plain.WriteString(decodeCharset(r, params["charset"]))
 		b.plain.WriteByte('\n')
 	case kind == "text/html":
-		b.page.WriteString(readPage(decodeCharset(r, params["charset"])).text.String())
+		b.page.WriteString(readPage(b.b, decodeCharset(r, params["charset"])).text.String())
 		b.page.WriteByte('\n')
 	}
 }

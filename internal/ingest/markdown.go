@@ -9,10 +9,14 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	render "github.com/yuin/goldmark/renderer/html"
+
+	"carrel/internal/ingest/budget"
 )
 
 // parseMarkdown makes a document of a Markdown text.
-func parseMarkdown(name string, data []byte) (Document, error) {
+func parseMarkdown(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(workText * len(data))
+	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
 	source, err := decodeText(data)
 	if err != nil {
 		return Document{}, err
@@ -20,17 +24,17 @@ func parseMarkdown(name string, data []byte) (Document, error) {
 	fm, body := cutFrontMatter(source)
 	body = dropEmbedded(body)
 	d := fm.document()
-	tree, read := markdownTree([]byte(body), maxWork)
+	tree, read := markdownTree(b, []byte(body), maxWork)
 	if !read {
 		// Too tangled to be worth the time: it is still a text that can be read and found.
 		d.Text = strings.TrimSpace(body)
 		d.Title = firstOf(d.Title, titleLine(strings.TrimLeft(d.Text, "# ")), stem(name))
 		return d, nil
 	}
-	d.Text = markdownText(tree, []byte(body))
+	d.Text = markdownText(b, tree, []byte(body))
 	if d.Title == "" {
 		if h := firstHeading(tree); h != nil {
-			d.Title = oneLine(markdownText(h, []byte(body)))
+			d.Title = oneLine(markdownText(b, h, []byte(body)))
 		}
 	}
 	d.Title = firstOf(d.Title, stem(name))
@@ -67,8 +71,8 @@ func firstHeading(tree ast.Node) ast.Node {
 }
 
 // markdownText returns the readable text of a node and what is below it.
-func markdownText(top ast.Node, source []byte) string {
-	w := markdownWriter{source: source}
+func markdownText(b *budget.Budget, top ast.Node, source []byte) string {
+	w := markdownWriter{b: b, source: source}
 	walk(top, w.visit)
 	return w.flow.String()
 }
@@ -95,11 +99,13 @@ func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 
 // markdownWriter writes the text of nodes as they are visited.
 type markdownWriter struct {
+	b      *budget.Budget
 	source []byte
 	flow   flow
 }
 
 func (w *markdownWriter) visit(n ast.Node, entering bool) {
+	w.b.Work(workNode)
 	switch n.Kind() {
 	case ast.KindList:
 		if n.Parent().Kind() == ast.KindListItem {
@@ -171,7 +177,7 @@ func (w *markdownWriter) html(n *ast.HTMLBlock) {
 	if n.HasClosure() {
 		source = append(source, n.ClosureLine.Value(w.source)...)
 	}
-	w.flow.verbatim(readPage(string(source)).text.String())
+	w.flow.verbatim(readPage(w.b, string(source)).text.String())
 }
 
 func isLineBreak(tag []byte) bool {

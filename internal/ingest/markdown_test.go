@@ -28,7 +28,7 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 		{"embedded image", "a ![b](data:image/png;base64,AAAA+/==) c", "a b c"},
 		{"empty", "", ""},
 	} {
-		d, err := parseMarkdown("file.md", []byte(c.source))
+		d, err := parseMarkdown(testBudget(t), "file.md", []byte(c.source))
 		if err != nil || d.Text != c.want {
 			t.Errorf("%s:\n got %q, %v\nwant %q", c.name, d.Text, err, c.want)
 		}
@@ -48,7 +48,7 @@ func TestTheTitleOfMarkdownIsTheBestThereIs(t *testing.T) {
 		"# Tangled\n" + strings.Repeat(">", 10_000) + " text": "Tangled",
 		"# ![](a.png)\n\ntext":                                "file",
 	} {
-		if d, err := parseMarkdown("dir/file.md", []byte(source)); err != nil || d.Title != want {
+		if d, err := parseMarkdown(testBudget(t), "dir/file.md", []byte(source)); err != nil || d.Title != want {
 			t.Errorf("%.60q: got %.60q, %v", source, d.Title, err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 		"lists by white space": staircase(500),
 		"more than is parsed":  strings.Repeat("word ", maxMarkdown/5+1),
 	} {
-		if _, read := markdownTree([]byte(source), maxWork/100); read {
+		if _, read := markdownTree(testBudget(t), []byte(source), maxWork/100); read {
 			t.Errorf("%s: parsed to its end", name)
 		}
 	}
@@ -83,7 +83,7 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 func TestMarkdownThatIsNotParsedKeepsItsText(t *testing.T) {
 	t.Parallel()
 	source := "---\nyear: 1999\n---\n# Title\n\nText. " + strings.Repeat(">", 10_000) + "\n" + strings.Repeat(">", 10_000)
-	d, err := parseMarkdown("file.md", []byte(source))
+	d, err := parseMarkdown(testBudget(t), "file.md", []byte(source))
 	if err != nil || d.Title != "Title" || d.Year != 1999 || !strings.HasPrefix(d.Text, "# Title\n\nText. >>") {
 		t.Errorf("got %.100v, %v", d, err)
 	}
@@ -117,7 +117,7 @@ func TestOrdinaryMarkdownIsNeverTakenForHostile(t *testing.T) {
 		"rules and numbers":         strings.Repeat("-", 500) + "\n\n" + strings.Repeat("1.5 ", 500) + "\n\n" + strings.Repeat("* ", 40),
 		"blank lines full of space": "a\n" + strings.Repeat(" ", 1000) + "\nb",
 	} {
-		if _, read := markdownTree([]byte(source), maxWork/2); !read {
+		if _, read := markdownTree(testBudget(t), []byte(source), maxWork/2); !read {
 			t.Errorf("%s: not parsed", name)
 		}
 	}

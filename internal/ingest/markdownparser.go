@@ -8,6 +8,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"carrel/internal/ingest/budget"
 )
 
 // The Markdown parser is quadratic in a few places (20 KiB of "[a](" take it more than a second) and calls itself
@@ -20,16 +22,23 @@ const (
 	maxLevels = 120
 	// maxWork is how much work the parser may do, in bytes that it may have to look at.
 	maxWork = 400_000_000
+	// memoryTree is how many bytes the tree takes for a byte of the text, workTree and workNode how many steps it takes to
+	// make it and to visit one of its nodes.
+	memoryTree = 50
+	workTree   = 20
+	workNode   = 20
 	// cellWork is the share of one cell of a table, which the parser makes even where a row has none.
 	cellWork = 500
 )
 
 // markdownTree parses a text with that much work at most, or tells that it won't.
-func markdownTree(source []byte, work int) (tree ast.Node, read bool) {
-	if len(source) > maxMarkdown || tooDeep(source) {
+func markdownTree(b *budget.Budget, source []byte, work int) (tree ast.Node, read bool) {
+	if len(source) > maxMarkdown || tooDeep(source) || int64(len(source)*memoryTree) > b.Room() {
 		return nil, false
 	}
-	m := &meter{left: work}
+	b.Hold(len(source) * memoryTree)
+	b.Work(len(source) * workTree)
+	m := &meter{left: work, b: b}
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -118,7 +127,10 @@ func markdownParser(m *meter) parser.Parser {
 }
 
 // meter counts down the work that a parse may still do.
-type meter struct{ left int }
+type meter struct {
+	left int
+	b    *budget.Budget
+}
 
 type tangled struct{}
 
@@ -129,6 +141,7 @@ func (m *meter) spend(n int) {
 	if m.left -= n; m.left < 0 {
 		panic(errTangled)
 	}
+	m.b.Work(n / 2)
 }
 
 // meteredInline counts, for each mark that turns out to begin or end nothing, the block that may have been searched

@@ -33,7 +33,9 @@ var (
 
 // bareDOI returns a DOI without the many things it is written with, or nothing if it is none.
 func bareDOI(s string) string {
-	s = strings.TrimSpace(s)
+	if s = strings.TrimSpace(s); len(s) > maxURL {
+		return ""
+	}
 	bare := s[len(doiPrefix.FindString(s)):]
 	if strings.Contains(bare, "%") && len(bare) < len(s) {
 		if plain, err := url.PathUnescape(bare); err == nil && utf8.ValidString(plain) {
@@ -50,13 +52,31 @@ func bareDOI(s string) string {
 // it is in "Lovelace, Ada" too.
 var betweenNames = regexp.MustCompile(`\s*;\s*(?:and\s)?|\s+and\s+`)
 
+// maxNames is how much of the names of authors is read, in bytes. Papers with a thousand authors have less.
+const maxNames = 256 << 10
+
 // splitNames returns the authors of a single string.
-func splitNames(s string) []string { return cleanNames(betweenNames.Split(s, -1)) }
+func splitNames(s string) []string { return cleanNames(betweenNames.Split(cut(s, maxNames), -1)) }
+
+// cut returns the beginning of a text, in whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
 
 // cleanNames trims names and drops empty ones.
 func cleanNames(names []string) []string {
 	var out []string
+	size := 0
 	for _, n := range names {
+		if size += len(n) + 1; size > maxNames {
+			break
+		}
 		if n = strings.Join(strings.Fields(n), " "); n != "" {
 			out = append(out, n)
 		}
@@ -69,7 +89,7 @@ var dateYear = regexp.MustCompile(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
 // yearOfDate finds the year in a date as people and pages write it: "2021-03-04", "20210304", "4 March 2021".
 // It returns 0 when there is none.
 func yearOfDate(s string) int {
-	m := dateYear.FindStringSubmatch(s)
+	m := dateYear.FindStringSubmatch(cut(s, maxTitle))
 	if m == nil {
 		return 0
 	}
@@ -98,7 +118,7 @@ func isDate(s string) bool {
 
 // oneLine makes a title of text found in a document: white space folded, cut where a title must end.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(cut(s, 64*maxTitle)), " ")
 	if len(s) <= maxTitle {
 		return s
 	}

@@ -82,7 +82,7 @@ func TestTheFirstLineOfATextIsItsTitleIfItLooksLikeOne(t *testing.T) {
 		"":                              "file",
 		" \n\t\n":                       "file",
 	} {
-		if d, err := parsePlain("dir/file.txt", []byte(text)); err != nil || d.Title != want {
+		if d, err := parsePlain(testBudget(t), "dir/file.txt", []byte(text)); err != nil || d.Title != want {
 			t.Errorf("%q: got %q, %v", text, d.Title, err)
 		}
 	}

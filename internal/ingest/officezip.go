@@ -5,71 +5,115 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+
+	"carrel/internal/ingest/budget"
 )
 
-// maxPart is how much the parts of a document that is an archive may hold together, once unpacked.
-const maxPart = 64 << 20
+const (
+	// maxXMLToken is how long one tag or text of XML may be: the standard library keeps 64 bytes for each attribute.
+	maxXMLToken = 2 << 20
+	// maxXMLDepth is how deep elements may be nested: the standard library keeps a record for each open element.
+	maxXMLDepth = 1000
+	// memoryZipEntry is what the list of parts takes for each of them.
+	memoryZipEntry = 500
+)
 
 // office is a document that is a zip archive of XML, as word processors and books have it.
 type office struct {
 	files map[string]*zip.File
-	left  int64
+	b     *budget.Budget
 }
 
-func openOffice(data []byte) (*office, error) {
-	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+// openOffice opens the archive. The returned function leaves it.
+func openOffice(b *budget.Budget, data []byte) (*office, func(), error) {
+	z, err := openZip(bytes.NewReader(data), int64(len(data)), b)
 	if err != nil {
-		return nil, fault("is not what its name says, or is damaged")
+		return nil, nil, fault("is not what its name says, or is damaged")
 	}
-	if len(z.File) > maxEntries {
-		return nil, fault("holds too many parts")
-	}
-	o := &office{files: make(map[string]*zip.File, len(z.File)), left: maxPart}
+	b.Hold(memoryZipEntry * len(z.File))
+	o := &office{files: make(map[string]*zip.File, len(z.File)), b: b}
 	for _, f := range z.File {
 		if _, again := o.files[f.Name]; !again {
 			o.files[f.Name] = f
 		}
 	}
-	return o, nil
+	return o, b.Enter(), nil
 }
 
-// part returns the content of a part, or nothing if there is none.
-func (o *office) part(name string) ([]byte, error) {
+// open returns a part, or nil if there is none.
+func (o *office) open(name string) (io.ReadCloser, error) {
 	f := o.files[name]
 	if f == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // most parts are optional
 	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, fault("is damaged")
 	}
+	return r, nil
+}
+
+// tokens goes over the XML of a part as it is unpacked, and reports whether there is one.
+func (o *office) tokens(name string, visit func(xml.Token)) (found bool, err error) {
+	r, err := o.open(name)
+	if r == nil || err != nil {
+		return false, err
+	}
 	defer func() { _ = r.Close() }()
-	data, err := io.ReadAll(io.LimitReader(r, o.left+1))
-	if int64(len(data)) > o.left {
-		return nil, fault("unpacks to more than can be read")
+	return true, eachToken(o.b, o.b.Reader(r), visit)
+}
+
+// page returns the text of a part that is a page, or nothing if there is none.
+func (o *office) page(name string) ([]byte, error) {
+	r, err := o.open(name)
+	if r == nil || err != nil {
+		return nil, err
 	}
-	if err != nil {
+	defer func() { _ = r.Close() }()
+	data, err := o.b.ReadAll(o.b.Reader(r), maxFile, 0)
+	switch {
+	case err != nil:
 		return nil, fault("is damaged")
+	case len(data) > maxFile:
+		return nil, fault(fmt.Sprintf("holds a part of more than %d MiB", maxFile>>20))
 	}
-	o.left -= int64(len(data))
 	return data, nil
 }
 
 // eachToken goes over the tokens of XML. Entities of its own are an error, so that none can grow; tokens are read one by
-// one, so that nesting costs nothing. What is broken ends the reading, and what was read before it counts.
-func eachToken(data []byte, visit func(xml.Token)) error {
-	d := xml.NewDecoder(bytes.NewReader(data))
+// one, and neither their length nor their nesting is unbounded. What is broken ends the reading, and what was read before
+// it counts.
+func eachToken(b *budget.Budget, r io.Reader, visit func(xml.Token)) error {
+	bounded := &recordBound{r: r}
+	d := xml.NewDecoder(bounded)
 	d.CharsetReader = charsetReader
 	d.Entity = xml.HTMLEntity
-	for {
+	b.Hold(4 * maxXMLToken)
+	defer b.Release(4 * maxXMLToken)
+	for depth := 0; ; {
+		bounded.left = maxXMLToken
+		offset := d.InputOffset()
 		t, err := d.Token()
-		if errors.Is(err, io.EOF) {
+		b.Work(workNode + workXML*int(d.InputOffset()-offset))
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, errLongLine):
+			return fault("holds XML with a tag or text of more than 2 MiB")
+		case err != nil:
 			return fault("holds XML that is damaged")
+		}
+		switch t.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+		if depth > maxXMLDepth {
+			return fault("holds XML that is nested deeper than 1,000 levels")
 		}
 		visit(t)
 	}
@@ -87,28 +131,33 @@ func attribute(e xml.StartElement, local string) string {
 // dublinCore is what an archive says of itself: values by name.
 type dublinCore map[string][]string
 
-func readDublinCore(data []byte) dublinCore {
-	out := dublinCore{}
-	var open string
-	var text strings.Builder
-	// What was read before an error counts: it is only about the document.
-	_ = eachToken(data, func(t xml.Token) {
-		switch t := t.(type) {
-		case xml.StartElement:
-			open = t.Name.Local
-			text.Reset()
-		case xml.CharData:
-			if open != "" && text.Len() < maxTitle {
-				text.Write(t)
-			}
-		case xml.EndElement:
-			if s := strings.TrimSpace(text.String()); open == t.Name.Local && s != "" {
-				out[open] = append(out[open], s)
-			}
-			open = ""
+// maxCoreValues is how many values a document may say of itself.
+const maxCoreValues = 1000
+
+// coreReader gathers the values of elements without elements in them.
+type coreReader struct {
+	values dublinCore
+	open   string
+	text   strings.Builder
+	n      int
+}
+
+func (c *coreReader) visit(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		c.open = t.Name.Local
+		c.text.Reset()
+	case xml.CharData:
+		if c.open != "" && c.text.Len() < maxTitle {
+			c.text.Write(t[:min(len(t), 64*maxTitle)])
 		}
-	})
-	return out
+	case xml.EndElement:
+		if s := strings.TrimSpace(c.text.String()); c.open == t.Name.Local && s != "" && c.n < maxCoreValues {
+			c.n++
+			c.values[c.open] = append(c.values[c.open], s)
+		}
+		c.open = ""
+	}
 }
 
 func (dc dublinCore) first(names ...string) string {

@@ -1,15 +1,15 @@
 package ingest
 
 import (
-	"context"
 	"errors"
 
+	"carrel/internal/ingest/budget"
 	"carrel/internal/ingest/pdf"
 )
 
 // parsePDF makes a document of a PDF file. Its own metadata counts where it says something; else the first page does.
-func parsePDF(ctx context.Context, name string, data []byte) (Document, error) {
-	t, err := pdf.Extract(ctx, data, pdf.DefaultLimits)
+func parsePDF(b *budget.Budget, name string, data []byte) (Document, error) {
+	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
 	switch {
 	case errors.Is(err, pdf.ErrNotPDF):
 		return Document{}, fault("is not a PDF file, or one that is damaged")
@@ -17,10 +17,6 @@ func parsePDF(ctx context.Context, name string, data []byte) (Document, error) {
 		return Document{}, fault("needs a password; save it without one")
 	case errors.Is(err, pdf.ErrNoText):
 		return Document{}, fault("holds pictures of text and no text; run it through text recognition first")
-	case errors.Is(err, pdf.ErrTooLarge):
-		return Document{}, fault("unpacks to more than can be read")
-	case errors.Is(err, pdf.ErrTooSlow):
-		return Document{}, fault("takes too long to read")
 	case err != nil:
 		return Document{}, err
 	}

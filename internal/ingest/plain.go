@@ -4,13 +4,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"carrel/internal/ingest/budget"
 )
 
 // maxTitleLine is how long the first line of a text may be to be its title.
 const maxTitleLine = 120
 
 // parsePlain makes a document of a text without any markup.
-func parsePlain(name string, data []byte) (Document, error) {
+func parsePlain(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(workText * len(data))
+	b.Hold(len(data)) // for the text made of them
 	text, err := decodeText(data)
 	if err != nil {
 		return Document{}, err

@@ -2,17 +2,14 @@ package ingest
 
 import (
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
-)
 
-// maxUnpacked is how much a packed file may hold.
-const maxUnpacked = 16 << 30
+	"carrel/internal/ingest/budget"
+)
 
 // recordFile is a file of many documents.
 type recordFile struct {
@@ -24,28 +21,38 @@ type recordFile struct {
 
 func (f *recordFile) size() int64 { return f.bytes }
 
-func (f *recordFile) documents(ctx context.Context, progress func(int64)) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		err := f.readAll(ctx, progress, yield)
-		if record, is := errors.AsType[*RecordError](err); is {
-			yield(Document{}, record) // about the file as a whole
-		} else if err != nil {
-			yield(Document{}, fmt.Errorf("read %s: %w", filepath.Base(f.path), err))
-		}
+func (f *recordFile) stored() int64 { return f.bytes }
+
+func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+	more := true
+	err := f.readAll(b, progress, func(d Document, err error) bool {
+		more = yield(d, err)
+		return more
+	})
+	record, about := errors.AsType[*RecordError](err)
+	_, over := errors.AsType[*Exceeded](err)
+	switch {
+	case err == nil || !more || over:
+		return err
+	case about: // about the file as a whole
+		yield(Document{}, record)
+		return nil
 	}
+	return fmt.Errorf("read %s: %w", filepath.Base(f.path), err)
 }
 
-func (f *recordFile) readAll(ctx context.Context, progress func(int64), yield func(Document, error) bool) error {
+func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
 	opened, err := os.Open(f.path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = opened.Close() }()
 	counted := &countingReader{r: opened}
-	content, err := unpacked(counted, f.packed)
+	content, leave, err := unpacked(counted, f.packed, b)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	var told int64
 	tell := func() {
 		if told < counted.n {
@@ -53,34 +60,19 @@ func (f *recordFile) readAll(ctx context.Context, progress func(int64), yield fu
 			progress(told)
 		}
 	}
-	return f.read(ctx, content, tell, yield)
+	return f.read(b, content, tell, yield)
 }
 
 // unpacked returns what is in a reader, which may be packed with gzip.
-func unpacked(r io.Reader, packed bool) (io.Reader, error) {
+func unpacked(r io.Reader, packed bool, b *budget.Budget) (content io.Reader, leave func(), err error) {
 	if !packed {
-		return r, nil
+		return r, func() {}, nil
 	}
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &cappedReader{r: unzipped, left: maxUnpacked}, nil
-}
-
-// cappedReader ends the reading of what unpacks to more than anybody means to import.
-type cappedReader struct {
-	r    io.Reader
-	left int64
-}
-
-func (c *cappedReader) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, &RecordError{"the file", "unpacks to more than can be read"}
-	}
-	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
-	c.left -= int64(n)
-	return n, err
+	return b.Reader(unzipped), b.Enter(), nil
 }
 
 // countingReader knows how far a file has been read, beneath whatever unpacks it.

@@ -2,16 +2,17 @@ package ingest
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"carrel/internal/ingest/budget"
 )
 
 // readRIS reads references as RIS has them: lines of "TI  - The title", from "TY" to "ER".
-func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	var e *risEntry
@@ -29,11 +30,12 @@ func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 		return yield(d, err)
 	}
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := b.Err(); err != nil {
 			return err
 		}
-		line, err := lines.next()
+		line, err := lines.nextFilled()
 		tell()
+		b.Work(workRecord/4 + workTable*len(line))
 		if errors.Is(err, io.EOF) {
 			give()
 			if entries == 0 && !blank {
@@ -55,6 +57,7 @@ func readRIS(ctx context.Context, r io.Reader, tell func(), yield func(Document,
 				return nil
 			}
 			entries++
+			b.Work(workRecord)
 			e = &risEntry{line: lines.n, fields: map[string][]string{"TY": {value}}}
 		case isTag && tag == "ER":
 			if !give() {
@@ -88,8 +91,10 @@ type risEntry struct {
 	line   int
 	fields map[string][]string
 	last   string
-	size   int
-	wrong  error
+	// more are the further lines of the last value: joining them one by one would copy the value for each.
+	more  []string
+	size  int
+	wrong error
 }
 
 func (e *risEntry) add(tag, value string) {
@@ -97,6 +102,7 @@ func (e *risEntry) add(tag, value string) {
 		e.wrong = errLongLine
 		return
 	}
+	e.join()
 	e.last = tag
 	if value != "" {
 		e.fields[tag] = append(e.fields[tag], value)
@@ -105,12 +111,19 @@ func (e *risEntry) add(tag, value string) {
 
 // lengthen takes a line without a tag as more of the one before.
 func (e *risEntry) lengthen(s string) {
-	values := e.fields[e.last]
-	if e.size += len(s) + 1; e.size > maxLine {
+	if e.size += len(s) + 16; e.size > maxLine {
 		e.wrong = errLongLine
-	} else if len(values) > 0 && s != "" {
-		values[len(values)-1] += " " + s
+	} else if len(e.fields[e.last]) > 0 && s != "" {
+		e.more = append(e.more, s)
 	}
+}
+
+// join puts the lines of the last value together.
+func (e *risEntry) join() {
+	if values := e.fields[e.last]; len(values) > 0 && len(e.more) > 0 {
+		values[len(values)-1] += " " + strings.Join(e.more, " ")
+	}
+	e.more = e.more[:0]
 }
 
 func (e *risEntry) first(tags ...string) string {
@@ -126,6 +139,7 @@ func (e *risEntry) document() (Document, error) {
 	if e.wrong != nil {
 		return Document{}, e.wrong
 	}
+	e.join()
 	for _, values := range e.fields {
 		for _, v := range values {
 			if !utf8.ValidString(v) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/ingest"
+	"carrel/internal/ingest/budget"
 	"carrel/internal/source"
 	"carrel/internal/task"
 )
@@ -131,6 +133,10 @@ type Options struct {
 	Client *http.Client
 	// MaxUpload is how large a file may be; 0 means a gigabyte.
 	MaxUpload int64
+	// Limits bound what reading one file may cost; zero means the default limits.
+	Limits ingest.Limits
+	// PerUser and PerNode are how many imports of a user and of this node run at once; 0 means without limit.
+	PerUser, PerNode int
 	// Imported is called when documents have come in, so that whoever works on them need not wait.
 	Imported func(ctx context.Context)
 }
@@ -151,6 +157,9 @@ type Service struct {
 func NewService(store Store, sources *source.Service, tasks Tasks, clock core.Clock, log *slog.Logger, o Options) *Service {
 	if o.MaxUpload == 0 {
 		o.MaxUpload = defaultMaxUpload
+	}
+	if o.Limits.Limits == (budget.Limits{}) {
+		o.Limits.Limits = budget.Default
 	}
 	return &Service{store: store, sources: sources, tasks: tasks, clock: clock, log: log, options: o}
 }

@@ -101,8 +101,12 @@ func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source,
 
 // fill stores the documents of a file and removes those that it no longer holds.
 func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source, f found, fileID string, o *outcome, t *teller) error {
-	library, err := ingest.Open(f.path)
+	library, err := ingest.OpenWithin(f.path, s.options.Limits)
 	if err != nil {
+		if over, is := errors.AsType[*ingest.Exceeded](err); is {
+			o.Error = limitReached(over)
+			return nil
+		}
 		var told *core.Error
 		if !errors.As(err, &told) {
 			return err
@@ -117,7 +121,11 @@ func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source,
 		t.reading(ctx, f.name, min(bytes, f.size), so)
 	})
 	o.imported(imported)
+	over, isOver := errors.AsType[*ingest.Exceeded](reader.failed)
 	switch {
+	case isOver:
+		o.Error = limitReached(over)
+		return nil
 	case reader.failed != nil && ctx.Err() == nil:
 		o.Error = "It can't be read to its end: it is damaged."
 		return nil
@@ -129,6 +137,11 @@ func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source,
 	}
 	o.Documents.Deleted, err = s.removeGone(ctx, src.ID, fileID, seen)
 	return err
+}
+
+// limitReached says which limit a file went over, and what to do.
+func limitReached(over *ingest.Exceeded) string {
+	return "It " + over.Error() + "."
 }
 
 // fileReader hands the documents of a file to a source.

@@ -1,8 +1,11 @@
 package pdf
 
+import "carrel/internal/ingest/budget"
+
 // cmap tells which text the codes of a font stand for (its ToUnicode map).
 type cmap struct {
 	text map[uint32]string
+	b    *budget.Budget
 	// lengths are the ranges of codes by how many bytes they have.
 	ranges []codeRange
 }
@@ -16,8 +19,9 @@ type codeRange struct {
 const maxMapped = 1 << 16
 
 func (f *file) readCMap(data []byte) *cmap {
-	m := &cmap{text: map[uint32]string{}}
+	m := &cmap{text: map[uint32]string{}, b: f.b}
 	l := lexer{data: data, b: f.b}
+	defer func() { f.b.Release(l.held) }()
 	var operands []any
 	for {
 		x, ok := l.next()
@@ -27,6 +31,7 @@ func (f *file) readCMap(data []byte) *cmap {
 		op, isOp := x.(opword)
 		if !isOp {
 			if len(operands) < 3*maxMapped {
+				l.hold(memoryItem)
 				operands = append(operands, x)
 			}
 			continue
@@ -40,14 +45,16 @@ func (f *file) readCMap(data []byte) *cmap {
 			for ; len(operands) >= 2; operands = operands[2:] {
 				from, _ := operands[0].(str)
 				to, _ := operands[1].(str)
-				m.set(codeValue(string(from)), utf16Text(string(to)))
+				m.set(codeValue(string(from)), string(to))
 			}
 		case "endbfrange":
 			for ; len(operands) >= 3; operands = operands[3:] {
-				m.addTexts(operands[0], operands[1], operands[2], f.b)
+				m.addTexts(operands[0], operands[1], operands[2])
 			}
 		}
 		operands = operands[:0]
+		f.b.Release(l.held)
+		l.held = 0
 	}
 }
 
@@ -58,8 +65,16 @@ func codeValue(s string) (v uint32) {
 	return v
 }
 
-func (m *cmap) set(c uint32, text string) {
+// maxUnits is how many bytes of UTF-16 one code may stand for. A ligature has eight; without a limit one range of codes
+// repeats a long text 65,536 times.
+const maxUnits = 64
+
+// set notes the text of a code, given as UTF-16.
+func (m *cmap) set(c uint32, units string) {
+	m.b.Work(2 * workEntry)
 	if len(m.text) < maxMapped {
+		text := utf16Text(units[:min(len(units), maxUnits)])
+		m.b.Hold(memoryEntry + len(text))
 		m.text[c] = text
 	}
 }
@@ -72,7 +87,7 @@ func (m *cmap) addRange(low, high any) {
 	}
 }
 
-func (m *cmap) addTexts(low, high, to any, b *budget) {
+func (m *cmap) addTexts(low, high, to any) {
 	from, _ := low.(str)
 	until, _ := high.(str)
 	first, last := codeValue(string(from)), codeValue(string(until))
@@ -83,13 +98,12 @@ func (m *cmap) addTexts(low, high, to any, b *budget) {
 	case array:
 		for i, x := range to {
 			s, _ := x.(str)
-			m.set(first+uint32(i), utf16Text(string(s)))
+			m.set(first+uint32(i), string(s))
 		}
 	case str:
-		units := []byte(to)
+		units := []byte(to[:min(len(to), maxUnits)])
 		for c := first; c <= last && len(units) > 0; c++ {
-			b.tick()
-			m.set(c, utf16Text(string(units)))
+			m.set(c, string(units))
 			// The last unit counts up, carries included: some writers cross from one byte to the next.
 			for i := len(units) - 1; i >= max(0, len(units)-2); i-- {
 				if units[i]++; units[i] != 0 {

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -51,12 +52,23 @@ type reader struct {
 	text   matrix
 	line   matrix
 	glyphs []glyph
+	// done is the text of the parts that were put into order, and heading that of the first.
+	done    strings.Builder
+	heading string
 	// hidden counts the marked parts that are not to be read aloud (page furniture).
 	hidden int
 	marked []bool
 }
 
-func (f *file) glyphs(p page) []glyph {
+// maxLaidOut is how many characters are put into order at once. Pages have some thousands; of a longer one each part is
+// put into order by itself, because laying out takes several times the memory of the characters.
+const (
+	maxLaidOut   = 100_000
+	memoryLayOut = 300
+)
+
+// readPage returns the text of a page, and what is set largest at its top.
+func (f *file) readPage(p page) (text, heading string) {
 	ctm := identity
 	switch p.rotate {
 	case 90:
@@ -67,8 +79,28 @@ func (f *file) glyphs(p page) []glyph {
 		ctm = matrix{0, 1, -1, 0, 0, 0}
 	}
 	r := &reader{f: f, state: state{ctm: ctm, scale: 1}, text: identity, line: identity}
-	r.run(f.contents(p), p.resources, 0)
-	return r.glyphs
+	program, held := f.contents(p)
+	r.run(program, p.resources, 0)
+	f.b.Release(held)
+	r.layOut()
+	f.b.Release(r.done.Len())
+	return r.done.String(), r.heading
+}
+
+// layOut puts the characters that were read into order.
+func (r *reader) layOut() {
+	size := memoryLayOut * len(r.glyphs)
+	r.f.b.Hold(size)
+	text, heading := layOut(r.glyphs)
+	r.f.b.Release(size)
+	r.f.b.Hold(len(text))
+	if r.done.Len() == 0 {
+		r.heading = heading
+	} else {
+		r.done.WriteByte('\n')
+	}
+	r.done.WriteString(text)
+	r.glyphs = r.glyphs[:0]
 }
 
 // maxOperands is how many operands an operator may have; TJ has one array.
@@ -80,6 +112,7 @@ func (r *reader) run(program []byte, resources dict, depth int) {
 	for {
 		x, ok := l.next()
 		if !ok {
+			l.b.Release(l.held)
 			return
 		}
 		op, isOp := x.(opword)
@@ -99,6 +132,8 @@ func (r *reader) run(program []byte, resources dict, depth int) {
 			r.do(op, operands, resources)
 		}
 		operands = operands[:0]
+		l.b.Release(l.held)
+		l.held = 0
 	}
 }
 
@@ -113,6 +148,8 @@ func skipImage(l *lexer) {
 			break
 		}
 	}
+	start := l.pos
+	defer func() { l.b.Work(l.pos - start) }()
 	for i := l.pos + 1; i+2 < len(l.data); i++ {
 		if l.data[i] == 'E' && l.data[i+1] == 'I' && space[l.data[i-1]] && space[l.data[i+2]] {
 			l.pos = i + 2
@@ -144,7 +181,9 @@ func (r *reader) form(operands []any, resources dict, depth int) {
 		r.state.ctm = by.times(r.state.ctm)
 	}
 	r.saved = nil
-	r.run(r.f.decode(s), resources, depth+1)
+	program, held := r.f.decode(s)
+	r.run(program, resources, depth+1)
+	r.f.b.Release(held)
 	r.state, r.saved, r.text, r.line = before, saved, text, line
 }
 
@@ -250,7 +289,7 @@ func (r *reader) show(items []any) {
 		case float64:
 			r.advance(-item / 1000 * s.size * s.scale)
 		case str:
-			s.font.decode(string(item), r.draw)
+			s.font.decode(string(item), r.f.b, r.draw)
 		}
 	}
 }
@@ -262,7 +301,7 @@ func (r *reader) advance(by float64) {
 
 func (r *reader) draw(c code) {
 	s := &r.state
-	r.f.b.takeGlyph()
+	r.f.b.Work(workGlyph)
 	width := c.width * s.size
 	m := matrix{s.scale, 0, 0, 1, 0, s.rise}.times(r.text).times(s.ctm)
 	g := glyph{text: c.text, x: m[4], y: m[5], size: math.Abs(s.size) * math.Hypot(m[2], m[3])}
@@ -272,7 +311,9 @@ func (r *reader) draw(c code) {
 		g.end = g.x
 	}
 	if utf8.ValidString(c.text) && c.text != "" && r.hidden == 0 && sane(g.x) && sane(g.y) && sane(g.end) && g.size > 0.1 {
-		r.glyphs = append(r.glyphs, g)
+		if r.glyphs = append(r.glyphs, g); len(r.glyphs) >= maxLaidOut {
+			r.layOut()
+		}
 	}
 	step := width + s.chars
 	if c.space {

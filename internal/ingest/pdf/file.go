@@ -2,22 +2,31 @@ package pdf
 
 import (
 	"bytes"
-	"regexp"
+	"compress/flate"
+	"io"
 	"strconv"
+
+	"carrel/internal/ingest/budget"
 )
 
 // file is a PDF file whose objects can be read by their numbers.
 type file struct {
 	data    []byte
-	b       *budget
+	b       *budget.Budget
 	places  map[int]place
 	trailer dict
 	cache   map[int]any
 	// reading are the objects that are being read: one that needs itself is null.
 	reading map[int]bool
 	packs   map[int]*pack
-	fonts   map[ref]*font
-	crypt   *crypt
+	// packed is the memory that packs hold.
+	packed int
+	fonts  map[ref]*font
+	// inline are the fonts that have no object of their own, by the address of their dictionaries.
+	inline map[uintptr]*font
+	crypt  *crypt
+	// inflater is used for one stream after the other: each has 40 KB of tables.
+	inflater io.ReadCloser
 }
 
 // place is where an object is: at an offset, or in an object stream.
@@ -33,14 +42,17 @@ type pack struct {
 	offsets map[int]int
 }
 
+// maxPacked is how much memory unpacked object streams may keep. Beyond it they are unpacked again when needed.
+const maxPacked = 16 << 20
+
 // open finds the objects of a file: by its cross-reference tables, or by looking through all of it where these are
 // missing or wrong.
-func open(data []byte, b *budget) (*file, error) {
+func open(data []byte, b *budget.Budget) (*file, error) {
 	head := data[:min(len(data), 1024)]
 	if !bytes.Contains(head, []byte("%PDF-")) {
 		return nil, ErrNotPDF
 	}
-	f := &file{data: data, b: b}
+	f := &file{data: data, b: b, inflater: flate.NewReader(bytes.NewReader(nil))}
 	f.reset()
 	if !f.readTables() || !f.hasPages() {
 		f.reset()
@@ -53,7 +65,7 @@ func open(data []byte, b *budget) (*file, error) {
 		}
 		f.crypt = c
 		clear(f.cache) // what was read was not decrypted
-		clear(f.packs)
+		f.dropPacks()
 	}
 	if !f.hasPages() {
 		return nil, ErrNotPDF
@@ -63,7 +75,13 @@ func open(data []byte, b *budget) (*file, error) {
 
 func (f *file) reset() {
 	f.places, f.trailer, f.cache = map[int]place{}, dict{}, map[int]any{}
-	f.reading, f.packs, f.fonts = map[int]bool{}, map[int]*pack{}, map[ref]*font{}
+	f.reading, f.packs, f.fonts, f.inline = map[int]bool{}, map[int]*pack{}, map[ref]*font{}, map[uintptr]*font{}
+}
+
+func (f *file) dropPacks() {
+	clear(f.packs)
+	f.b.Release(f.packed)
+	f.packed = 0
 }
 
 func (f *file) hasPages() bool { return len(f.dictOf(f.dictOf(f.trailer["Root"])["Pages"])) > 0 }
@@ -150,7 +168,9 @@ func (f *file) readTable(offset int) dict {
 
 // place notes where an object is, unless a newer table has said so.
 func (f *file) place(num int, p place) {
+	f.b.Work(workEntry)
 	if _, have := f.places[num]; !have && num >= 0 {
+		f.b.Hold(memoryEntry)
 		f.places[num] = p
 	}
 }
@@ -168,7 +188,8 @@ func (f *file) readTableStream(s *stream) bool {
 		}
 	}
 	row := w[0] + w[1] + w[2]
-	data := f.decode(s)
+	data, held := f.decode(s)
+	defer f.b.Release(held)
 	index := f.arrayOf(s.dict["Index"])
 	if len(index) < 2 {
 		index = array{0.0, s.dict["Size"]}
@@ -176,7 +197,7 @@ func (f *file) readTableStream(s *stream) bool {
 	for ; len(index) >= 2 && row > 0; index = index[2:] {
 		first := asInt(index[0])
 		for i := 0; i < asInt(index[1]) && len(data) >= row; i++ {
-			f.b.tick()
+			f.b.Work(workEntry)
 			kind := 1
 			if w[0] > 0 {
 				kind = bigEndian(data[:w[0]])
@@ -201,18 +222,66 @@ func bigEndian(b []byte) (n int) {
 	return n
 }
 
-var objectStart = regexp.MustCompile(`(?:^|[\r\n \t>])(\d{1,9})[ \t\r\n]+\d{1,5}[ \t\r\n]+obj\b`)
+// objectStarts gives the number and the offset of everything that looks like "12 0 obj".
+func (f *file) objectStarts(visit func(num, offset int)) {
+	const word = "obj"
+	for at := 0; ; {
+		i := bytes.Index(f.data[at:], []byte(word))
+		if i < 0 {
+			return
+		}
+		end := at + i
+		at = end + len(word)
+		f.b.Work(workToken + i/16)
+		if at < len(f.data) && wordByte(f.data[at]) {
+			continue
+		}
+		gen, ok := numberBefore(f.data, end, 5)
+		if !ok {
+			continue
+		}
+		start, ok := numberBefore(f.data, gen, 9)
+		if !ok || start > 0 && !space[f.data[start-1]] && f.data[start-1] != '>' {
+			continue
+		}
+		digits := f.data[start:]
+		for n := range digits {
+			if digits[n] < '0' || digits[n] > '9' {
+				num, _ := strconv.Atoi(string(digits[:n])) // nine digits are a number
+				visit(num, start)
+				break
+			}
+		}
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// numberBefore returns where the digits start that end before white space before a position.
+func numberBefore(data []byte, at, most int) (start int, ok bool) {
+	i := at
+	for i > 0 && at-i < 64 && space[data[i-1]] {
+		i--
+	}
+	end := i
+	for i > 0 && end-i < most && data[i-1] >= '0' && data[i-1] <= '9' {
+		i--
+	}
+	return i, end < at && i < end
+}
 
 // rebuild looks for objects in the whole file. Of two with the same number the later one counts.
 func (f *file) rebuild() {
-	for _, m := range objectStart.FindAllSubmatchIndex(f.data, -1) {
-		f.b.tick()
-		num, _ := strconv.Atoi(string(f.data[m[2]:m[3]])) // nine digits are a number
-		f.places[num] = place{offset: m[2]}
-	}
+	f.objectStarts(func(num, offset int) {
+		if _, have := f.places[num]; !have {
+			f.b.Hold(memoryEntry)
+		}
+		f.places[num] = place{offset: offset}
+	})
 	for num := range f.places {
-		s, ok := f.get(num).(*stream)
-		if !ok || f.nameOf(s.dict["Type"]) != "ObjStm" {
+		if f.typeOf(num) != "ObjStm" {
 			continue
 		}
 		for inside := range f.pack(num).offsets {
@@ -237,10 +306,24 @@ func (f *file) rebuild() {
 		if f.trailer["Root"] != nil {
 			break
 		}
-		if d := f.dictOf(ref{num, 0}); f.nameOf(d["Type"]) == "Catalog" {
+		if f.typeOf(num) == "Catalog" {
 			f.trailer["Root"] = ref{num, 0}
 		}
 	}
+}
+
+// typeOf returns the type of an object without keeping the object.
+func (f *file) typeOf(num int) name {
+	p := f.places[num]
+	if p.inPack {
+		return f.nameOf(f.dictOf(ref{num, 0})["Type"])
+	}
+	l := f.lexer(p.offset)
+	x, _ := l.body(num)
+	d, _ := x.(dict)
+	kind := f.nameOf(d["Type"])
+	f.b.Release(l.held)
+	return kind
 }
 
 // get returns an object by its number.
@@ -252,7 +335,6 @@ func (f *file) get(num int) any {
 	if !ok || f.reading[num] {
 		return nil
 	}
-	f.b.check()
 	f.reading[num] = true
 	defer delete(f.reading, num)
 	var x any
@@ -265,20 +347,25 @@ func (f *file) get(num int) any {
 	return x
 }
 
-// objectAt reads "1 0 obj …". A number of -1 takes any object.
-func (f *file) objectAt(offset, num int) any {
-	if offset < 0 || offset >= len(f.data) {
-		return nil
+// body reads "1 0 obj" and what follows it. A number of -1 takes any object.
+func (l *lexer) body(num int) (x any, self ref) {
+	if l.pos < 0 || l.pos >= len(l.data) {
+		return nil, ref{}
 	}
-	l := f.lexer(offset)
 	own, _ := l.next()
 	gen, _ := l.next()
 	word, _ := l.next()
 	if n, ok := own.(float64); !ok || num >= 0 && int(n) != num || word != opword("obj") {
-		return nil
+		return nil, ref{}
 	}
-	self := ref{asInt(own), asInt(gen)}
-	x, _ := l.next()
+	x, _ = l.next()
+	return x, ref{asInt(own), asInt(gen)}
+}
+
+// objectAt reads the object at an offset. A number of -1 takes any object.
+func (f *file) objectAt(offset, num int) any {
+	l := f.lexer(offset)
+	x, self := l.body(num)
 	d, isDict := x.(dict)
 	if !isDict {
 		return f.decryptStrings(x, self, 0)
@@ -306,10 +393,12 @@ func (f *file) streamBytes(d dict, start int) []byte {
 			return f.data[start:end]
 		}
 	}
-	if n := bytes.Index(f.data[start:], []byte("endstream")); n >= 0 {
-		return f.data[start : start+n]
+	size := bytes.Index(f.data[start:], []byte("endstream"))
+	if size < 0 {
+		size = len(f.data) - start
 	}
-	return f.data[start:]
+	f.b.Work(size / 16)
+	return f.data[start : start+size]
 }
 
 func (f *file) pack(num int) *pack {
@@ -325,10 +414,17 @@ func (f *file) pack(num int) *pack {
 	if !ok {
 		return p
 	}
-	data := f.decode(s)
+	data, held := f.decode(s)
 	first, count := asInt(f.resolve(s.dict["First"])), asInt(f.resolve(s.dict["N"]))
 	if first <= 0 || first > len(data) {
+		f.b.Release(held)
 		return p
+	}
+	if f.packed += held; f.packed > maxPacked {
+		f.dropPacks()
+		f.b.Hold(held)
+		f.packed = held
+		f.packs[num] = p
 	}
 	p.data = data[first:]
 	l := lexer{data: data[:first], b: f.b}
@@ -338,6 +434,8 @@ func (f *file) pack(num int) *pack {
 		if !ok {
 			break
 		}
+		f.b.Hold(memoryEntry)
+		f.packed += memoryEntry
 		p.offsets[asInt(n)] = asInt(at)
 	}
 	return p
@@ -361,6 +459,7 @@ func (f *file) resolve(x any) any {
 		if !ok {
 			return x
 		}
+		f.b.Work(1)
 		x = f.get(r.num)
 	}
 	return nil

@@ -6,34 +6,42 @@ import (
 	"compress/lzw"
 	"encoding/ascii85"
 	"io"
+	"math"
 )
 
-// maxStream is how large a single stream may be once unpacked: no page's text comes near it.
-const maxStream = 64 << 20
-
-// decode returns the bytes of a stream. What is damaged is given up to the damage; a filter of pictures gives nothing.
-func (f *file) decode(s *stream) []byte {
-	data := s.raw
+// decode returns the bytes of a stream, and how much memory of the budget they hold, which the caller releases. What is
+// damaged is given up to the damage; a filter of pictures gives nothing.
+func (f *file) decode(s *stream) (data []byte, held int) {
+	data = s.raw
 	filters := f.list(s.dict["Filter"])
 	params := f.list(s.dict["DecodeParms"])
 	if f.crypt != nil && f.nameOf(s.dict["Type"]) != "XRef" {
+		held = len(data)
+		f.b.Hold(held)
+		f.b.Work(held)
 		data = f.crypt.decrypt(data, s.of)
 	}
 	for i, filter := range filters {
 		if i >= maxFilters {
-			return nil
+			f.b.Release(held)
+			return nil, 0
 		}
 		var p dict
 		if i < len(params) {
 			p = f.dictOf(params[i])
 		}
-		var ok bool
-		if data, ok = f.unfilter(f.nameOf(filter), p, data); !ok {
-			return nil
+		kind := f.nameOf(filter)
+		if kind == "Crypt" {
+			continue
 		}
-		f.b.check()
+		out, ok := f.unfilter(kind, p, data)
+		f.b.Release(held)
+		if !ok {
+			return nil, 0
+		}
+		data, held = out, cap(out)
 	}
-	return data
+	return data, held
 }
 
 // maxFilters is how many filters a stream may have on top of each other.
@@ -51,25 +59,29 @@ func (f *file) list(x any) array {
 	}
 }
 
+// unfilter returns what a filter makes of bytes. The capacity of the result is held.
 func (f *file) unfilter(filter name, p dict, data []byte) ([]byte, bool) {
+	f.b.Work(workEntry + len(data)/4)
 	switch filter {
 	case "FlateDecode", "Fl":
 		return f.predict(f.inflate(data), p), true
 	case "LZWDecode", "LZW":
 		if early := f.resolve(p["EarlyChange"]); early == 0.0 {
 			r := lzw.NewReader(bytes.NewReader(data), lzw.MSB, 8)
-			return f.predict(f.readAll(r), p), true
+			return f.predict(f.readAll(r, len(data)), p), true
 		}
 		return f.predict(f.unlzw(data), p), true
 	case "ASCII85Decode", "A85":
-		return f.readAll(ascii85.NewDecoder(bytes.NewReader(armour(data)))), true
+		return f.readAll(ascii85.NewDecoder(bytes.NewReader(armour(data))), len(data)), true
 	case "ASCIIHexDecode", "AHx":
 		l := lexer{data: data, b: f.b}
-		return []byte(l.hex()), true
+		text := l.hex()
+		out := f.newSink(len(text))
+		f.b.Release(l.held)
+		out.write([]byte(text))
+		return out.data, true
 	case "RunLengthDecode", "RL":
 		return f.unrun(data), true
-	case "Crypt":
-		return data, true
 	}
 	return nil, false
 }
@@ -82,24 +94,48 @@ func (f *file) inflate(data []byte) []byte {
 	if data[0]&0x0f == 8 && (int(data[0])<<8|int(data[1]))%31 == 0 {
 		data = data[2:]
 	}
-	r := flate.NewReader(bytes.NewReader(data))
-	defer func() { _ = r.Close() }()
-	return f.readAll(r)
+	r, ok := f.inflater.(flate.Resetter)
+	if !ok || r.Reset(bytes.NewReader(data), nil) != nil {
+		return nil
+	}
+	return f.readAll(f.inflater, 4*len(data))
 }
 
-// readAll reads as much as is allowed. A stream past that ends the reading of the file.
-func (f *file) readAll(r io.Reader) []byte {
-	limit := min(maxStream, f.b.decoded)
-	out, _ := io.ReadAll(io.LimitReader(r, int64(limit)+1)) // what was read before an error counts
-	f.spend(len(out), limit)
+// readAll reads to the end. What was read before an error counts.
+func (f *file) readAll(r io.Reader, hint int) []byte {
+	out, _ := f.b.ReadAll(f.b.Reader(r), math.MaxInt32, int64(hint))
 	return out
 }
 
-func (f *file) spend(n, limit int) {
-	if n > limit {
-		panic(stop{ErrTooLarge})
+// sink is a growing buffer whose memory is held.
+type sink struct {
+	f    *file
+	data []byte
+}
+
+func (f *file) newSink(size int) *sink {
+	f.b.Hold(size)
+	return &sink{f, make([]byte, 0, size)}
+}
+
+// write appends bytes that were unpacked. They may be a part of the buffer itself.
+func (s *sink) write(p []byte) {
+	s.f.b.Unpack(len(p))
+	s.add(p)
+}
+
+// add appends bytes.
+func (s *sink) add(p []byte) {
+	if len(s.data)+len(p) > cap(s.data) {
+		before := cap(s.data)
+		size := before + before/2 + len(p) + 1024
+		s.f.b.Hold(size)
+		grown := make([]byte, len(s.data), size)
+		copy(grown, s.data)
+		s.data = grown
+		s.f.b.Release(before)
 	}
-	f.b.decoded -= n
+	s.data = append(s.data, p...)
 }
 
 // armour leaves the characters of base 85 and nothing else.
@@ -112,82 +148,79 @@ func armour(data []byte) []byte {
 }
 
 func (f *file) unrun(data []byte) []byte {
-	limit := min(maxStream, f.b.decoded)
-	var out []byte
-	for len(data) > 1 && data[0] != 128 && len(out) <= limit {
+	out := f.newSink(len(data))
+	for len(data) > 1 && data[0] != 128 {
+		f.b.Work(workToken)
 		n := int(data[0])
 		if n > 128 {
-			out = append(out, bytes.Repeat(data[1:2], 257-n)...)
+			out.write(bytes.Repeat(data[1:2], 257-n))
 			data = data[2:]
 			continue
 		}
 		end := min(n+2, len(data))
-		out = append(out, data[1:end]...)
+		out.write(data[1:end])
 		data = data[end:]
 	}
-	f.spend(len(out), limit)
-	return out
+	return out.data
 }
 
 // unlzw reads LZW as PDF has it: codes grow one code early, which compress/lzw does not know.
 func (f *file) unlzw(data []byte) []byte {
 	const clearCode, endCode = 256, 257
-	limit := min(maxStream, f.b.decoded)
 	type entry struct{ start, end int } // in out
-	var out []byte
+	out := f.newSink(2 * len(data))
 	table := make([]entry, 0, 4096)
 	width, acc, bits := uint(9), uint(0), uint(0)
 	last := entry{-1, -1}
 	for _, c := range data {
 		acc, bits = acc<<8|uint(c), bits+8
-		for bits >= width && len(out) <= limit {
+		for bits >= width {
+			f.b.Work(workToken)
 			code := int(acc>>(bits-width)) & (1<<width - 1)
 			bits -= width
 			if code == clearCode {
 				table, width, last = table[:0], 9, entry{-1, -1}
 				continue
 			}
-			start := len(out)
+			start := len(out.data)
 			switch i := code - 258; {
 			case code < 256:
-				out = append(out, byte(code))
+				out.write([]byte{byte(code)})
 			case code == endCode:
-				f.spend(len(out), limit)
-				return out
+				return out.data
 			case i < len(table):
-				out = append(out, out[table[i].start:table[i].end]...)
+				out.write(out.data[table[i].start:table[i].end])
 			case i == len(table) && last.start >= 0:
-				out = append(out, out[last.start:last.end]...)
-				out = append(out, out[last.start])
+				out.write(out.data[last.start:last.end])
+				out.write(out.data[last.start : last.start+1])
 			default:
-				f.spend(len(out), limit)
-				return out
+				return out.data
 			}
 			if last.start >= 0 && len(table) < 4096-258 {
 				table = append(table, entry{last.start, last.end + 1}) // what follows the last one in out is its next byte
 			}
-			last = entry{start, len(out)}
+			last = entry{start, len(out.data)}
 			for width < 12 && len(table)+258+1 >= 1<<width {
 				width++
 			}
 		}
 	}
-	f.spend(len(out), limit)
-	return out
+	return out.data
 }
 
 // predict undoes the differences that some writers take before they pack (TIFF and PNG).
 func (f *file) predict(data []byte, p dict) []byte {
 	predictor := asInt(f.resolve(p["Predictor"]))
-	if predictor < 2 {
+	if predictor < 2 || len(data) == 0 {
 		return data
 	}
+	f.b.Work(2 * len(data))
 	columns, colours, bits := or1(f.resolve(p["Columns"])), or1(f.resolve(p["Colors"])), asInt(f.resolve(p["BitsPerComponent"]))
 	if bits <= 0 {
 		bits = 8
 	}
 	if columns > 1<<20 || colours > 32 || bits > 16 {
-		return nil
+		return data[:0]
 	}
 	pixel := max(1, colours*bits/8)
 	row := (columns*colours*bits + 7) / 8
@@ -199,14 +232,16 @@ func (f *file) predict(data []byte, p dict) []byte {
 		}
 		return data
 	}
-	out := make([]byte, 0, len(data))
-	above := make([]byte, row)
+	// Rows are written over their own input, which is a byte longer. The row above is the one written last; before the
+	// first it is zero. A row is never longer than the data, whatever its dictionary says.
+	row = min(row, len(data))
+	out, above := data[:0], make([]byte, row)
 	for len(data) > 1 {
 		kind, line := data[0], data[1:min(row+1, len(data))]
 		data = data[1+len(line):]
 		unpredict(kind, line, above, pixel)
 		out = append(out, line...)
-		copy(above, line)
+		above = out[len(out)-len(line):]
 	}
 	return out
 }

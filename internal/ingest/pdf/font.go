@@ -2,9 +2,12 @@ package pdf
 
 import (
 	"bytes"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"carrel/internal/ingest/budget"
 )
 
 // font says what the codes of a string stand for and how wide they are.
@@ -38,17 +41,32 @@ func (f *file) font(resources dict, of name) *font {
 			return known
 		}
 	}
-	ft := f.readFont(f.dictOf(x))
-	if isRef {
+	d := f.dictOf(x)
+	at := reflect.ValueOf(d).Pointer() // objects are kept, so no two dictionaries share an address
+	if known, ok := f.inline[at]; ok && !isRef && d != nil {
+		return known
+	}
+	f.b.Hold(memoryFont)
+	f.b.Work(memoryFont)
+	ft := f.readFont(d)
+	switch {
+	case isRef:
 		f.fonts[r] = ft
+	case d != nil:
+		f.inline[at] = ft
 	}
 	return ft
 }
 
+// memoryFont is what a font takes without its maps, most of it the texts of 256 codes.
+const memoryFont = 6000
+
 func (f *file) readFont(d dict) *font {
 	ft := &font{widths: map[int]float64{}, scale: 0.001, missing: 500}
 	if s, ok := f.resolve(d["ToUnicode"]).(*stream); ok {
-		ft.toUnicode = f.readCMap(f.decode(s))
+		program, held := f.decode(s)
+		ft.toUnicode = f.readCMap(program)
+		f.b.Release(held)
 	}
 	if f.nameOf(d["Subtype"]) == "Type0" {
 		ft.composite = true
@@ -102,12 +120,16 @@ func (f *file) readEncoding(ft *font, d, descriptor dict) {
 		}
 	}
 	if s, ok := f.resolve(descriptor["FontFile"]).(*stream); ok && named == "" {
-		for at, glyph := range builtIn(f.decode(s)) {
+		program, held := f.decode(s)
+		f.b.Work(maxBuiltIn)
+		for at, glyph := range builtIn(program) {
 			ft.simple[at] = glyphText(glyph)
 		}
+		f.b.Release(held)
 	}
 	at := 0
 	for _, x := range f.arrayOf(details["Differences"]) {
+		f.b.Work(workEntry)
 		switch x := f.resolve(x).(type) {
 		case float64:
 			at = int(x)
@@ -131,13 +153,17 @@ func (f *file) readEncoding(ft *font, d, descriptor dict) {
 
 var builtInEntry = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([!-~]+?)\s+put`)
 
+// maxBuiltIn is how far into a font program its encoding is looked for: it comes before the characters.
+const maxBuiltIn = 64 << 10
+
 // builtIn reads the encoding in the readable part of a Type 1 font program.
 func builtIn(program []byte) map[int]string {
+	program = program[:min(len(program), maxBuiltIn)]
 	if i := bytes.Index(program, []byte("eexec")); i >= 0 {
 		program = program[:i]
 	}
 	out := map[int]string{}
-	for _, m := range builtInEntry.FindAllSubmatch(program[:min(len(program), 1<<20)], 1024) {
+	for _, m := range builtInEntry.FindAllSubmatch(program, 1024) {
 		if at, err := strconv.Atoi(string(m[1])); err == nil && at < 256 {
 			out[at] = string(m[2])
 		}
@@ -159,11 +185,11 @@ func (f *file) readComposite(ft *font, d dict) {
 	}
 	w := f.arrayOf(cid["W"])
 	for len(w) >= 2 {
-		f.b.tick()
+		f.b.Work(workEntry)
 		first := asInt(f.resolve(w[0]))
 		if list, ok := f.resolve(w[1]).(array); ok {
 			for i, x := range list {
-				ft.widths[first+i] = f.numberOf(x)
+				f.setWidth(ft, first+i, f.numberOf(x))
 			}
 			w = w[2:]
 			continue
@@ -173,15 +199,23 @@ func (f *file) readComposite(ft *font, d dict) {
 		}
 		width := f.numberOf(w[2])
 		for c := first; c <= min(asInt(f.resolve(w[1])), first+1<<16); c++ {
-			f.b.tick()
-			ft.widths[c] = width
+			f.setWidth(ft, c, width)
 		}
 		w = w[3:]
 	}
 }
 
+// setWidth notes the width of a code. Codes have two bytes.
+func (f *file) setWidth(ft *font, c int, width float64) {
+	f.b.Work(workEntry)
+	if _, have := ft.widths[c]; !have && len(ft.widths) < maxMapped {
+		f.b.Hold(memoryEntry)
+		ft.widths[c] = width
+	}
+}
+
 // decode gives the characters of a string one by one.
-func (ft *font) decode(s string, give func(code)) {
+func (ft *font) decode(s string, b *budget.Budget, give func(code)) {
 	if !ft.composite {
 		for i := range len(s) {
 			c := int(s[i])
@@ -192,6 +226,7 @@ func (ft *font) decode(s string, give func(code)) {
 	for len(s) > 0 {
 		n := min(2, len(s))
 		if ft.toUnicode != nil {
+			b.Work(len(ft.toUnicode.ranges))
 			n = min(ft.toUnicode.length(s), len(s))
 		}
 		c := uint32(0)

@@ -213,21 +213,32 @@ type line struct {
 // linesOf joins the segments that stand on one line of the same column.
 func linesOf(segments []*segment) []line {
 	var out []line
+	var text strings.Builder // of the last line: joining strings would copy it for each of its segments
+	end := func() {
+		if k := len(out); k > 0 {
+			out[k-1].text = text.String()
+			text.Reset()
+		}
+	}
 	for _, s := range segments {
-		text := strings.TrimSpace(s.text.String())
-		if text == "" {
+		own := strings.TrimSpace(s.text.String())
+		if own == "" {
 			continue
 		}
 		if k := len(out); k > 0 {
 			last := &out[k-1]
 			if last.column == s.column && math.Abs(last.y-s.y) < lineShift*math.Max(last.size, s.size) && s.x >= last.end-last.size {
-				last.text += " " + text
+				text.WriteByte(' ')
+				text.WriteString(own)
 				last.end, last.size = math.Max(last.end, s.end), math.Max(last.size, s.size)
 				continue
 			}
 		}
-		out = append(out, line{text: text, x: s.x, end: s.end, y: s.y, size: s.size, column: s.column})
+		end()
+		out = append(out, line{x: s.x, end: s.end, y: s.y, size: s.size, column: s.column})
+		text.WriteString(own)
 	}
+	end()
 	return out
 }
 

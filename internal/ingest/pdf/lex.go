@@ -3,6 +3,8 @@ package pdf
 import (
 	"bytes"
 	"strconv"
+
+	"carrel/internal/ingest/budget"
 )
 
 // The objects of a file. Numbers are float64, true and false bool, null and whatever is broken nil.
@@ -30,7 +32,21 @@ type lexer struct {
 	pos  int
 	// refs says that "1 0 R" is a reference, as it is everywhere but in the contents of pages.
 	refs bool
-	b    *budget
+	b    *budget.Budget
+	// held is the memory of the objects that were read.
+	held int
+}
+
+// The memory that parts of objects take, growing slices and maps included.
+const (
+	memoryItem  = 48
+	memoryField = 96
+	memoryEntry = 64
+)
+
+func (l *lexer) hold(n int) {
+	l.held += n
+	l.b.Hold(n)
 }
 
 var (
@@ -51,12 +67,9 @@ func (l *lexer) skipSpace() {
 		case space[c]:
 			l.pos++
 		case c == '%':
-			end := bytes.IndexAny(l.data[l.pos:], "\r\n")
-			if end < 0 {
-				l.pos = len(l.data)
-				return
+			for l.pos < len(l.data) && l.data[l.pos] != '\r' && l.data[l.pos] != '\n' {
+				l.pos++
 			}
-			l.pos += end
 		default:
 			return
 		}
@@ -70,8 +83,9 @@ type closer byte
 func (l *lexer) next() (any, bool) { return l.object(0) }
 
 func (l *lexer) object(depth int) (any, bool) {
-	l.b.tick()
+	start := l.pos
 	l.skipSpace()
+	l.b.Work(workToken + l.pos - start)
 	if l.pos >= len(l.data) {
 		return nil, false
 	}
@@ -121,6 +135,7 @@ func (l *lexer) regular() []byte {
 	for l.pos < len(l.data) && !space[l.data[l.pos]] && !delim[l.data[l.pos]] {
 		l.pos++
 	}
+	l.b.Work(l.pos - start)
 	return l.data[start:l.pos]
 }
 
@@ -196,6 +211,7 @@ func (l *lexer) reference(n float64) any {
 
 func (l *lexer) name() name {
 	w := l.regular()
+	l.hold(len(w))
 	if bytes.IndexByte(w, '#') < 0 {
 		return name(w)
 	}
@@ -227,7 +243,13 @@ func unhex(c byte) int {
 }
 
 func (l *lexer) hex() str {
-	var out []byte
+	size := bytes.IndexByte(l.data[l.pos:], '>')
+	if size < 0 {
+		size = len(l.data) - l.pos
+	}
+	l.b.Work(4 * size)
+	l.hold(size) // half for the bytes, half for the string made of them
+	out := make([]byte, 0, size/2+1)
 	half := -1
 	for l.pos < len(l.data) {
 		c := l.data[l.pos]
@@ -249,12 +271,19 @@ func (l *lexer) hex() str {
 	return str(out)
 }
 
+// chunk is how many bytes of a string are counted at once.
+const chunk = 4096
+
 // escapes are the characters after a backslash that stand for others.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}
 
 func (l *lexer) literal() str {
 	var out []byte
 	for open := 1; l.pos < len(l.data); l.pos++ {
+		if len(out)&(chunk-1) == 0 && len(out) > 0 {
+			l.b.Work(4 * chunk)
+			l.hold(3 * chunk) // of a slice that doubles, and the string made of it
+		}
 		c := l.data[l.pos]
 		switch c {
 		case '(':
@@ -319,6 +348,7 @@ func (l *lexer) array(depth int) array {
 				return out
 			}
 		default:
+			l.hold(memoryItem)
 			out = append(out, x)
 		}
 	}
@@ -348,6 +378,7 @@ func (l *lexer) dict(depth int) dict {
 			if _, early := value.(closer); !ok || early {
 				return out
 			}
+			l.hold(memoryField)
 			out[key] = value
 		}
 	}

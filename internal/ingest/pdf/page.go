@@ -36,6 +36,7 @@ func (f *file) eachPage(visit func(n int, p page) bool) {
 		if nodes++; nodes > maxTreeNodes || depth > maxTreeDepth {
 			return false
 		}
+		f.b.Work(workEntry)
 		d := f.dictOf(x)
 		if d == nil {
 			return true
@@ -62,15 +63,26 @@ func (f *file) eachPage(visit func(n int, p page) bool) {
 	walk(f.dictOf(f.trailer["Root"])["Pages"], page{}, 0)
 }
 
-// contents returns the program that draws a page, which may be in several streams.
-func (f *file) contents(p page) []byte {
-	var out []byte
-	for i, part := range f.list(p.dict["Contents"]) {
-		if s, ok := f.resolve(part).(*stream); ok && i < 10_000 {
-			out = append(append(out, f.decode(s)...), '\n')
+// contents returns the program that draws a page, which may be in several streams, and the memory that it holds.
+func (f *file) contents(p page) (program []byte, held int) {
+	parts := f.list(p.dict["Contents"])
+	if len(parts) == 1 {
+		s, ok := f.resolve(parts[0]).(*stream)
+		if !ok {
+			return nil, 0
+		}
+		return f.decode(s)
+	}
+	whole := f.newSink(0)
+	for _, part := range parts[:min(len(parts), 10_000)] {
+		if s, ok := f.resolve(part).(*stream); ok {
+			data, size := f.decode(s)
+			whole.add(data)
+			whole.add([]byte{'\n'})
+			f.b.Release(size)
 		}
 	}
-	return out
+	return whole.data, cap(whole.data)
 }
 
 // info returns what the file says of itself.
@@ -83,7 +95,9 @@ func (f *file) info() (t Text) {
 	t.Title, t.Author, t.Subject, t.Keywords, t.Created = get("Title"), get("Author"), get("Subject"), get("Keywords"), get("CreationDate")
 	t.DOI = strings.TrimSpace(get("doi") + get("DOI") + get("WPS-ARTICLEDOI"))
 	if s, ok := f.resolve(f.dictOf(f.trailer["Root"])["Metadata"]).(*stream); ok && t.DOI == "" {
-		t.DOI = xmpDOI(f.decode(s))
+		packet, held := f.decode(s)
+		t.DOI = xmpDOI(packet)
+		f.b.Release(held)
 	}
 	return t
 }

@@ -1,42 +1,36 @@
 // Package pdf finds the text of PDF files and puts it into the order in which it is read: columns one after the other,
 // words parted where the page shows a gap, lines joined to paragraphs.
 //
-// It is written for files that mean harm as much as for those that do not. Everything is bounded (nesting, pages,
-// decoded bytes, characters, time), references that lead back to themselves end, and a page that can't be read leaves
-// the others readable. The libraries that exist fail at one or the other: a file of brackets overflows the stack of a
+// It is written for files that mean harm as much as for those that do not. Everything draws from the budget of the upload
+// (decoded bytes, steps, memory, time) or has a limit of its own (nesting, pages), references that lead back to themselves
+// end, and a page that can't be read leaves the others readable. The libraries that exist fail at one or the other: a file of brackets overflows the stack of a
 // recursive reader, which ends the whole process, and reading an object stream anew for each of its objects takes
 // seconds for an ordinary paper.
 package pdf
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"time"
+
+	"carrel/internal/ingest/budget"
 )
 
-// Limits bound what one file may take.
+// Limits bound how much of a file is read. What reading costs is bounded by the budget.
 type Limits struct {
 	// Pages is how many pages are read; the rest is left out.
 	Pages int
-	// Decoded is how many bytes all streams may have together once unpacked.
-	Decoded int
-	// Glyphs is how many characters are looked at.
-	Glyphs int
-	// Time is how long it may take.
-	Time time.Duration
+	// Text is the number of bytes of text after which no further page is read.
+	Text int
 }
 
 // DefaultLimits are enough for a thick book.
-var DefaultLimits = Limits{Pages: 3000, Decoded: 512 << 20, Glyphs: 8 << 20, Time: 30 * time.Second}
+var DefaultLimits = Limits{Pages: 3000, Text: 5 << 20}
 
 // The ways in which a file can't be read.
 var (
 	ErrNotPDF    = errors.New("pdf: not a PDF file, or one that is damaged")
 	ErrEncrypted = errors.New("pdf: needs a password")
 	ErrNoText    = errors.New("pdf: holds no text, only pictures of it")
-	ErrTooLarge  = errors.New("pdf: unpacks to more than can be read")
-	ErrTooSlow   = errors.New("pdf: takes too long to read")
 )
 
 // Text is what was found in a file.
@@ -56,60 +50,35 @@ type Text struct {
 // String returns the whole text, with a form feed between pages.
 func (t Text) String() string { return strings.Join(t.Pages, "\f") }
 
-// stop is what unwinds the reading when a limit is reached.
-type stop struct{ err error }
+// Steps of the budget, by how long each takes.
+const (
+	workToken = 25
+	workGlyph = 150
+	workEntry = 40
+)
 
-// budget is what is left of the limits.
-type budget struct {
-	ctx      context.Context
-	deadline time.Time
-	decoded  int
-	glyphs   int
-	ticks    int
+// Extract returns the text of a file. The error is one of this package's, the budget's, or the context's.
+func Extract(data []byte, b *budget.Budget, l Limits) (t Text, err error) {
+	err = budget.Catch(func() error {
+		t, err = extract(data, b, l)
+		return err
+	})
+	if err != nil {
+		return Text{}, err
+	}
+	return t, nil
 }
 
-// tick is called in every loop that a file can make long.
-func (b *budget) tick() {
-	if b.ticks++; b.ticks&1023 == 0 {
-		b.check()
-	}
-}
-
-func (b *budget) check() {
-	if err := b.ctx.Err(); err != nil {
-		panic(stop{err})
-	}
-	if time.Now().After(b.deadline) {
-		panic(stop{ErrTooSlow})
-	}
-}
-
-func (b *budget) takeGlyph() {
-	if b.glyphs--; b.glyphs < 0 {
-		panic(stop{ErrTooLarge})
-	}
-	b.tick()
-}
-
-// Extract returns the text of a file. The error is one of this package's, or the context's.
-func Extract(ctx context.Context, data []byte, l Limits) (t Text, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case stop:
-			t, err = Text{}, r.err
-		default:
-			panic(r)
-		}
-	}()
-	b := &budget{ctx: ctx, deadline: time.Now().Add(l.Time), decoded: l.Decoded, glyphs: l.Glyphs}
+func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
+	b.Check()
 	f, err := open(data, b)
 	if err != nil {
 		return Text{}, err
 	}
-	t = f.info()
+	t := f.info()
+	size := 0
 	f.eachPage(func(n int, p page) bool {
-		if n >= l.Pages {
+		if n >= l.Pages || size > l.Text {
 			t.Cut = true
 			return false
 		}
@@ -117,6 +86,8 @@ func Extract(ctx context.Context, data []byte, l Limits) (t Text, err error) {
 		if n == 0 {
 			t.Heading = heading
 		}
+		b.Hold(len(text))
+		size += len(text)
 		t.Pages = append(t.Pages, text)
 		return true
 	})
@@ -134,13 +105,13 @@ func Extract(ctx context.Context, data []byte, l Limits) (t Text, err error) {
 // pageText reads one page. One that upsets the reader is left empty: the others are still worth having.
 func (f *file) pageText(p page) (text, heading string) {
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case stop:
+		r := recover()
+		if _, stopped := budget.Stopped(r); stopped {
 			panic(r)
-		default:
+		}
+		if r != nil {
 			text, heading = "", ""
 		}
 	}()
-	return layOut(f.glyphs(p))
+	return f.readPage(p)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/internal/ingest/budget"
 	"carrel/internal/ingest/pdf"
 )
 
@@ -27,11 +28,15 @@ func sample(t testing.TB, name string) []byte {
 
 func extract(t *testing.T, data []byte) pdf.Text {
 	t.Helper()
-	text, err := pdf.Extract(t.Context(), data, pdf.DefaultLimits)
+	text, err := pdf.Extract(data, newBudget(t.Context(), data), pdf.DefaultLimits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
+}
+
+func newBudget(ctx context.Context, data []byte) *budget.Budget {
+	return budget.New(ctx, budget.Default, int64(len(data)), nil)
 }
 
 // shared returns which part of the wanted items the text has, as often as they are wanted.
@@ -181,46 +186,44 @@ func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 	cases := map[string]struct {
 		data []byte
 		want error // nil for any text
+		// limit is the setting of the budget's limit that the file goes over, or empty.
+		limit string
 	}{
-		"nothing":                  {nil, pdf.ErrNotPDF},
-		"another format":           {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF},
-		"only a header":            {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF},
-		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted}, // of LibreOffice, with AES-256
-		"a password of RC4":        {locked(), pdf.ErrEncrypted},
-		"no text":                  {build(catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica), pdf.ErrNoText},
-		"pages in a circle":        {build(catalogue, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), pdf.ErrNotPDF},
-		"an object that is itself": {build("1 0 R", "2 0 R"), pdf.ErrNotPDF},
+		"nothing":                  {nil, pdf.ErrNotPDF, ""},
+		"another format":           {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF, ""},
+		"only a header":            {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF, ""},
+		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted, ""}, // of LibreOffice, with AES-256
+		"a password of RC4":        {locked(), pdf.ErrEncrypted, ""},
+		"no text":                  {build(catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica), pdf.ErrNoText, ""},
+		"pages in a circle":        {build(catalogue, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), pdf.ErrNotPDF, ""},
+		"an object that is itself": {build("1 0 R", "2 0 R"), pdf.ErrNotPDF, ""},
 		"a length that is its own": {
-			build(catalogue, onePage, thePage, "<</Length 4 0 R>>stream\n"+hello+"\nendstream", helvetica), nil,
+			build(catalogue, onePage, thePage, "<</Length 4 0 R>>stream\n"+hello+"\nendstream", helvetica), nil, "",
 		},
-		"brackets":           {build(catalogue, onePage, thePage, object(strings.Repeat("[", 3<<20)), helvetica), pdf.ErrNoText},
-		"dictionaries":       {build(object(strings.Repeat("<</A", 1<<20)), onePage), pdf.ErrNotPDF},
-		"brackets on a page": {build(catalogue, onePage, thePage, packed(strings.Repeat("[", 3<<20), 1), helvetica), pdf.ErrNoText},
-		"a bomb":             {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 1), helvetica), pdf.ErrTooLarge},
-		"a bomb in a bomb":   {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 2), helvetica), pdf.ErrTooLarge},
+		"brackets":           {build(catalogue, onePage, thePage, object(strings.Repeat("[", 3<<20)), helvetica), pdf.ErrNoText, ""},
+		"dictionaries":       {build(object(strings.Repeat("<</A", 1<<20)), onePage), pdf.ErrNotPDF, ""},
+		"brackets on a page": {build(catalogue, onePage, thePage, packed(strings.Repeat("[", 3<<20), 1), helvetica), pdf.ErrNoText, ""},
+		"a bomb":             {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 1), helvetica), nil, "import-memory-mib"},
+		"a bomb in a bomb":   {build(catalogue, onePage, thePage, packed(strings.Repeat(" ", 200<<20), 2), helvetica), nil, "import-memory-mib"},
 		"drawings in themselves": {
-			build(catalogue, onePage, thePage, stream("/X Do"), helvetica, forms), pdf.ErrTooSlow,
+			build(catalogue, onePage, thePage, stream("/X Do"), helvetica, forms), nil, "import-work",
 		},
 		"a table that leads to itself": {
-			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("/Root"), []byte("/Prev 9/Root"), 1), nil,
+			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("/Root"), []byte("/Prev 9/Root"), 1), nil, "",
 		},
 		"a table without end": {
-			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("xref\n0 6"), []byte("xref\n0 999999999999"), 1), nil,
+			bytes.Replace(build(catalogue, onePage, thePage, stream(hello), helvetica), []byte("xref\n0 6"), []byte("xref\n0 999999999999"), 1), nil, "",
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limits := pdf.DefaultLimits
-			limits.Time = time.Minute // on a busy machine, too, the reason is the file's and not the clock's
-			if errors.Is(c.want, pdf.ErrTooSlow) {
-				limits.Time = time.Second
+			text, err := pdf.Extract(c.data, newBudget(t.Context(), c.data), pdf.DefaultLimits)
+			exceeded, over := errors.AsType[*budget.Exceeded](err)
+			if c.limit != "" && (!over || exceeded.Setting != c.limit) || c.limit == "" && !errors.Is(err, c.want) {
+				t.Errorf("want %v %s, got %v", c.want, c.limit, err)
 			}
-			text, err := pdf.Extract(t.Context(), c.data, limits)
-			if !errors.Is(err, c.want) {
-				t.Errorf("want %v, got %v", c.want, err)
-			}
-			if c.want == nil && text.String() != "Hello, world" {
+			if c.want == nil && c.limit == "" && text.String() != "Hello, world" {
 				t.Errorf("got %q", text.String())
 			}
 		})
@@ -231,7 +234,7 @@ func TestReadingEndsWhenItsCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pdf.Extract(ctx, sample(t, "two-columns.pdf"), pdf.DefaultLimits); !errors.Is(err, context.Canceled) {
+	if _, err := pdf.Extract(sample(t, "two-columns.pdf"), newBudget(ctx, nil), pdf.DefaultLimits); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -240,7 +243,7 @@ func TestPagesPastTheLimitAreLeftOut(t *testing.T) {
 	t.Parallel()
 	limits := pdf.DefaultLimits
 	limits.Pages = 3
-	text, err := pdf.Extract(t.Context(), sample(t, "two-columns.pdf"), limits)
+	text, err := pdf.Extract(sample(t, "two-columns.pdf"), newBudget(t.Context(), nil), limits)
 	if err != nil || len(text.Pages) != 3 || !text.Cut {
 		t.Errorf("%d pages, cut %v, %v", len(text.Pages), text.Cut, err)
 	}
@@ -253,9 +256,9 @@ func FuzzExtract(f *testing.F) {
 	for _, name := range []string{"office.pdf", "browser.pdf"} {
 		f.Add(sample(f, name))
 	}
-	limits := pdf.Limits{Pages: 20, Decoded: 4 << 20, Glyphs: 1 << 16, Time: 2 * time.Second}
+	limits := budget.Limits{Unpacked: 4 << 20, Entries: 1, Depth: 1, Work: 20e6, Memory: 16 << 20, Time: time.Minute}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := pdf.Extract(t.Context(), data, limits)
+		text, err := pdf.Extract(data, budget.New(t.Context(), limits, 0, nil), pdf.Limits{Pages: 20, Text: 1 << 16})
 		if err == nil && strings.ContainsAny(text.String(), "\x00\ufffd") {
 			t.Errorf("holds what is no text: %q", text.String())
 		}
@@ -268,7 +271,7 @@ func BenchmarkExtract(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := pdf.Extract(b.Context(), data, pdf.DefaultLimits); err != nil {
+		if _, err := pdf.Extract(data, newBudget(b.Context(), data), pdf.DefaultLimits); err != nil {
 			b.Fatal(err)
 		}
 	}
