@@ -16,7 +16,7 @@ import (
 
 const (
 	kindName = "import"
-	// deadline is how long an import may take, waiting included.
+	// deadline is how long an import may take from its start.
 	deadline = 3 * 24 * time.Hour
 	// maxSteps bounds the journal of a task. What is left then is another task's.
 	maxSteps = 500
@@ -28,7 +28,7 @@ const (
 
 // Kind is the kind of task that fills sources, to be registered with the engine.
 func (s *Service) Kind() task.Kind {
-	return task.Kind{Name: kindName, Run: s.run, Deadline: deadline}
+	return task.Kind{Name: kindName, Run: s.run, Deadline: deadline, MaxRunning: s.options.PerNode, MaxPerUser: s.options.PerUser}
 }
 
 // job is the input of a task.
@@ -84,6 +84,11 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	}
 	defer work.close()
 	t := &teller{service: s, run: r, sourceID: src.ID, began: time.Now()}
+	if r.Task().Attempt == 1 {
+		if err := t.put(ctx, r.Task(), task.StateRunning, t.report); err != nil { // until now it was shown as waiting
+			return task.Outcome{}, err
+		}
+	}
 	earlier := map[string]bool{} // what an attempt before this one did
 	for n := range maxSteps {
 		done, err := s.step(ctx, r, n, func(ctx context.Context) ([]outcome, error) {
@@ -322,9 +327,7 @@ func (t *teller) tell(ctx context.Context, now Report) {
 	}
 	t.run.Emit("progress", payload)
 	own := t.run.Task()
-	err = t.service.store.PutImport(ctx, Import{
-		ID: own.ID, SourceID: t.sourceID, State: task.StateRunning, Report: now, CreatedAt: own.CreatedAt, UpdatedAt: t.service.clock.Now(),
-	})
+	err = t.put(ctx, own, task.StateRunning, now)
 	if err != nil && ctx.Err() == nil {
 		t.service.log.WarnContext(ctx, "could not note how far an import is", "import", own.ID, "error", err)
 	}
@@ -339,6 +342,11 @@ func (t *teller) store(ctx context.Context, own task.Task, state task.State) err
 		return err
 	}
 	t.run.Emit("progress", payload)
+	return t.put(ctx, own, state, now)
+}
+
+// put stores where the import stands.
+func (t *teller) put(ctx context.Context, own task.Task, state task.State, now Report) error {
 	return t.service.store.PutImport(ctx, Import{
 		ID: own.ID, SourceID: t.sourceID, State: state, Report: now, CreatedAt: own.CreatedAt, UpdatedAt: t.service.clock.Now(),
 	})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"carrel/internal/task"
@@ -45,6 +46,53 @@ func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int
 		return nil, true, nil
 	}
 	return tasks, true, fail("claim tasks", "task", err)
+}
+
+// ranked puts the tasks of a limited kind that may start into an order: first the users with the fewest running, then those
+// that have waited longest. $1 is the time, $2 the kind, $3 how many a user may have running.
+const ranked = `
+	SELECT id AS picked_id, run_at AS picked_at, place FROM (
+		SELECT id, run_at, row_number() OVER (PARTITION BY user_id ORDER BY run_at, id)
+			+ (SELECT count(*) FROM task busy WHERE busy.state = 'running' AND busy.user_id = first.user_id AND busy.kind = $2) AS place
+		FROM task first
+		WHERE state = 'queued' AND run_at <= $1 AND kind = $2
+			AND NOT EXISTS (SELECT 1 FROM task other WHERE other.key = first.key AND other.state = 'running')
+			AND NOT EXISTS (SELECT 1 FROM task other
+				WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)) ranked
+	WHERE place <= $3 + 0`
+
+// ClaimLimitedTasks makes queued tasks of one kind run under a node, within the limit for each user. Nodes claim after each
+// other, or two of them could start the last task that a user may have running.
+func (db *DB) ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]task.Task, error) {
+	if perUser <= 0 {
+		perUser = math.MaxInt32
+	}
+	// That nothing may start is the usual case, also while others wait, and costs no write.
+	var waiting int
+	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`, args{millis(now), kind, perUser}, &waiting)
+	if err != nil || waiting == 0 {
+		return nil, fail("claim tasks", "task", err)
+	}
+	var tasks []task.Task
+	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+		if db.onPostgres() {
+			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "claim "+kind); err != nil {
+				return err
+			}
+		}
+		tasks, err = manyTasks(ctx, tx, `
+			WITH picked AS MATERIALIZED (`+ranked+` ORDER BY place, picked_at, picked_id LIMIT $4 + 0)
+			UPDATE task SET state = 'running', owner = $5, attempt = attempt + 1, started_at = coalesce(started_at, $1),
+				deadline_at = CASE WHEN started_at IS NULL THEN $6 ELSE deadline_at END
+			FROM picked WHERE id = picked_id AND state = 'queued'
+			RETURNING `+taskColumns, args{millis(now), kind, perUser, n, node, millis(deadline)})
+		return err
+	})
+	// Another node may have started one of the same key between our look and our write; it will come up again.
+	if classify(err) == classUnique {
+		return nil, nil
+	}
+	return tasks, fail("claim tasks", "task", err)
 }
 
 // The conditions under which a write on behalf of a task counts: $1 is the task, $2 the attempt, $3 the owner.

@@ -64,9 +64,10 @@ type Engine struct {
 	log   *slog.Logger
 	o     Options
 	kinds map[string]Kind
-	names []string // of the kinds
-	hub   *hub
-	bus   *hints
+	// names are those of the kinds without limits, and limited of the others.
+	names, limited []string
+	hub            *hub
+	bus            *hints
 
 	// base is the context of every write of a run: it outlives whoever asked for the task, and ends with Stop.
 	base context.Context
@@ -122,6 +123,10 @@ func (e *Engine) Register(k Kind) {
 		k.Finish = guarded(k.Finish)
 	}
 	e.kinds[k.Name] = k
+	if k.limited() {
+		e.limited = append(e.limited, k.Name)
+		return
+	}
 	e.names = append(e.names, k.Name)
 	slices.Sort(e.names)
 }
@@ -218,14 +223,21 @@ func (e *Engine) Prepare(s Spec) (Task, error) {
 		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID, IdemKey: s.IdemKey, RequestHash: s.RequestHash,
 		Input: s.Input, State: StateQueued, RunAt: now, CreatedAt: now,
 	}
-	if s.RunAt.After(now) {
+	switch {
+	case s.RunAt.After(now):
 		t.RunAt = s.RunAt
-	} else {
+	case !k.limited(): // whether a limited one may start is for the queue to say
 		t.Owner = e.Owner()
 	}
 	t.DeadlineAt = t.RunAt.Add(k.Deadline)
+	if k.limited() {
+		t.DeadlineAt = t.RunAt.Add(maxQueued)
+	}
 	return t, nil
 }
+
+// maxQueued is how long a task of a limited kind may wait for its first start: longer than any queue is.
+const maxQueued = 365 * 24 * time.Hour
 
 // Submit stores a task and starts it as soon as it may. What it returns is durable.
 func (e *Engine) Submit(ctx context.Context, s Spec) (Task, error) {

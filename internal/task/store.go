@@ -24,6 +24,10 @@ type Queue interface {
 	// ClaimTasks makes up to n queued tasks of these kinds run under the node, in order, one for each key.
 	// backlog says that tasks wait, whether or not they could be claimed.
 	ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) (tasks []Task, backlog bool, err error)
+	// ClaimLimitedTasks makes up to n queued tasks of one kind run under the node, one for each key, so that no user has
+	// more than perUser of them running. The user with the fewest running comes first. A task that starts for the first
+	// time gets the deadline.
+	ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]Task, error)
 	// FinishTask ends a task, or queues it again, if the fence holds, else it returns ErrLost. A task whose
 	// cancellation was asked for does not complete: that is ErrCancelled, and nothing is written.
 	FinishTask(ctx context.Context, f Fence, o Outcome) error

@@ -129,8 +129,12 @@ type Kind struct {
 	// ErrLost when the fence did not hold. Only the outcome's Event is its own to set. Nil means the engine's own, which ends the task and nothing more. It may be called
 	// again after an error that did not say whether it was carried out.
 	Finish func(ctx context.Context, f Fence, o Outcome) error
-	// Deadline is how long a task may take from the time it may run, waiting included.
+	// Deadline is how long a task may take from the time it may run, waiting included, unless the kind is limited.
 	Deadline time.Duration
+	// MaxRunning is how many tasks of the kind run on one node at once, and MaxPerUser how many of one user run on all
+	// nodes together; 0 means without limit. The others wait in the queue, for as long as it takes: the deadline of a
+	// limited kind counts from its first start.
+	MaxRunning, MaxPerUser int
 	// MaxCrashes is how many nodes may be lost under a task without a new step; 3 unless set.
 	MaxCrashes int
 }
@@ -140,6 +144,9 @@ const (
 	DefaultDeadline   = time.Hour
 	DefaultMaxCrashes = 3
 )
+
+// limited reports whether tasks of the kind wait for others of it.
+func (k Kind) limited() bool { return k.MaxRunning > 0 || k.MaxPerUser > 0 }
 
 // Spec is what a caller says of a new task.
 type Spec struct {

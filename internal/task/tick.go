@@ -63,9 +63,54 @@ func (e *Engine) sweep(ctx context.Context) error {
 
 // claim starts what waits in the queue, as far as there is room.
 func (e *Engine) claim(ctx context.Context) error {
+	if err := e.claimUnlimited(ctx); err != nil {
+		return err
+	}
+	for _, kind := range e.limited {
+		if err := e.claimLimited(ctx, e.kinds[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claimLimited starts tasks of a limited kind, as far as its limits let it.
+func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
+	owner, room := e.room()
+	if k.MaxRunning > 0 {
+		room = min(room, k.MaxRunning-e.runningOf(k.Name))
+	}
+	if owner == "" || room <= 0 {
+		return nil
+	}
+	now := e.clock.Now()
+	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now, now.Add(k.Deadline))
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		e.start(t, t.Attempt == 1)
+	}
+	return nil
+}
+
+// runningOf returns how many tasks of a kind run here.
+func (e *Engine) runningOf(kind string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, r := range e.runs {
+		if r.task.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *Engine) claimUnlimited(ctx context.Context) error {
 	for {
 		owner, room := e.room()
-		if owner == "" || room == 0 || len(e.names) == 0 {
+		if owner == "" || room == 0 || len(e.kinds) == 0 {
 			return nil
 		}
 		n := min(room, claimBatch)

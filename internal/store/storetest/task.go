@@ -19,7 +19,7 @@ import (
 func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
 	// What nodes do concerns all tasks of a database, so each test has its own.
-	for _, test := range taskTests {
+	for _, test := range append(taskTests, limitedTaskTests...) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(newWorld(t, open(t)))
