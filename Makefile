@@ -28,7 +28,7 @@ export CARREL_TEST_REQUIRE_POSTGRES ?= 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz mutants setup clean
+.PHONY: help run build web web-check web-test screenshots scrolling lighthouse test chaos check fmt fmt-check vet lint gen verify bench eval fuzz hostile mutants setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,10 @@ eval: ## Judge search and answers by the collections in DATA (more flags: ARGS='
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
+
+hostile: setup ## Upload every hostile file to a real server and print the CPU and memory that each takes
+	CARREL_TEST_HOSTILE_FULL=1 go test -count=1 -v -timeout 30m -run '^TestHostileFilesAreRefused' ./internal/ingest
+	CARREL_HOSTILE=1 go test -count=1 -v -timeout 30m -run 'Hostile' ./e2e
 
 mutants: ## Plant faults in the authorization server, one at a time, and see the tests notice (some: ARGS='mutants/pkce-*.patch')
 	@scripts/mutants $(ARGS)

@@ -75,6 +75,7 @@ var rules = map[string][]string{
 	"internal/testkit/browser":        {},
 	"internal/testkit/contract":       {},
 	"internal/testkit/gotest":         internal("testkit"),
+	"internal/testkit/hostile":        {},
 	"internal/testkit/modelfake":      {},
 	"internal/testkit/s3fake":         {},
 	"internal/testkit/stripefake":     {},

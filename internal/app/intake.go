@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"carrel/internal/config"
+	"carrel/internal/ingest"
+	"carrel/internal/ingest/budget"
 	"carrel/internal/intake"
 	"carrel/internal/outbound"
 )
@@ -13,10 +15,22 @@ import (
 // fetchTimeout is how long the connection to a page or feed may take.
 const fetchTimeout = 10 * time.Second
 
+// importLimits are the limits of reading one upload, and the memory in which all uploads of this process are read.
+func importLimits(c config.Imports) ingest.Limits {
+	memory := int64(c.MemoryMiB) << 20
+	return ingest.Limits{
+		Limits: budget.Limits{
+			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth, Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
+		},
+		Pool: budget.NewPool(memory),
+	}
+}
+
 // wireIntake makes what fills sources. It comes after the services that it works with.
 func (in *installation) wireIntake(cfg config.Config, log *slog.Logger) {
 	in.intake = intake.NewService(in.store, in.sources, in.tasks, in.clock, log, intake.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Limits: importLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Imported: func(ctx context.Context) {
 			if in.embedding == nil {
 				return

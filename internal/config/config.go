@@ -45,6 +45,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// ShutdownTimeout is how long open requests may take to end when the server stops.
 	ShutdownTimeout time.Duration
+	// Imports are the limits of what fills sources.
+	Imports Imports
 	// ExportDays is how many days the export of an account can be downloaded.
 	ExportDays int
 	// SecretKey is the key of keyed hashes and of stored secrets; empty means that one is kept in the data folder.

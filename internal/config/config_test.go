@@ -308,7 +308,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 46 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 54 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }

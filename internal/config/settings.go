@@ -95,6 +95,38 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*duration)(&c.ShutdownTimeout) },
 	},
 	{
+		name: "imports-per-user", def: "2", help: "How many imports of one user run at once, on all nodes together, 1 to 1000. The others wait.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.PerUser, 1, 1000} },
+	},
+	{
+		name: "imports-per-node", def: "4", help: "How many imports run on one node at once, 1 to 1000. The others wait.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.PerNode, 1, 1000} },
+	},
+	{
+		name: "import-unpacked-mib", def: "1024", help: "How much one upload may unpack to, in MiB. It may always unpack to 20 times its own size.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.UnpackedMiB, 16, 1 << 20} },
+	},
+	{
+		name: "import-entries", def: "100000", help: "How many files the archives of one upload may hold, the parts of Word files and books included.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.Entries, 1, 10_000_000} },
+	},
+	{
+		name: "import-depth", def: "4", help: "How deep packed files in one upload may be nested, 1 to 100.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.Depth, 1, 100} },
+	},
+	{
+		name: "import-work", def: "2000", help: "How much work reading one upload may take, in millions of steps of about two nanoseconds. Text that is read earns more.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.Work, 10, 10_000_000} },
+	},
+	{
+		name: "import-memory-mib", def: "160", help: "How much memory documents may take while they are read, in MiB for the whole node. One that needs more waits for the others.",
+		bind: func(c *Config) flag.Value { return count{&c.Imports.MemoryMiB, 64, 1 << 20} },
+	},
+	{
+		name: "import-time", def: "5m", help: "How long reading one document may take, by the clock, 1s to 24h: a backstop to import-work.",
+		bind: func(c *Config) flag.Value { return (*longTime)(&c.Imports.Time) },
+	},
+	{
 		name: "export-days", def: "7", help: "How many days the export of an account can be downloaded, 1 to 365.",
 		bind: func(c *Config) flag.Value { return (*days)(&c.ExportDays) },
 	},

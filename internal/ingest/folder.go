@@ -171,9 +171,9 @@ func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
 	if f.wrong != "" {
 		return Document{}, &RecordError{place, string(f.wrong)}
 	}
-	waited := b.Document(f.size, func() {
+	k, _, _ := kindOf(f.name)
+	waited := b.Document(f.size*max(1, k.weight), func() {
 		d, err = guarded(place, func() (Document, error) {
-			k, _, _ := kindOf(f.name)
 			data, err := f.content(b, files, k.limit)
 			if err != nil {
 				return Document{}, broken(err)

@@ -233,7 +233,7 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"bomb.docx": "a tag or text of more than 2 MiB", "bomb.epub": "a part of more than 20 MiB", "entities.docx": "XML that is damaged",
+		"bomb.docx": "a tag or text of more than 1 MiB", "bomb.epub": "a part of more than 20 MiB", "entities.docx": "XML that is damaged",
 		"deep.docx":  "nested deeper than 1,000 levels",
 		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not what its name says",
 		"wrong.epub": "not what its name says", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",

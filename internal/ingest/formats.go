@@ -29,11 +29,13 @@ type kind struct {
 	many records
 	// limit is how large a file of one document may be.
 	limit int64
+	// weight is how many times as much memory as others a document takes; 0 means once.
+	weight int64
 }
 
 // kinds are the sorts of files by the end of their names.
 var kinds = map[string]kind{
-	".md": {one: parseMarkdown, limit: maxFile}, ".markdown": {one: parseMarkdown, limit: maxFile},
+	".md": {one: parseMarkdown, limit: maxFile, weight: weightTree}, ".markdown": {one: parseMarkdown, limit: maxFile, weight: weightTree},
 	".txt": {one: parsePlain, limit: maxFile}, ".text": {one: parsePlain, limit: maxFile},
 	".html": {one: parseHTML, limit: maxFile}, ".htm": {one: parseHTML, limit: maxFile},
 	".xhtml": {one: parseHTML, limit: maxFile},
@@ -55,8 +57,8 @@ const (
 	workText   = 1   // a byte of text
 	workJSON   = 2   // a byte of JSON
 	workTable  = 2   // a byte of a table, or of a bibliography
-	workHTML   = 6   // a byte of HTML
-	workXML    = 12  // a byte of XML
+	workHTML   = 12  // a byte of HTML
+	workXML    = 16  // a byte of XML
 )
 
 // kindOf returns how a file is read by its name, and whether it is packed with gzip, as files of many records may be.

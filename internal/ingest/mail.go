@@ -47,7 +47,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 			if tooLong {
 				return Document{}, fault("is larger than 32 MiB")
 			}
-			b.Work(workRecord)
+			b.Work(workMessage)
 			d, err := parseMail(b, "", message.Bytes())
 			d.ExternalID = firstOf(d.ExternalID, place)
 			return d, err
@@ -166,8 +166,12 @@ func headLength(data []byte) int {
 	return len(data)
 }
 
-// workLine is the share of a line in finding where messages begin.
-const workLine = 20
+// workLine is the share of a line in finding where messages begin, and workMessage that of a message, however short: the
+// standard library allocates its buffers for each.
+const (
+	workLine    = 20
+	workMessage = 5000
+)
 
 // mailBody is the text of a message.
 type mailBody struct {

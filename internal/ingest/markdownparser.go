@@ -16,16 +16,17 @@ import (
 // for each level of nesting. The limits here let every text through that a person would write, and stop the
 // others after seconds.
 const (
-	// maxMarkdown is how much is parsed: a tree takes up to some hundred times its source.
-	maxMarkdown = 2 << 20
+	// maxMarkdown is how much is parsed: a tree takes up to 130 times its source. A longer text is kept as it is.
+	maxMarkdown = 1 << 20
 	// maxLevels is how deep lists and quotations may be nested.
 	maxLevels = 120
 	// maxWork is how much work the parser may do, in bytes that it may have to look at.
 	maxWork = 400_000_000
 	// memoryTree is how many bytes the tree takes for a byte of the text, workTree and workNode how many steps it takes to
 	// make it and to visit one of its nodes.
-	memoryTree = 50
-	workTree   = 20
+	memoryTree = 130
+	weightTree = 17 // of documents that take eight times their size
+	workTree   = 100
 	workNode   = 20
 	// cellWork is the share of one cell of a table, which the parser makes even where a row has none.
 	cellWork = 500
@@ -141,7 +142,7 @@ func (m *meter) spend(n int) {
 	if m.left -= n; m.left < 0 {
 		panic(errTangled)
 	}
-	m.b.Work(n / 2)
+	m.b.Work(n)
 }
 
 // meteredInline counts, for each mark that turns out to begin or end nothing, the block that may have been searched

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxXMLToken is how long one tag or text of XML may be: the standard library keeps 64 bytes for each attribute.
-	maxXMLToken = 2 << 20
+	maxXMLToken = 1 << 20
 	// maxXMLDepth is how deep elements may be nested: the standard library keeps a record for each open element.
 	maxXMLDepth = 1000
 	// memoryZipEntry is what the list of parts takes for each of them.
@@ -102,7 +102,7 @@ func eachToken(b *budget.Budget, r io.Reader, visit func(xml.Token)) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errLongLine):
-			return fault("holds XML with a tag or text of more than 2 MiB")
+			return fault("holds XML with a tag or text of more than 1 MiB")
 		case err != nil:
 			return fault("holds XML that is damaged")
 		}

@@ -57,7 +57,7 @@ func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 				return nil
 			}
 			entries++
-			b.Work(workRecord)
+			b.Work(4 * workRecord)
 			e = &risEntry{line: lines.n, fields: map[string][]string{"TY": {value}}}
 		case isTag && tag == "ER":
 			if !give() {

@@ -23,6 +23,8 @@ import (
 const (
 	maxFeed    = 20 << 20
 	maxEntries = 10_000
+	// maxEntry is how large one entry may be: the standard library keeps every attribute and element of it.
+	maxEntry = 6 << 20
 )
 
 // feedWork is the work of a source that is a feed. Entries that a feed no longer lists are kept: it shows only the latest.
@@ -154,13 +156,15 @@ func parseFeed(data []byte) ([]ingest.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return parseJSONFeed(data)
 	}
-	d := xml.NewDecoder(bytes.NewReader(data))
+	bounded := &boundedReader{r: bytes.NewReader(data)}
+	d := xml.NewDecoder(bounded)
 	d.CharsetReader = charset.NewReaderLabel
 	d.Entity = xml.HTMLEntity
 	d.Strict = false
 	var out []ingest.Document
 	title, isFeed := "", false
 	for len(out) < maxEntries {
+		bounded.left = maxEntry
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			break
@@ -193,6 +197,23 @@ func parseFeed(data []byte) ([]ingest.Document, error) {
 		return nil, errors.New("not a feed")
 	}
 	return out, nil
+}
+
+// boundedReader ends the reading of one element of a feed that is too large.
+type boundedReader struct {
+	r    io.Reader
+	left int
+}
+
+var errLargeEntry = errors.New("an entry is too large")
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLargeEntry
+	}
+	n, err := b.r.Read(p)
+	b.left -= n
+	return n, err
 }
 
 func (e feedEntry) document(feed string) (ingest.Document, bool) {

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -34,17 +35,68 @@ type jsonAuthor struct {
 	Name string `json:"name"`
 }
 
+// decodeJSONFeed reads a feed entry by entry, up to the most that are read of one: an entry of two bytes takes 200 in memory.
+func decodeJSONFeed(data []byte) (feed jsonFeed, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil {
+		return feed, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return feed, err
+		}
+		switch key {
+		case "version":
+			err = d.Decode(&feed.Version)
+		case "title":
+			err = d.Decode(&feed.Title)
+		case "items":
+			feed.Items, err = decodeItems(d)
+		default:
+			var unused json.RawMessage
+			err = d.Decode(&unused)
+		}
+		if err != nil {
+			return feed, err
+		}
+	}
+	return feed, nil
+}
+
+func decodeItems(d *json.Decoder) (items []jsonEntry, err error) {
+	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+		return nil, errors.New("not a feed")
+	}
+	for d.More() {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, err
+		}
+		if len(items) == maxEntries {
+			continue
+		}
+		var item jsonEntry
+		if err := json.Unmarshal(raw, &item); err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	_, err = d.Token()
+	return items, err
+}
+
 // parseJSONFeed makes documents of a feed in JSON, by way of what the other sorts of feeds have.
 func parseJSONFeed(data []byte) ([]ingest.Document, error) {
-	var feed jsonFeed
-	if err := json.Unmarshal(data, &feed); err != nil {
+	feed, err := decodeJSONFeed(data)
+	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(feed.Version, "https://jsonfeed.org/version/") {
 		return nil, errors.New("not a feed")
 	}
 	var out []ingest.Document
-	for _, item := range feed.Items[:min(len(feed.Items), maxEntries)] {
+	for _, item := range feed.Items {
 		entry := feedEntry{
 			Title: item.Title, Links: []feedLink{{Href: item.URL}, {Href: item.ExternalURL}}, Encoded: item.ContentHTML, Summary: item.Summary,
 			Published: item.DatePublished, Updated: item.DateModified,

@@ -63,7 +63,7 @@ type reader struct {
 // maxLaidOut is how many characters are put into order at once. Pages have some thousands; of a longer one each part is
 // put into order by itself, because laying out takes several times the memory of the characters.
 const (
-	maxLaidOut   = 100_000
+	maxLaidOut   = 50_000
 	memoryLayOut = 300
 )
 

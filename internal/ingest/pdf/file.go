@@ -397,7 +397,7 @@ func (f *file) streamBytes(d dict, start int) []byte {
 	if size < 0 {
 		size = len(f.data) - start
 	}
-	f.b.Work(size / 16)
+	f.b.Work(size / 3)
 	return f.data[start : start+size]
 }
 

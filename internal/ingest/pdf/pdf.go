@@ -52,7 +52,7 @@ func (t Text) String() string { return strings.Join(t.Pages, "\f") }
 
 // Steps of the budget, by how long each takes.
 const (
-	workToken = 25
+	workToken = 50
 	workGlyph = 150
 	workEntry = 40
 )

@@ -282,6 +282,7 @@ export const de: Record<Key, Text> = {
   sync_never: 'Nur auf Verlangen',
   sync_every: 'Alle {time}',
   import_begins: 'Sucht nach Neuem',
+  import_waits: 'Wartet, bis andere Importe fertig sind',
   ready_live: 'Wird bei jeder Suche gefragt',
   next_sync: 'wieder {when}',
 

@@ -284,6 +284,7 @@ export const en = {
   sync_never: 'Only when I ask',
   sync_every: 'Every {time}',
   import_begins: 'Looking for what is new',
+  import_waits: 'Waiting for other imports to finish',
   ready_live: 'Asked at every search',
   next_sync: 'again {when}',
 
