@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"carrel/internal/account"
+	"carrel/internal/config"
 	"carrel/internal/core"
 )
 
@@ -48,9 +49,14 @@ type admin struct {
 	env *Env
 }
 
+// settings loads the settings of the installation that a command works on.
+func (c *adminCommand) settings(env *Env) (config.Config, error) {
+	return flags{"data": c.Data, "database": c.Database}.load(env)
+}
+
 // run opens the installation, runs one command and closes it.
 func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(admin) error) error {
-	cfg, err := flags{"data": c.Data, "database": c.Database}.load(env)
+	cfg, err := c.settings(env)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,11 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if c.isKind() {
 		return c.addKind(ctx, env, parent)
 	}
-	library, err := ingest.Open(c.Of)
+	cfg, err := parent.settings(env)
+	if err != nil {
+		return err
+	}
+	library, err := ingest.OpenWithin(c.Of, importLimits(cfg.Imports))
 	if err != nil {
 		return err
 	}

@@ -370,3 +370,22 @@ func FuzzSettingsFileNeverPanics(f *testing.F) {
 		}
 	})
 }
+
+func TestImportLimitsAreCheckedAtTheStart(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string][]string{
+		"imports-per-user": {"0", "-1", "1001", "many"}, "imports-per-node": {"0", "1001", ""}, "import-unpacked-mib": {"1", "x"},
+		"import-entries": {"0"}, "import-depth": {"0", "101"}, "import-work": {"1"}, "import-memory-mib": {"8"}, "import-time": {"0s", "25h", "5"},
+	} {
+		for _, value := range values {
+			_, err := config.Load(config.LoadOptions{Overrides: map[string]string{name: value}})
+			if err == nil || !strings.Contains(err.Error(), "--"+name+" must be") || value != "" && strings.Contains(err.Error(), " "+value+" ") {
+				t.Errorf("%s=%q: %v", name, value, err)
+			}
+		}
+	}
+	c, err := config.Load(config.LoadOptions{Overrides: map[string]string{"imports-per-user": "7", "import-time": "1h"}})
+	if err != nil || c.Imports.PerUser != 7 || c.Imports.PerNode != 4 || c.Imports.UnpackedMiB != 1024 || c.Imports.Time != time.Hour {
+		t.Errorf("%+v (%v)", c.Imports, err)
+	}
+}

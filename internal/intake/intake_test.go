@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	return newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}))
 }
 
-func newWorldWith(t *testing.T, client *http.Client) *world {
+func newWorldWith(t *testing.T, client *http.Client, change ...func(*intake.Options)) *world {
 	t.Helper()
 	w := &world{t: t, clock: testkit.NewClock()}
 	log := slog.New(slog.DiscardHandler)
@@ -71,9 +71,11 @@ func newWorldWith(t *testing.T, client *http.Client) *world {
 	box, err := seal.New(make([]byte, 32), "test")
 	w.must(err)
 	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
-	w.intake = intake.NewService(db, w.sources, w.tasks, w.clock, log, intake.Options{
-		Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20,
-	})
+	options := intake.Options{Scratch: t.TempDir(), Client: client, MaxUpload: 8 << 20}
+	for _, f := range change {
+		f(&options)
+	}
+	w.intake = intake.NewService(db, w.sources, w.tasks, w.clock, log, options)
 	w.tasks.Register(w.intake.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {

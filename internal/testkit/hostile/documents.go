@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// ManyParts is a file of Word's form with so many parts.
+func ManyParts(n int) []byte { return overlapping(n, "x") }
+
 // docx is a Word file of this text.
 func docx(body text) []byte { return zipped(part{name: "word/document.xml", long: body}) }
 
@@ -34,7 +37,7 @@ func documents() []Case {
 		{"a Word file of 800 MB of empty paragraphs", "paragraphs.docx", func() []byte {
 			return docx(text{before: "<w:body>", unit: "<w:p><w:r></w:r></w:p>", times: 800 * mib / 22, after: "</w:body>"})
 		}, work},
-		{"a Word file of 300,000 parts", "parts.docx", func() []byte { return overlapping(300_000, "x") }, entries},
+		{"a Word file of 300,000 parts", "parts.docx", func() []byte { return ManyParts(300_000) }, entries},
 		{"a book of a million chapters", "spine.epub", func() []byte {
 			return epub(text{
 				before: "<package>", unit: `<item id="a" href="a.html" media-type="application/xhtml+xml"/><itemref idref="a"/>`, times: mib, after: "</package>",

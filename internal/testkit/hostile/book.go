@@ -1,0 +1,42 @@
+package hostile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Book is an honest PDF of many pages: what limits must let through. Its words are drawn, so that it packs as text does.
+func Book(pages int) []byte {
+	draw := rand.New(rand.NewPCG(1, uint64(pages))) //nolint:gosec // the same words every time
+	var kids, program strings.Builder
+	all := []object{catalogue, "", helvetica}
+	for i := range pages {
+		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
+		program.Reset()
+		program.WriteString("BT /F 10 Tf 12 TL 50 750 Td ")
+		for range 50 {
+			program.WriteString("(")
+			for range 10 {
+				program.WriteString(words[draw.IntN(len(words))])
+			}
+			program.WriteString(") Tj T* ")
+		}
+		all = append(all, object(fmt.Sprintf("<</Type/Page/Contents %d 0 R/Resources<</Font<</F 3 0 R>>>>>>", 5+2*i)),
+			deflated("", once(program.String()+"ET"), 1))
+	}
+	all[1] = object(fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids.String(), pages))
+	return file(all...)
+}
+
+// words are those of a book, each with the space after it.
+var words = strings.SplitAfter("of data model the relation and users with to in for domain is a programs that banks representation as system set ", " ")
+
+// Books is an archive of honest PDFs of ten pages.
+func Books(n int) []byte {
+	var parts []part
+	for i := range n {
+		parts = append(parts, part{name: fmt.Sprint(i, ".pdf"), content: string(Book(10))})
+	}
+	return zipped(parts...)
+}
