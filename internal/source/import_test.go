@@ -1,0 +1,32 @@
+package source_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"carrel/internal/source"
+)
+
+func TestABatchOfAnImportEndsBeforeItsTextsTakeMuchMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const documents, size = 30, 1 << 20
+	read, stored, most := 0, 0, 0
+	docs := func(yield func(source.Document, error) bool) {
+		for i := range documents {
+			read++
+			most = max(most, read-stored)
+			if !yield(source.Document{ExternalID: strconv.Itoa(i), Title: "T", Text: strings.Repeat("text ", size/5)}, nil) {
+				return
+			}
+		}
+	}
+	done, err := w.Import(t.Context(), w.ada, w.library(t), docs, func(so source.Imported) { stored = so.Total() })
+	if err != nil || done.Added != documents {
+		t.Fatal(done, err)
+	}
+	if most > 12 {
+		t.Errorf("%d documents of a mebibyte were held at once", most)
+	}
+}
