@@ -111,11 +111,14 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 	}
 }
 
-// TestFourHostilePDFsAtOnceTakeLittleMemory holds the memory of a server that reads them all at the same time.
-func TestFourHostilePDFsAtOnceTakeLittleMemory(t *testing.T) {
+// TestFourHostileFilesAtOnceTakeLittleMemory holds the memory of a server that reads them all at the same time.
+func TestFourHostileFilesAtOnceTakeLittleMemory(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 20
-	files := map[string][]byte{"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(), "large.pdf": hostile.Large(), "objects.pdf": hostile.Objects()}
+	files := map[string][]byte{
+		"glyphs.pdf": hostile.Glyphs(), "heavy.pdf": hostile.Heavy(), "large.pdf": hostile.Large(), "objects.pdf": hostile.Objects(),
+		"items.md": hostile.Items(),
+	}
 	for name, same := range files {
 		w := newLibrary(t, testkit.ServerOptions{Env: []string{"CARREL_IMPORTS_PER_USER=4", "CARREL_IMPORTS_PER_NODE=4"}})
 		before, known := usageOf(t, w.server.PID())
