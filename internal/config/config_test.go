@@ -385,7 +385,7 @@ func TestImportLimitsAreCheckedAtTheStart(t *testing.T) {
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Overrides: map[string]string{"imports-per-user": "7", "import-time": "1h"}})
-	if err != nil || c.Imports.PerUser != 7 || c.Imports.PerNode != 4 || c.Imports.UnpackedMiB != 1024 || c.Imports.Time != time.Hour {
+	if err != nil || c.Imports.PerUser != 7 || c.Imports.PerNode != 4 || c.Imports.UnpackedMiB != 256 || c.Imports.Time != time.Hour {
 		t.Errorf("%+v (%v)", c.Imports, err)
 	}
 }

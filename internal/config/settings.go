@@ -103,7 +103,7 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return count{&c.Imports.PerNode, 1, 1000} },
 	},
 	{
-		name: "import-unpacked-mib", def: "1024", help: "How much one upload may unpack to, in MiB. It may always unpack to 20 times its own size.",
+		name: "import-unpacked-mib", def: "256", help: "How much one upload may unpack to, in MiB. It may always unpack to 20 times its own size.",
 		bind: func(c *Config) flag.Value { return count{&c.Imports.UnpackedMiB, 16, 1 << 20} },
 	},
 	{

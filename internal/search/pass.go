@@ -147,7 +147,7 @@ func sizeOf(changes []Change) int {
 type pager struct{ limit int }
 
 const (
-	firstPage = 64
+	firstPage = 8
 	maxPage   = 2048
 	pageBytes = 4 << 20
 )
