@@ -136,7 +136,7 @@ func pdfObjects() []Case {
 			}
 			data := file(all...)
 			return bytes.Replace(data, []byte("startxref"), []byte("startfoo1"), 1) // so that all of them are looked through
-		}, ""},
+		}, unpacked},
 		{"a PDF of fonts with large maps", "maps.pdf", func() []byte {
 			program, fonts := begin, ""
 			all := []object{catalogue, onePage, "", "", helvetica}
@@ -166,7 +166,7 @@ func pdfObjects() []Case {
 		}, "no text"},
 		{"a PDF of objects that are never closed", "open.pdf", func() []byte {
 			return []byte("%PDF-1.4\n" + strings.Repeat("1 0 obj [0\n2 0 obj <</Type/Catalog/Pages 1 0 R/A[\n", 20_000))
-		}, ""},
+		}, "not a PDF file"},
 		{"a PDF of streams without an end", "endless.pdf", func() []byte {
 			var b strings.Builder
 			b.WriteString("%PDF-1.4\n")
@@ -174,12 +174,12 @@ func pdfObjects() []Case {
 				fmt.Fprintf(&b, "%d 0 obj <</Type/ObjStm/First 5/N 1>>stream\n", i+1)
 			}
 			return []byte(b.String())
-		}, ""},
+		}, work},
 		{"a PDF of widths without end", "widths.pdf", func() []byte {
 			return file(catalogue, onePage, thePage, deflated("", once(begin+"<0041> Tj ET"), 1),
 				"<</Type/Font/Subtype/Type0/DescendantFonts[6 0 R]>>", object("<</W["+strings.Repeat("0 7 0 R ", 50_000)+"]>>"),
 				object("["+strings.Repeat("1 ", 500_000)+"]"))
-		}, ""},
+		}, work},
 	}
 }
 
