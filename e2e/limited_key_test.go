@@ -103,8 +103,8 @@ func sample(schemas map[string]map[string]any, s map[string]any) any {
 	return "text"
 }
 
-// TestAKeyForOneAgentDoesNothingWithTheWholeAccount walks every operation of the contract that is not below an agent with a
-// key that has all scopes and one agent.
+// TestAKeyForOneAgentDoesNothingWithTheWholeAccount walks every operation of the contract that is not below an agent
+// with a key that has all scopes and one agent.
 func TestAKeyForOneAgentDoesNothingWithTheWholeAccount(t *testing.T) {
 	t.Parallel()
 	opts := testkit.ServerOptions{Env: []string{"CARREL_RATE_LIMITS=off"}}

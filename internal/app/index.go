@@ -139,13 +139,14 @@ func (x *indexer) say(ctx context.Context, through uint64) {
 	}
 }
 
-// finish removes the words of deleted sources from the disk before the process ends, as far as there is time for it; the
-// next start goes on with it.
+// finish removes the words of deleted sources from the disk before the process ends, as far as there is time for it;
+// the next start goes on with it.
 func (x *indexer) finish(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err := x.follower.Finish(ctx); err != nil {
-		x.log.WarnContext(ctx, "the search index still holds words of deleted sources; the next start removes them", slog.Any("error", err))
+		x.log.WarnContext(ctx, "the search index still holds words of deleted sources; the next start removes them",
+			slog.Any("error", err))
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/leave"
 )
 
-// scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room for
-// a second copy of the database; the next round tries again.
+// scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room
+// for a second copy of the database; the next round tries again.
 func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
 	due, err := in.store.ScrubDue(ctx)
 	if err != nil || !due {
@@ -20,7 +20,8 @@ func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
 	if err := in.store.Scrub(ctx); err != nil {
 		return err
 	}
-	log.InfoContext(ctx, "remnants of deleted accounts were removed from the database's files", slog.Duration("took", time.Since(started)))
+	log.InfoContext(ctx, "remnants of deleted accounts were removed from the database's files",
+		slog.Duration("took", time.Since(started)))
 	return nil
 }
 

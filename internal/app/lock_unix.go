@@ -34,8 +34,8 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// tryLock locks an open file for this process and reports whether it was free. The kernel ends the lock with the file or
-// the process.
+// tryLock locks an open file for this process and reports whether it was free. The kernel ends the lock with the file
+// or the process.
 func tryLock(f *os.File) (free bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

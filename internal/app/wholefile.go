@@ -12,9 +12,9 @@ import (
 // partialSuffix ends the name of a file while it is being written.
 const partialSuffix = ".partial"
 
-// writeWhole writes a file for people: an export, a key. The file gets its name when all of it is on the disk, so that a
-// process that is killed leaves nothing under that name, only a file with partialSuffix, which the next call for the same
-// name removes. Without replace it fails with fs.ErrExist when the name is taken. It returns the size.
+// writeWhole writes a file for people: an export, a key. The file gets its name when all of it is on the disk, so
+// that a process that is killed leaves nothing under that name, only a file with partialSuffix, which the next call
+// for the same name removes. Without replace it fails with fs.ErrExist when the name is taken. It returns the size.
 func writeWhole(path string, replace bool, write func(io.Writer) error) (size int64, err error) {
 	if _, err := os.Lstat(path); err == nil && !replace {
 		return 0, fmt.Errorf("%s: %w", path, fs.ErrExist)
@@ -46,8 +46,9 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) (size in
 	return info.Size(), syncFolder(filepath.Dir(path))
 }
 
-// createPartial creates a new file that only its owner can read, and locks it. One that is there is removed unless a process
-// has it locked: it is left of one that was killed. It is never written to, because it may belong to somebody else.
+// createPartial creates a new file that only its owner can read, and locks it. One that is there is removed unless a
+// process has it locked: it is left of one that was killed. It is never written to, because it may belong to somebody
+// else.
 func createPartial(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -84,8 +85,8 @@ func removeAbandoned(path string) error {
 	return os.Remove(path)
 }
 
-// publish gives a complete file its name. A hard link fails when the name was taken meanwhile, and a rename would not; on
-// file systems without links a rename has to do.
+// publish gives a complete file its name. A hard link fails when the name was taken meanwhile, and a rename would
+// not; on file systems without links a rename has to do.
 func publish(partial, path string, replace bool) error {
 	if replace {
 		return os.Rename(partial, path)

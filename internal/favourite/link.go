@@ -11,8 +11,8 @@ import (
 // linkFields are the members of a card that clients show as links.
 var linkFields = []string{"url", "openAccessUrl"}
 
-// unsafeLinks returns the names of the card's links that are not web addresses. Empty and null ones are no links. A value
-// of another type is unsafe too: a script that puts an array into a link makes a text of it.
+// unsafeLinks returns the names of the card's links that are not web addresses. Empty and null ones are no links. A
+// value of another type is unsafe too: a script that puts an array into a link makes a text of it.
 func unsafeLinks(card []byte) []string {
 	var unsafe []string
 	err := jx.DecodeBytes(card).ObjBytes(func(d *jx.Decoder, key []byte) error {

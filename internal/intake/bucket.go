@@ -29,7 +29,8 @@ type objects struct {
 func (s *Service) bucketWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
 	secret, err := s.sources.Secret(src)
 	if errors.Is(err, source.ErrSecretUnreadable) {
-		return nil, unreadable("The secret can't be used with this store and access key. Enter the secret again in the settings of the source.").Because(err)
+		return nil, unreadable("The secret can't be used with this store and access key. " +
+			"Enter the secret again in the settings of the source.").Because(err)
 	}
 	if err != nil {
 		return nil, err

@@ -67,12 +67,15 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 		return Export{}, err
 	}
 	parts := partsFor(actor)
-	e, t, err := x.store.BeginExport(ctx, Export{ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt}, t)
+	e, t, err := x.store.BeginExport(ctx, Export{
+		ID: t.ID, UserID: actor.UserID, Status: StatusWorking, Parts: parts, CreatedAt: t.CreatedAt,
+	}, t)
 	if err != nil {
 		return Export{}, err
 	}
 	if parts.Agents && !e.Parts.Agents {
-		return Export{}, core.Conflict("conflict", "An export of the account without its agents is being made. Wait until it is complete, or delete it, and export again.")
+		return Export{}, core.Conflict("conflict", "An export of the account without its agents is being made. "+
+			"Wait until it is complete, or delete it, and export again.")
 	}
 	if t.New {
 		x.recorder.Note(ctx, audit.Record{Event: audit.AccountExported, UserID: actor.UserID, Actor: actor.CredentialID})
@@ -116,7 +119,8 @@ func (x *Exports) Open(ctx context.Context, actor core.Actor) (Export, io.ReadSe
 	if e.Parts.Agents && !partsFor(actor).Agents {
 		return Export{}, nil, &core.Error{
 			Kind: core.KindForbidden, Code: "insufficient_scope", Scope: core.ScopeAgents,
-			Detail: "This export holds the contents of agents. Use a credential with the scope agents, or export again with this one.",
+			Detail: "This export holds the contents of agents. " +
+				"Use a credential with the scope agents, or export again with this one.",
 		}
 	}
 	switch e.Status {

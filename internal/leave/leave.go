@@ -47,8 +47,8 @@ type Export struct {
 	FinishedAt, ExpiresAt *time.Time
 }
 
-// Parts are the parts of an account that an archive holds. The account itself (profile, keys, usage and the like) always
-// is.
+// Parts are the parts of an account that an archive holds. The account itself (profile, keys, usage and the like)
+// always is.
 type Parts struct {
 	// Agents are the agents with all that is in them: sources, documents, threads, memories and favourites.
 	Agents bool
@@ -56,7 +56,9 @@ type Parts struct {
 
 // partsFor returns what a credential may read, and so may export.
 func partsFor(actor core.Actor) Parts {
-	for _, op := range []core.Operation{core.OpListAgents, core.OpGetDocument, core.OpListThreads, core.OpListMemories, core.OpListFavourites} {
+	for _, op := range []core.Operation{
+		core.OpListAgents, core.OpGetDocument, core.OpListThreads, core.OpListMemories, core.OpListFavourites,
+	} {
 		if actor.Allow(op) != nil {
 			return Parts{}
 		}

@@ -29,7 +29,9 @@ func (c *caller) failure(ctx context.Context, err error) *source.Failure {
 	}
 	// An unknown name and a private one get the same reply: the difference would map the private network (see
 	// outbound.ErrNotPublic).
-	return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Check its address, or try again later."}
+	return &source.Failure{
+		Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Check its address, or try again later.",
+	}
 }
 
 // errUnexpected is an answer that can't be read.

@@ -49,12 +49,14 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 // mcpClient is the client of the installation with the key in each request and an end to each answer.
 func (c *caller) mcpClient() *http.Client {
 	client := *c.options.Client
-	client.Transport = &mcpTransport{next: client.Transport, origin: outbound.Origin(c.host), header: c.bearer(), agent: c.userAgent()}
+	client.Transport = &mcpTransport{
+		next: client.Transport, origin: outbound.Origin(c.host), header: c.bearer(), agent: c.userAgent(),
+	}
 	return &client
 }
 
-// mcpTransport adds the key to requests. It sends it to the origin of the source alone, whatever address the SDK makes of
-// the server's replies.
+// mcpTransport adds the key to requests. It sends it to the origin of the source alone, whatever address the SDK
+// makes of the server's replies.
 type mcpTransport struct {
 	next   http.RoundTripper
 	origin string

@@ -13,8 +13,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestNoRedirectTakesAKeyToAnotherOrigin covers every kind that takes a key: the server that is asked sends us to another
-// one, with every status that a client could follow with the same method, headers and body.
+// TestNoRedirectTakesAKeyToAnotherOrigin covers every kind that takes a key: the server that is asked sends us to
+// another one, with every status that a client could follow with the same method, headers and body.
 func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {
@@ -65,8 +65,8 @@ func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	}
 }
 
-// TestAPrivateNameAndAnUnknownOneFailAlike compares all that the owner of a source sees: the error, and how often the name
-// was looked up, which is the part of the time that we decide on.
+// TestAPrivateNameAndAnUnknownOneFailAlike compares all that the owner of a source sees: the error, and how often the
+// name was looked up, which is the part of the time that we decide on.
 func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {

@@ -46,7 +46,7 @@ func CheckAddress(s string, r AddressRules) string {
 	switch {
 	case utf8.RuneCountInString(s) > maxLength:
 		return "Must have at most " + strconv.Itoa(maxLength) + " characters."
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(s, " \t\r\n\\"):
+	case err != nil || u.Hostname() == "" || defaultPorts[u.Scheme] == "" || strings.ContainsAny(s, " \t\r\n\\"):
 		return "Must be a whole address, such as https://example.org/hook."
 	case u.Scheme == "http" && !r.PlainHTTP:
 		return "Must be an https address."
@@ -70,9 +70,9 @@ func CheckAddress(s string, r AddressRules) string {
 
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// Origin returns the origin (RFC 6454: scheme, host, port) of an address in one canonical spelling: lower case, without
-// a default port and without the trailing dot of the host, with international names as ASCII. It returns "" for anything
-// that is not an http or https address.
+// Origin returns the origin (RFC 6454: scheme, host, port) of an address in one canonical spelling: lower case,
+// without a default port and without the trailing dot of the host, with international names as ASCII. It returns ""
+// for anything that is not an http or https address.
 func Origin(s string) string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	if err != nil || u.Hostname() == "" || defaultPorts[u.Scheme] == "" {

@@ -43,8 +43,8 @@ func (g guard) dial(o Options) func(ctx context.Context, network, address string
 	}
 }
 
-// absolute ends the host of an address with a dot, so that the resolver does not try the search domains of this machine:
-// they lead into its own network, and trying them takes an unknown name longer than a private one.
+// absolute ends the host of an address with a dot, so that the resolver does not try the search domains of this
+// machine: they lead into its own network, and trying them takes an unknown name longer than a private one.
 func absolute(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.HasSuffix(host, ".") {

@@ -126,8 +126,8 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// Finish brings the index up to the log and removes the words of deleted sources from the disk, before the process ends.
-// Run has returned by then. A log that is far ahead is left to the next start.
+// Finish brings the index up to the log and removes the words of deleted sources from the disk, before the process
+// ends. Run has returned by then. A log that is far ahead is left to the next start.
 func (f *Follower) Finish(ctx context.Context) error {
 	head, err := f.changes.Head(ctx)
 	if err != nil {

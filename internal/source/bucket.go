@@ -41,7 +41,8 @@ func checkS3(s *Settings, secret string) []core.FieldError {
 		wrong("region", "Must be the name of a region, such as eu-central-1.")
 	}
 	if s.Endpoint != "" && outbound.CheckAddress(s.Endpoint, endpointAddress) != "" {
-		wrong("endpoint", "Must be the address of the store alone, without a user name or path, such as https://minio.example.org:9000.")
+		wrong("endpoint",
+			"Must be the address of the store alone, without a user name or path, such as https://minio.example.org:9000.")
 	}
 	if s.AccessKeyID != "" && !keyName.MatchString(s.AccessKeyID) {
 		wrong("accessKeyId", "Must be the id of an access key: 3 to 128 letters, digits and . + = @ _ -.")

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses goes through the one place that stored and live documents pass,
-// whatever the reader of a format or catalogue made of them.
+// TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses goes through the one place that stored and live documents
+// pass, whatever the reader of a format or catalogue made of them.
 func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t, func(o *source.Options) { o.Live = answering{} })

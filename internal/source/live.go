@@ -173,7 +173,10 @@ func (s *Service) answer(ctx, limited context.Context, buyer Buyer, src Source, 
 		return LiveAnswer{}, err
 	}
 	if r.Secret, err = s.Secret(src); err != nil {
-		return LiveAnswer{}, &Failure{Code: WarnSourceRefused, Detail: "Its key can't be used with this address. Enter the key again in the settings of the source."}
+		return LiveAnswer{}, &Failure{
+			Code:   WarnSourceRefused,
+			Detail: "Its key can't be used with this address. Enter the key again in the settings of the source.",
+		}
 	}
 	key := r.key()
 	var answer LiveAnswer

@@ -56,9 +56,9 @@ type Kind struct {
 	Live, Paid bool
 	// Check trims the settings and returns what is wrong with them and the secret, by the names of the fields.
 	Check func(set *Settings, secret string) []core.FieldError
-	// SecretScope names the receiver of the secret: the origin of an address, the bucket and key of a store, or the kind
-	// alone where its host is part of the program. A secret is kept only while this stays the same, and is sealed with it.
-	// It is nil for a kind that takes no secret.
+	// SecretScope names the receiver of the secret: the origin of an address, the bucket and key of a store, or the
+	// kind alone where its host is part of the program. A secret is kept only while this stays the same, and is
+	// sealed with it. It is nil for a kind that takes no secret.
 	SecretScope func(set Settings) string
 }
 
@@ -213,8 +213,8 @@ type Change struct {
 	// Default can only be made true: another source is made the default instead.
 	Default  bool
 	Settings *Settings
-	// Secret replaces the source's secret; an empty one removes it. Without it the secret is kept unless the settings name
-	// another receiver for it; see Kind.SecretScope.
+	// Secret replaces the source's secret; an empty one removes it. Without it the secret is kept unless the settings
+	// name another receiver for it; see Kind.SecretScope.
 	Secret *string
 }
 

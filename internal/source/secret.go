@@ -15,9 +15,9 @@ var ErrSecretUnreadable = errors.New("source: the secret belongs to another rece
 // maxSecret is the longest secret in bytes.
 const maxSecret = 4096
 
-// applySettings puts new settings and a new secret into a source. Kinds check the two together. A secret is dropped when
-// the new settings name another receiver and no new secret comes with them: whoever may change the address of a source
-// must not be able to have its secret sent there.
+// applySettings puts new settings and a new secret into a source. Kinds check the two together. A secret is dropped
+// when the new settings name another receiver and no new secret comes with them: whoever may change the address of a
+// source must not be able to have its secret sent there.
 func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error) {
 	if c.Settings == nil && c.Secret == nil {
 		return nil, nil
@@ -98,8 +98,8 @@ func secretPlace(src Source, k Kind) (string, error) {
 	return "source secret\n" + src.ID + "\n" + src.Kind + "\n" + k.SecretScope(set), nil
 }
 
-// Secret returns the secret of a source in the clear, for a request to its receiver. It is "" where the source has none,
-// and ErrSecretUnreadable where the stored one is not for this receiver.
+// Secret returns the secret of a source in the clear, for a request to its receiver. It is "" where the source has
+// none, and ErrSecretUnreadable where the stored one is not for this receiver.
 func (s *Service) Secret(src Source) (string, error) {
 	plain, _, err := s.openSecret(src)
 	return plain, err

@@ -26,8 +26,8 @@ type Source struct {
 	Settings string
 	// Sealed is the encrypted secret, bound to its receiver; see Service.Secret.
 	Sealed []byte
-	// SecretRemoved is set by Service.Change when the secret was dropped because the settings name another receiver. It is
-	// not stored.
+	// SecretRemoved is set by Service.Change when the secret was dropped because the settings name another receiver.
+	// It is not stored.
 	SecretRemoved bool
 	// SyncedAt is when it was last brought up to date, and NextSyncAt when it is due.
 	SyncedAt, NextSyncAt *time.Time

@@ -12,7 +12,8 @@ import (
 
 var _ leave.ExportStore = (*DB)(nil)
 
-const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at, expires_at, agents`
+const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at,
+	expires_at, agents`
 
 // exportRow is an export as it is read.
 type exportRow struct {
@@ -58,7 +59,8 @@ func (db *DB) BeginExport(ctx context.Context, e leave.Export, t task.Task) (sto
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO account_export (`+exportColumns+`) VALUES ($1, $2, $3, 0, 0, 0, 0, '', '', $4, NULL, NULL, $5)`,
+		if _, err := tx.exec(ctx, `
+			INSERT INTO account_export (`+exportColumns+`) VALUES ($1, $2, $3, 0, 0, 0, 0, '', '', $4, NULL, NULL, $5)`,
 			e.ID, e.UserID, string(e.Status), millis(e.CreatedAt), flag(e.Parts.Agents)); err != nil {
 			return err
 		}

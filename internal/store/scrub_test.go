@@ -31,8 +31,8 @@ func wordsIn(t *testing.T, dir, word string) map[string]int {
 	return out
 }
 
-// TestScrubLeavesNothingOfADeletedAccountInTheFiles writes so much, in such an order, that pages are split and merged: their
-// unused parts keep cells that were moved, which secure_delete does not clear.
+// TestScrubLeavesNothingOfADeletedAccountInTheFiles writes so much, in such an order, that pages are split and
+// merged: their unused parts keep cells that were moved, which secure_delete does not clear.
 func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	t.Parallel()
 	b := backend{"sqlite", Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, sqliteDialect}

@@ -201,7 +201,8 @@ func (db *DB) DeleteSource(ctx context.Context, agentID, sourceID, successorID s
 func (db *DB) SealedSources(ctx context.Context) ([]source.Source, error) {
 	var r sourceRow
 	var sources []source.Source
-	err := db.read.each(ctx, `SELECT `+sourceColumns+` FROM source s WHERE s.secret IS NOT NULL ORDER BY s.id`, nil, r.dest(), func() error {
+	query := `SELECT ` + sourceColumns + ` FROM source s WHERE s.secret IS NOT NULL ORDER BY s.id`
+	err := db.read.each(ctx, query, nil, r.dest(), func() error {
 		sources = append(sources, r.value())
 		return nil
 	})
