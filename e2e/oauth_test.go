@@ -69,19 +69,20 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 		f.wantChallenge(f.api(token, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
 	}
 
-	// A token for MCP is not one for REST, and the operator can end a grant too.
+	// REST and MCP are one resource, and the operator can end a grant too.
 	f.signedIn = true
-	mcp := f.tokens(url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {client}, "redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
-		"code": {f.authorize(client, server.URL+"/mcp")},
-	})
-	f.wantChallenge(f.api(mcp.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
-	both := f.tokens(url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {client}, "redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
-		"code": {f.authorize(client, "")},
-	})
-	if r := f.api(both.Access, "/api/agents"); r.status != http.StatusOK {
-		t.Fatalf("a second grant: %d %s", r.status, r.body)
+	var last flowTokens
+	for _, resource := range []string{server.URL, server.URL + "/", server.URL + "/mcp", ""} {
+		last = f.tokens(url.Values{
+			"grant_type": {"authorization_code"}, "client_id": {client}, "redirect_uri": {flowRedirect}, "code_verifier": {f.verifier},
+			"code": {f.authorize(client, resource)},
+		})
+		if r := f.api(last.Access, "/api/agents"); r.status != http.StatusOK {
+			t.Errorf("a token for %q on REST: %d %s", resource, r.status, r.body)
+		}
+		if r := f.mcp(last.Access); r.status != http.StatusOK || !strings.Contains(r.body, `"serverInfo"`) {
+			t.Errorf("a token for %q on MCP: %d %s", resource, r.status, r.body)
+		}
 	}
 	var listed struct {
 		Connections []struct {
@@ -89,11 +90,11 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 			Revoked        bool
 		}
 	}
-	if err := json.Unmarshal([]byte(admin("connection", "list", "--user", "ada@example.org", "--json")), &listed); err != nil || len(listed.Connections) != 3 || listed.Connections[0].Name != "Flow" {
+	if err := json.Unmarshal([]byte(admin("connection", "list", "--user", "ada@example.org", "--json")), &listed); err != nil || len(listed.Connections) != 5 || listed.Connections[0].Name != "Flow" {
 		t.Fatalf("connections: %+v %v", listed, err)
 	}
 	admin("connection", "revoke", "--user", "ada@example.org", "--id", listed.Connections[0].ID)
-	f.wantChallenge(f.api(both.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
+	f.wantChallenge(f.api(last.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
 	admin("keys", "rotate")
 	f.wantNoSecretsIn(server.Log())
 }
@@ -156,6 +157,17 @@ func (f *flow) api(token, path string) flowReply {
 		return f.do(http.MethodGet, f.server.URL+path, "")
 	}
 	return f.do(http.MethodGet, f.server.URL+path, "", "Authorization", "Bearer "+token)
+}
+
+// mcp begins a session of the Model Context Protocol.
+func (f *flow) mcp(token string) flowReply {
+	f.Helper()
+	headers := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
+	if token != "" {
+		headers = append(headers, "Authorization", "Bearer "+token)
+	}
+	return f.do(http.MethodPost, f.server.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+		`"capabilities":{},"clientInfo":{"name":"flow","version":"1"}}}`, headers...)
 }
 
 // wantChallenge holds a refusal to what clients need to go on.

@@ -133,7 +133,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}, log); err != nil {
 		return nil, err
 	}
-	in.credentials.AcceptTokens(db, prefixes.Access)
+	in.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(cfg.BaseURL))
 	in.sessions = credential.NewSessions(db, clock, secret)
 	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)

@@ -1,11 +1,9 @@
 package app
 
 import (
-	"context"
 	"log/slog"
 
 	"carrel/internal/config"
-	"carrel/internal/core"
 	"carrel/internal/httpapi"
 	"carrel/internal/mcp"
 	"carrel/internal/server"
@@ -14,10 +12,7 @@ import (
 // newMCP returns the endpoint for the Model Context Protocol of a server.
 func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, draining <-chan struct{}) (*mcp.Server, error) {
 	return mcp.New(mcp.Edge{
-		BaseURL: cfg.BaseURL,
-		Authenticate: func(ctx context.Context, token string) (core.Actor, error) {
-			return in.credentials.AuthenticateFor(ctx, token, cfg.BaseURL+httpapi.MCPPath)
-		},
-		Admit: server.Admit, Problem: problems.Write, Sealer: in.replies, Draining: draining, Log: log,
+		BaseURL:      cfg.BaseURL,
+		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Sealer: in.replies, Draining: draining, Log: log,
 	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
 }

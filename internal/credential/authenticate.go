@@ -3,7 +3,6 @@ package credential
 import (
 	"context"
 	"crypto/sha256"
-	"slices"
 	"sync"
 	"time"
 	"unicode"
@@ -12,15 +11,10 @@ import (
 	"carrel/internal/core"
 )
 
-// Authenticate is AuthenticateFor where no resource is asked for, and so no OAuth token is good.
+// Authenticate returns the actor behind a bearer token, on REST and MCP alike. An OAuth token must have been issued for
+// this installation. A cached token is used only while the store's version is unchanged, so a revoked key or a disabled
+// user fails on the very next request, on every node.
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
-	return s.AuthenticateFor(ctx, token, "")
-}
-
-// AuthenticateFor returns the actor behind a bearer token that was sent to a resource; an OAuth token must have been
-// issued for it. What it knows of a token it uses again only while the store vouches that nothing was written since;
-// otherwise it asks. So a revoked key or a disabled user fails on the very next request, on every node.
-func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (core.Actor, error) {
 	invalid := core.Unauthenticated("invalid_credential",
 		"This credential is unknown, revoked or expired. Make a new key, or connect again.")
 	isToken := s.oauth.recognise(token)
@@ -40,7 +34,7 @@ func (s *Service) AuthenticateFor(ctx context.Context, token, resource string) (
 		return core.Actor{}, invalid
 	}
 	if isToken {
-		if !slices.Contains(found.Audience, resource) {
+		if !s.oauth.intended(found.Audience) {
 			return core.Actor{}, core.Unauthenticated("invalid_credential",
 				"This access token was issued for another resource. Ask for one with this resource.")
 		}

@@ -1,6 +1,9 @@
 package credential
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Tokens finds OAuth access tokens. The authorization server issues them; here they are only looked up.
 type Tokens interface {
@@ -15,12 +18,20 @@ type Tokens interface {
 type oauthTokens struct {
 	tokens Tokens
 	prefix string
-	uses   uses
+	// audience holds the names of the protected resource that the service guards.
+	audience []string
+	uses     uses
 }
 
-// AcceptTokens lets the service accept access tokens with this prefix. It must be called before the first request.
-func (s *Service) AcceptTokens(tokens Tokens, prefix string) {
-	s.oauth.tokens, s.oauth.prefix = tokens, prefix
+// AcceptTokens lets the service accept access tokens with this prefix that were issued for one of the names in audience.
+// It must be called before the first request.
+func (s *Service) AcceptTokens(tokens Tokens, prefix string, audience []string) {
+	s.oauth.tokens, s.oauth.prefix, s.oauth.audience = tokens, prefix, audience
+}
+
+// intended reports whether a token with this audience was issued for the resource that the service guards.
+func (o *oauthTokens) intended(audience []string) bool {
+	return slices.ContainsFunc(audience, func(name string) bool { return slices.Contains(o.audience, name) })
 }
 
 func (o *oauthTokens) recognise(token string) bool {

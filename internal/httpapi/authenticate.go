@@ -33,7 +33,7 @@ func (a *API) bearer(r *http.Request, values []string) (core.Actor, error) {
 		return core.Actor{}, core.Unauthenticated("invalid_credential",
 			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
 	}
-	return a.Credentials.AuthenticateFor(r.Context(), strings.TrimSpace(token), a.baseURL)
+	return a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
 }
 
 func (a *API) session(r *http.Request) (core.Actor, error) {

@@ -175,7 +175,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		t.Fatal(err)
 	}
 	w.oauth.RecordTo(w.audit)
-	w.credentials.AcceptTokens(db, w.tokens.Access)
+	w.credentials.AcceptTokens(db, w.tokens.Access, oauth.Resources(baseURL))
 	w.credentials.EndGrants(w.oauth)
 	w.agents = agent.NewService(db, w.clock)
 	w.credentials.KnowAgents(w.agents)

@@ -40,7 +40,7 @@ func (s *Service) metadata() []byte {
 		"request_uri_parameter_supported":                false,
 		"authorization_response_iss_parameter_supported": true,
 		"client_id_metadata_document_supported":          s.documents != nil,
-		"protected_resources":                            []string{s.issuer, s.issuer + "/mcp"},
+		"protected_resources":                            Resources(s.issuer),
 	})
 	if err != nil {
 		panic(err) // strings and truth values always marshal

@@ -89,7 +89,7 @@ func TestPoint03AClientWithADocumentNeedsNoRegistration(t *testing.T) {
 		t.Errorf("the page says %s", page.body)
 	}
 	got := w.connect(c)
-	if !w.works(got.Access, w.issuer) {
+	if !w.works(got.Access) {
 		t.Error("the token does not work")
 	}
 	w.tokensIn(w.refresh(c, got.Refresh))

@@ -77,28 +77,25 @@ func textsOf(scopes []string) []ScopeText {
 	return out
 }
 
-// parseResources checks the resources that a client asks for (RFC 8707). None means all of ours.
+// Resources returns the names of the protected resource of an installation (RFC 8707, 9728). REST and MCP are one resource
+// with two names, because clients name the URL that they were given: a token for either name works at both.
+func Resources(issuer string) []string { return []string{issuer, issuer + "/mcp"} }
+
+// parseResources checks the resources that a client asks for (RFC 8707) and returns the audience of the grant, which is
+// all names of the one resource whichever of them was asked for.
 func (s *Service) parseResources(asked []string) ([]string, error) {
-	ours := []string{s.issuer, s.issuer + "/mcp"}
-	var out []string
+	ours := Resources(s.issuer)
 	for _, r := range asked {
-		if r == s.issuer+"/" { // how URL libraries write an address without a path
-			r = s.issuer
-		}
-		if !slices.Contains(ours, r) {
+		// URL libraries write an address without a path with a slash.
+		if r != s.issuer+"/" && !slices.Contains(ours, r) {
 			return nil, bad("invalid_target", "There is no such resource. See the metadata of the protected resource.")
 		}
-		if !slices.Contains(out, r) {
-			out = append(out, r)
-		}
 	}
-	if len(out) == 0 {
-		return ours, nil
-	}
-	return out, nil
+	return ours, nil
 }
 
-// narrower returns what of a grant a token request asks for: all, or a part, never more.
+// narrower returns the part of a grant that a token request asks for: never more than the grant. A token keeps the
+// audience of its grant, also if that was stored with one name of the resource or for a former base URL.
 func narrower(scope string, resources []string) func(Grant) ([]string, []string, error) {
 	return func(g Grant) ([]string, []string, error) {
 		scopes := g.Scopes
@@ -113,11 +110,9 @@ func narrower(scope string, resources []string) func(Grant) ([]string, []string,
 		if len(resources) == 0 {
 			return scopes, g.Resources, nil
 		}
-		for _, r := range resources {
-			if !slices.Contains(g.Resources, r) {
-				return nil, nil, bad("invalid_target", "The user was not asked for that resource. Ask for authorization again.")
-			}
+		if !slices.ContainsFunc(resources, func(r string) bool { return slices.Contains(g.Resources, r) }) {
+			return nil, nil, bad("invalid_target", "The user was not asked for that resource. Ask for authorization again.")
 		}
-		return scopes, resources, nil
+		return scopes, g.Resources, nil
 	}
 }

@@ -146,7 +146,7 @@ func newWorldOn(t testing.TB, o store.Options) *world {
 	w.service.RecordTo(audit.New(db, w.clock, nil, log))
 	w.service.Routes(mux, w.front)
 	w.credentials = credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
-	w.credentials.AcceptTokens(db, prefixes.Access)
+	w.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(w.issuer))
 	w.user = account.User{
 		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
 	}
@@ -351,10 +351,10 @@ func (w *world) refresh(c client, token string, pairs ...string) reply {
 	return w.post("token", form)
 }
 
-// works reports whether an access token is good for a resource.
-func (w *world) works(token, resource string) bool {
+// works reports whether an access token is accepted.
+func (w *world) works(token string) bool {
 	w.Helper()
-	_, err := w.credentials.AuthenticateFor(w.Context(), token, resource)
+	_, err := w.credentials.Authenticate(w.Context(), token)
 	if err != nil && !core.IsKind(err, core.KindUnauthenticated) {
 		w.Error(err)
 	}
