@@ -58,7 +58,7 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 			"{\"redirect_uris\":[\"https://a.example\"],\"client_name\":\"\xff\"}",
 		},
 		"invalid_redirect_uri": {
-			`{}`, `{"redirect_uris":[]}`, `{"redirect_uris":null}`,
+			`{}`, `{"redirect_uris":[]}`,
 			`{"redirect_uris":[` + strings.Repeat(`"https://a.example",`, 20) + `"https://a.example"]}`,
 			`{"redirect_uris":["cursor://x"],"token_endpoint_auth_method":"client_secret_basic"}`,
 			`{"redirect_uris":["https://a.example","http://a.example"]}`,
@@ -90,6 +90,40 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 		if r := w.send(http.MethodPost, "/api/auth/mcp/register", redirect(uri)); r.status != http.StatusCreated {
 			t.Errorf("%s: %d %s", uri, r.status, r.body)
 		}
+	}
+}
+
+// A null or a value of another type must not stand for an absent member: the client would get a default that it did not
+// ask for.
+func TestARegistrationMemberOfTheWrongTypeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const text, list, object = `"x"`, `["x"]`, `{"x":"y"}`
+	for name, good := range map[string]string{
+		"redirect_uris": list, "grant_types": list, "response_types": list, "contacts": list,
+		"client_name": text, "client_uri": text, "logo_uri": text, "scope": text, "tos_uri": text, "policy_uri": text, "jwks_uri": text,
+		"software_id": text, "software_version": text, "software_statement": text, "token_endpoint_auth_method": text, "application_type": text,
+		"id_token_signed_response_alg": text, "jwks": object,
+	} {
+		for _, value := range []string{`null`, `7`, `1.5`, `true`, text, list, object, `[null]`, `["x",7]`, `[["x"]]`, `[]`, `{}`} {
+			empty := value == `[]` && good == list || value == `{}` && good == object
+			if value == good || empty {
+				continue // the right type; whether the value is good is another test's question
+			}
+			body := `{"` + name + `":` + value + `}`
+			if name != "redirect_uris" {
+				body = `{"redirect_uris":["https://a.example"],"` + name + `":` + value + `}`
+			}
+			w.wantError(w.send(http.MethodPost, "/api/auth/mcp/register", body), http.StatusBadRequest, "invalid_client_metadata")
+			if w.Failed() {
+				t.Fatalf("for %s", body)
+			}
+		}
+	}
+	// Members that no specification names are ignored, whatever they hold, and names are compared exactly.
+	r := w.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["https://a.example"],"unknown":null,"Token_Endpoint_Auth_Method":"none"}`)
+	if r.status != http.StatusCreated || r.json(t)["token_endpoint_auth_method"] != "client_secret_basic" {
+		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,15 +19,15 @@ const (
 	maxClientName = 100
 )
 
-// clientMetadata is what a client says of itself (RFC 7591, 2); what is not here is not looked at.
+// clientMetadata is the part of a client's metadata (RFC 7591, 2) that is used.
 type clientMetadata struct {
-	RedirectURIs  []string   `json:"redirect_uris"`
-	Name          string     `json:"client_name"`
-	URI           string     `json:"client_uri"`
-	AuthMethod    AuthMethod `json:"token_endpoint_auth_method"`
-	GrantTypes    []string   `json:"grant_types"`
-	ResponseTypes []string   `json:"response_types"`
-	SigningAlg    string     `json:"id_token_signed_response_alg"`
+	RedirectURIs  []string
+	Name          string
+	URI           string
+	AuthMethod    AuthMethod
+	GrantTypes    []string
+	ResponseTypes []string
+	SigningAlg    string
 }
 
 func invalidMetadata(description string) *protocolError {
@@ -42,8 +41,14 @@ func parseMetadata(body []byte, method AuthMethod) (clientMetadata, error) {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' || !utf8.Valid(body) {
 		return m, invalidMetadata("The metadata must be one JSON object in UTF-8.")
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		return m, invalidMetadata("The metadata must be one JSON object with the types of RFC 7591.")
+	members, err := parseMembers(body)
+	if err != nil {
+		return m, err
+	}
+	m = clientMetadata{
+		RedirectURIs: members.list("redirect_uris"), Name: members.text("client_name"), URI: members.text("client_uri"),
+		AuthMethod: AuthMethod(members.text("token_endpoint_auth_method")), GrantTypes: members.list("grant_types"),
+		ResponseTypes: members.list("response_types"), SigningAlg: members.text("id_token_signed_response_alg"),
 	}
 	if m.AuthMethod == "" {
 		m.AuthMethod = method
