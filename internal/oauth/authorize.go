@@ -76,7 +76,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	a.client = c
 	if err := s.fill(&req, p); err != nil {
 		s.failedWith(r, a, err)
-		s.redirectError(w, r, http.StatusFound, req, err)
+		s.refuseRequest(w, r, req, signedIn, err)
 		return nil
 	}
 	prompt := strings.Fields(p.Get("prompt"))
@@ -89,7 +89,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 			err.code = "login_required"
 		}
 		s.failedWith(r, a, err)
-		s.redirectError(w, r, http.StatusFound, req, err)
+		s.refuseRequest(w, r, req, signedIn, err)
 		return nil
 	case !fresh || slices.Contains(prompt, "login"):
 		s.signIn(w, r, p)
@@ -218,6 +218,26 @@ func (s *Service) fill(req *request, p params) (err error) {
 
 func (s *Service) failPage(w http.ResponseWriter, r *http.Request, title, detail string) {
 	s.front.Fail(w, r, FailPage{Title: title, Detail: detail, Status: http.StatusBadRequest})
+}
+
+// refuseRequest reports an invalid authorization request. The client is told by a redirect only if a user is signed in
+// here; an anonymous visitor gets a page. Anyone can register a client with any redirect URI, so redirecting anonymous
+// visitors would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session,
+// where OpenID Connect Core, 3.1.2.6 would redirect with login_required.
+func (s *Service) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
+	if signedIn {
+		s.redirectError(w, r, http.StatusFound, req, err)
+		return
+	}
+	e := s.protocolErrorOf(r, err)
+	if e.code == "login_required" {
+		s.failPage(w, r, "You are not signed in", "Sign in here first, then connect again from the program.")
+		return
+	}
+	s.front.Fail(w, r, FailPage{
+		Title: "The request can't be completed", Status: e.status,
+		Detail: e.description + " The program that sent you here has to correct this. Nothing was sent to it.",
+	})
 }
 
 // redirectError tells the client what went wrong, at the address that is known to be its own.

@@ -22,7 +22,8 @@ type Front interface {
 	SignIn(w http.ResponseWriter, r *http.Request, returnTo string)
 	// Consent shows what a client asks for.
 	Consent(w http.ResponseWriter, r *http.Request, p ConsentPage)
-	// Fail says what is wrong with a request whose client or redirect can't be trusted. It never redirects.
+	// Fail says what is wrong with a request whose client or redirect can't be trusted, or that came from an anonymous
+	// visitor. It never redirects.
 	Fail(w http.ResponseWriter, r *http.Request, p FailPage)
 }
 

@@ -70,6 +70,10 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 		"javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "blob:https://a.example/x", "about:blank", "vbscript:x", "view-source:https://a.example",
 		"https://a.example/\\evil", "https://a.example/ cb", "https://a.example/\n", "https://ä.example/", "HTTPS://a.example/cb", "ws://a.example", "http:127.0.0.1/cb", "https:a.example",
 		"https://a.example/" + strings.Repeat("x", 2000),
+		"https://*.example/cb", "https://*/cb", "https://a.*/cb", "https://a*.example/cb", "https://*.example:8443/cb", "https://%2a.example/cb", "https://a..example/cb",
+		"https://.example/cb", "https://a(b).example/cb", "http://*.localhost/cb", "http://127.0.0.1:*/cb", "com.example.app://*/cb",
+		"myapp://cb", "vscode://vscode.github-authentication/did-authenticate", "app:/cb", "web+app://cb", "cursorx://cb", "x.:/cb", "mailto:a@a.example", "intent://a/#Intent;end",
+		"ms-settings:", "tel:1", "chrome-extension://a/cb", "ftp://a.example/cb",
 	} {
 		bad["invalid_redirect_uri"] = append(bad["invalid_redirect_uri"], redirect(uri))
 	}
@@ -85,7 +89,9 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 	w.wantError(r, http.StatusRequestEntityTooLarge, "invalid_request")
 	for _, uri := range []string{
 		"https://a.example", "https://a.example:8443/cb?x=1", "http://127.0.0.1", "http://127.0.0.1:7777/cb", "http://[::1]/cb", "http://localhost:1/cb",
-		"cursor://anysphere.cursor-retrieval/oauth/user-x/callback", "com.example.app:/cb", "vscode://vscode.github-authentication/did-authenticate",
+		"cursor://anysphere.cursor-retrieval/oauth/user-x/callback", "cursor://anysphere.cursor-mcp/oauth/callback",
+		"com.example.app:/cb", "com.example.app://host/cb", "com.example-1.app:/cb", "https://127.0.0.1/cb", "https://[2001:db8::1]/cb", "https://a_b.example./cb", "https://localhost/cb",
+		"https://a.example/cb*", "https://vscode.dev/redirect", "http://127.0.0.1:33418/", "https://claude.ai/api/mcp/auth_callback",
 	} {
 		if r := w.send(http.MethodPost, "/api/auth/mcp/register", redirect(uri)); r.status != http.StatusCreated {
 			t.Errorf("%s: %d %s", uri, r.status, r.body)

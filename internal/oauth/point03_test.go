@@ -268,3 +268,19 @@ func TestPoint03NoDocumentIsFetchedFromAPrivateAddress(t *testing.T) {
 		t.Errorf("%d requests arrived", n)
 	}
 }
+
+func TestADocumentIsHeldToTheRulesOfARegistration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, pair := range map[string][]any{
+		"a wildcard host":    {"redirect_uris", []string{redirectURI, "https://*.example/cb"}},
+		"a dotless scheme":   {"redirect_uris", []string{redirectURI, "myapp://cb"}},
+		"a name of any type": {"client_name", 7},
+		"a list of anything": {"redirect_uris", []any{redirectURI, nil}},
+	} {
+		c := w.describe("/"+strings.ReplaceAll(name, " ", "-")+".json", pair...)
+		if r := w.authorize(c.request()); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+			t.Errorf("%s: %d %s", name, r.status, r.header.Get("Location"))
+		}
+	}
+}

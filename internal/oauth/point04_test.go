@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/internal/core"
 	"carrel/internal/oauth"
 )
 
@@ -102,8 +103,64 @@ func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
 		q.Add(name, "again")
 		w.wantRedirectError(q, "invalid_request")
 	}
-	w.cookie = "nobody"
-	w.wantRedirectError(c.request("prompt", "none"), "login_required")
+}
+
+// badRequests are authorization requests of a good client that are refused, by the error code.
+func badRequests(c client, issuer string) map[string]url.Values {
+	repeated := c.request()
+	repeated.Add("state", "again")
+	return map[string]url.Values{
+		"invalid_request":           c.request("code_challenge", ""),
+		"invalid_request, repeated": repeated,
+		"unsupported_response_type": c.request("response_type", "token"),
+		"invalid_target":            c.request("resource", issuer+"/other"),
+		"invalid_scope":             c.request("scope", "admin"),
+		"request_not_supported":     c.request("request", "e30.e30."),
+		"request_uri_not_supported": c.request("request_uri", "https://app.example/r"),
+		"prompt=none":               c.request("prompt", "none"),
+		"prompt=none, max_age":      c.request("prompt", "none", "max_age", "0"),
+	}
+}
+
+// An anonymous visitor must never be sent to an address that an anonymously registered client chose.
+func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for kind, c := range map[string]client{"registered": w.register("none"), "documented": w.describe("/client.json")} {
+		w.cookie = "s1"
+		w.code(c) // reads the document, so that the client is known to anonymous requests too
+		for _, cookie := range []string{"s1", "nobody", ""} {
+			w.cookie = cookie
+			for name, q := range badRequests(c, w.issuer) {
+				r := w.authorize(q)
+				redirected := r.status == http.StatusFound && strings.HasPrefix(r.header.Get("Location"), redirectURI+"?error=")
+				shown := r.status == http.StatusBadRequest && r.header.Get("Location") == "" && strings.HasPrefix(r.body, "FAIL")
+				if signedIn := cookie == "s1"; redirected != signedIn || shown == signedIn {
+					t.Errorf("%s client, cookie %q, %s: %d to %q", kind, cookie, name, r.status, r.header.Get("Location"))
+				}
+			}
+		}
+	}
+}
+
+func TestARedirectThatWasStoredBeforeARuleIsNotUsed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stored := []string{redirectURI, "https://*.example/cb", "myapp://cb", "app:/cb", "https://a.*/cb"}
+	c := oauth.Client{
+		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: stored, AuthMethod: oauth.AuthNone, CreatedAt: w.clock.Now(),
+	}
+	if err := w.db.PutClient(t.Context(), c, 10); err != nil {
+		t.Fatal(err)
+	}
+	for _, uri := range stored[1:] {
+		if r := w.authorize(client{id: c.ID}.request("redirect_uri", uri)); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+			t.Errorf("%s: %d %s", uri, r.status, r.header.Get("Location"))
+		}
+	}
+	if r := w.authorize(client{id: c.ID}.request()); r.status != http.StatusOK {
+		t.Errorf("the good address: %d", r.status)
+	}
 }
 
 func TestPoint04ResourceMayBeRepeated(t *testing.T) {
