@@ -48,7 +48,7 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 	admin("user", "create", "--email", "ada@example.org", "--name", "Ada", "--password", "correct horse battery")
 
 	turnedAway := f.api("", "/api/agents")
-	f.wantChallenge(turnedAway, http.StatusUnauthorized, `error="invalid_token"`)
+	f.wantChallenge(turnedAway, http.StatusUnauthorized, `scope="agents manage offline_access"`)
 	f.discover(turnedAway)
 	client := f.register()
 	first := f.tokens(url.Values{
@@ -66,7 +66,7 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 	}
 	f.post("revocation_endpoint", url.Values{"client_id": {client}, "token": {next.Refresh}}, http.StatusOK)
 	for _, token := range []string{first.Access, next.Access} {
-		f.wantChallenge(f.api(token, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
+		f.wantChallenge(f.api(token, "/api/agents"), http.StatusUnauthorized, `error="invalid_token", scope="agents manage offline_access"`)
 	}
 
 	// REST and MCP are one resource, and the operator can end a grant too.
@@ -94,7 +94,7 @@ func oauthFlow(t *testing.T, server *testkit.Server, where ...string) {
 		t.Fatalf("connections: %+v %v", listed, err)
 	}
 	admin("connection", "revoke", "--user", "ada@example.org", "--id", listed.Connections[0].ID)
-	f.wantChallenge(f.api(last.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token"`)
+	f.wantChallenge(f.api(last.Access, "/api/agents"), http.StatusUnauthorized, `error="invalid_token", scope="agents manage offline_access"`)
 	admin("keys", "rotate")
 	f.wantNoSecretsIn(server.Log())
 }

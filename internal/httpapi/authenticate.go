@@ -39,7 +39,7 @@ func (a *API) bearer(r *http.Request, values []string) (core.Actor, error) {
 func (a *API) session(r *http.Request) (core.Actor, error) {
 	token, ok := a.browsers.secret(r)
 	if !ok {
-		return core.Actor{}, core.Unauthenticated("missing_credential",
+		return core.Actor{}, core.Unauthenticated(codeMissingCredential,
 			"Send a credential in the header: Authorization: Bearer <token>.")
 	}
 	if err := a.browsers.sameOrigin.Check(r); err != nil {

@@ -498,7 +498,7 @@ func (w *world) checkRefused(t *testing.T, p *person, i int, row bad, fill *stri
 	}
 	a.checkProblem(t)
 	if challenge := a.header.Get("WWW-Authenticate"); (a.status == 401) != (challenge != "") ||
-		a.status == 401 && challenge != `Bearer error="invalid_token", resource_metadata="`+baseURL+`/.well-known/oauth-protected-resource"` {
+		a.status == 401 && challenge != wantChallenge(row.headers) {
 		t.Errorf("%s: the challenge is %q", name, challenge)
 	}
 	if a.status == 405 && a.header.Get("Allow") == "" {
@@ -507,6 +507,16 @@ func (w *world) checkRefused(t *testing.T, p *person, i int, row bad, fill *stri
 	if strings.Contains(strings.ToLower(string(a.body)), marker) {
 		t.Errorf("%s: the reply repeats what was sent: %s", name, a.body)
 	}
+}
+
+// wantChallenge is the challenge of a 401 to a request with these headers: error= stands only in the answer to a bearer
+// token (RFC 6750, 3.1).
+func wantChallenge(headers []string) string {
+	failed := ""
+	if strings.HasPrefix(headers[1]+" ", "Bearer ") {
+		failed = `error="invalid_token", `
+	}
+	return `Bearer ` + failed + `scope="agents manage offline_access", resource_metadata="` + baseURL + `/.well-known/oauth-protected-resource"`
 }
 
 // checkLog looks for what was sent in the log. A path or a method that is not ours may be there, because an operator

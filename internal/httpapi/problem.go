@@ -12,6 +12,7 @@ import (
 	"github.com/go-faster/jx"
 
 	"carrel/internal/core"
+	"carrel/internal/oauth"
 )
 
 // statuses is the one table from kinds of failure to HTTP.
@@ -79,20 +80,41 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // a client that is gone needs no answer
 }
 
-// challenge tells a client how to get in. RFC 6750 leaves error out of the first challenge; clients in use do not
-// look at the metadata without it. Those of MCP insist that it names the very address that they were given.
+// challengeScope is the scope that a challenge names for a request without a good token. Clients ask for exactly this;
+// without offline_access they would get no refresh token, and their user would have to consent again every hour.
+const challengeScope = string(core.ScopeAgents) + " " + string(core.ScopeManage) + " " + oauth.ScopeOffline
+
+// challenge sets WWW-Authenticate on a 401, and on a 403 for lack of scope (RFC 6750, 3; RFC 9728, 5.1). A request
+// without a bearer token or a session gets no error attribute (RFC 6750, 3.1). Clients of MCP insist that the metadata
+// names the very address that they were given.
 func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core.Error) {
 	resource := ""
 	if r.URL.Path == MCPPath {
 		resource = MCPPath
 	}
-	metadata := `, resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource` + resource + `"`
+	metadata := `", resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource` + resource + `"`
 	switch {
+	case status == http.StatusUnauthorized && (e.Code == codeMissingCredential || otherScheme(r)):
+		h.Set("WWW-Authenticate", `Bearer scope="`+challengeScope+metadata)
 	case status == http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Bearer error="invalid_token"`+metadata)
+		h.Set("WWW-Authenticate", `Bearer error="invalid_token", scope="`+challengeScope+metadata)
 	case e.Scope != "":
-		h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+string(e.Scope)+`"`+metadata)
+		h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+string(e.Scope)+metadata)
 	}
+}
+
+// codeMissingCredential is the code of a 401 for a request that came without any credential.
+const codeMissingCredential = "missing_credential"
+
+// otherScheme reports whether a request came with an Authorization header of another scheme than Bearer, which counts as
+// no credential (RFC 6750, 3.1).
+func otherScheme(r *http.Request) bool {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return false
+	}
+	scheme, _, _ := strings.Cut(values[0], " ")
+	return !strings.EqualFold(scheme, "Bearer")
 }
 
 func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {

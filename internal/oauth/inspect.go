@@ -85,19 +85,30 @@ func (s *Service) find(r *http.Request, token string) (Token, error) {
 	return Token{}, core.NotFound("token")
 }
 
-// userinfo answers who the user is, to a token with the scope openid.
+// userinfo answers who the user is, to a token with the scope openid. Its challenges follow RFC 6750, 3.1: a request
+// without a bearer token gets no error attribute.
 func (s *Service) userinfo(w http.ResponseWriter, r *http.Request) error {
+	metadata := `scope="` + ScopeOpenID + `", resource_metadata="` + s.issuer + `/.well-known/oauth-protected-resource"`
 	invalid := &protocolError{
 		status: http.StatusUnauthorized, code: "invalid_token", description: "Send an access token that works: Authorization: Bearer <token>.",
-		challenge: `Bearer error="invalid_token"`,
+		challenge: `Bearer error="invalid_token", ` + metadata,
 	}
+	missing := *invalid
+	missing.challenge = "Bearer " + metadata
 	headers := r.Header.Values("Authorization")
-	if len(headers) != 1 {
+	switch len(headers) {
+	case 0:
+		return &missing
+	case 1:
+	default:
 		return invalid
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ")
 	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || !credential.IsSecret(s.prefixes.Access, token) {
+	switch {
+	case !strings.EqualFold(scheme, "Bearer"):
+		return &missing
+	case !credential.IsSecret(s.prefixes.Access, token):
 		return invalid
 	}
 	t, err := s.find(r, token)
@@ -110,7 +121,7 @@ func (s *Service) userinfo(w http.ResponseWriter, r *http.Request) error {
 	case !slices.Contains(t.Scopes, ScopeOpenID):
 		return &protocolError{
 			status: http.StatusForbidden, code: "insufficient_scope", description: "This token was not issued with the scope openid.",
-			challenge: `Bearer error="insufficient_scope", scope="openid"`,
+			challenge: `Bearer error="insufficient_scope", ` + metadata,
 		}
 	}
 	writeJSON(w, http.StatusOK, struct {

@@ -99,13 +99,24 @@ func TestPoint09UserinfoFollowsTheScopes(t *testing.T) {
 	}
 	r := ask(http.MethodGet, w.connect(c, "scope", "agents").Access)
 	w.wantError(r, http.StatusForbidden, "insufficient_scope")
-	for _, token := range []string{"", "junk", got.Refresh} {
-		r := ask(http.MethodGet, token)
-		if w.wantError(r, http.StatusUnauthorized, "invalid_token"); r.header.Get("WWW-Authenticate") != `Bearer error="invalid_token"` {
-			t.Errorf("%v", r.header)
+	metadata := `scope="openid", resource_metadata="` + w.issuer + `/.well-known/oauth-protected-resource"`
+	if got, want := r.header.Get("WWW-Authenticate"), `Bearer error="insufficient_scope", `+metadata; got != want {
+		t.Errorf("the challenge is %s", got)
+	}
+	for want, tries := range map[string][][]string{
+		`Bearer error="invalid_token", ` + metadata: {
+			{"Authorization", "Bearer "}, {"Authorization", "Bearer junk"}, {"Authorization", "Bearer " + got.Refresh},
+			{"Authorization", "Bearer " + got.Access, "Authorization", "Bearer " + got.Access},
+		},
+		"Bearer " + metadata: {nil, {"Authorization", "Basic eDp5"}, {"Authorization", ""}},
+	} {
+		for _, headers := range tries {
+			r := w.send(http.MethodGet, "/api/auth/mcp/userinfo", "", headers...)
+			if w.wantError(r, http.StatusUnauthorized, "invalid_token"); r.header.Get("WWW-Authenticate") != want {
+				t.Errorf("%q: the challenge is %s", headers, r.header.Get("WWW-Authenticate"))
+			}
 		}
 	}
-	w.wantError(w.send(http.MethodGet, "/api/auth/mcp/userinfo", ""), http.StatusUnauthorized, "invalid_token")
 }
 
 func TestPoint09TheNextKeyIsPublishedBeforeItsUseAndTheOldOneAfter(t *testing.T) {
