@@ -19,7 +19,7 @@ func TestA401NamesAnErrorOnlyIfATokenWasSent(t *testing.T) {
 		{http.MethodGet, "/api/account", ""},
 		{http.MethodGet, "/api/agents/a/threads/t/events", ""},
 		{http.MethodGet, "/api/agents/a/favourites/export", ""},
-		{http.MethodGet, "/api/agents/a/sources/s/uploads/u/events", ""},
+		{http.MethodGet, "/api/agents/a/sources/s/events", ""},
 		{http.MethodGet, "/api/nowhere", ""},
 		{http.MethodGet, "/mcp", "/mcp"},
 		{http.MethodPost, "/mcp", "/mcp"},

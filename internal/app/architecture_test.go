@@ -63,7 +63,7 @@ var rules = map[string][]string{
 	"internal/oauth":                  internal("core", "account", "audit", "credential", "outbound", "seal"),
 	"internal/passkey":                internal("core", "account", "audit", "credential"),
 	"internal/mcp":                    append(internal("core", "task", "httpapi", "watch"), "api"),
-	"internal/watch":                  {},
+	"internal/watch":                  internal("core"),
 	"internal/upstream":               internal("core", "account", "audit", "credential"),
 	"internal/webapp":                 internal("core", "account", "audit", "credential", "oauth", "passkey", "upstream"),
 	"internal/config":                 {},

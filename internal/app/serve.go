@@ -23,6 +23,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/watch"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 	"carrel/web"
@@ -110,8 +111,11 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	metrics := obs.NewMetrics(Version())
 	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
+	streams := watch.NewSlots(cfg.EventStreams)
 	api, err := httpapi.New(in.services(), httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
-		httpapi.Options{BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, OAuthScopes: oauth.Scopes()}, problems, log)
+		httpapi.Options{
+			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, Streams: streams, OAuthScopes: oauth.Scopes(),
+		}, problems, log)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	if err != nil {
 		return err
 	}
-	tools, err := in.newMCP(cfg, log, api, problems, draining)
+	tools, err := in.newMCP(cfg, log, api, problems, streams, draining)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ type Config struct {
 	KeyPrefix, CodePrefix string
 	// RateLimits is whether requests are limited.
 	RateLimits bool
+	// EventStreams is how many event streams one credential may hold open at once.
+	EventStreams int
 	// Contact is an e-mail address that public catalogues are told, so that they can write before they lock us out.
 	Contact string
 	// OutboundPrivate is whether webhooks, sources and the documents of OAuth clients may reach private and loopback addresses, and webhooks and sources plain HTTP.

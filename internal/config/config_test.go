@@ -177,6 +177,9 @@ func TestEachRuleRefusesWhatItShould(t *testing.T) {
 		{[]string{"CARREL_KEY_PREFIX", "a_b"}, "2 to 16"},
 		{[]string{"CARREL_KEY_PREFIX", "same", "CARREL_CODE_PREFIX", "same"}, "differ"},
 		{[]string{"CARREL_RATE_LIMITS", "off"}, ""},
+		{[]string{"CARREL_EVENT_STREAMS", "1"}, ""},
+		{[]string{"CARREL_EVENT_STREAMS", "0"}, "whole number"},
+		{[]string{"CARREL_EVENT_STREAMS", "many"}, "whole number"},
 		{[]string{"CARREL_RATE_LIMITS", "sometimes"}, "on or off"},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/8, ::1 ,192.0.2.1"}, ""},
 		{[]string{"CARREL_TRUSTED_PROXIES", "10.0.0.0/33"}, "networks"},
@@ -308,7 +311,7 @@ func TestDescribeListsEverySettingOnceWithItsVariable(t *testing.T) {
 		}
 		seen[s.Name] = true
 	}
-	if len(seen) != 54 || len(config.Defaults()) != len(seen) {
+	if len(seen) != 55 || len(config.Defaults()) != len(seen) {
 		t.Errorf("%d settings, %d defaults", len(seen), len(config.Defaults()))
 	}
 }

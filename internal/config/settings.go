@@ -79,6 +79,10 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return (*onOff)(&c.RateLimits) },
 	},
 	{
+		name: "event-streams", def: "100", help: "Event streams that one credential may hold open at once, of turns, imports and MCP together.",
+		bind: func(c *Config) flag.Value { return (*count)(&c.EventStreams) },
+	},
+	{
 		name: "contact", help: "E-mail address that is told to the public catalogues that sources search, as they ask for. Empty means none is.",
 		bind: func(c *Config) flag.Value { return checked{&c.Contact, checkContact} },
 	},

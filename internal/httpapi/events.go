@@ -77,6 +77,12 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 		a.problems.Write(w, r, core.InvalidField("until", "Must be done, or left out."))
 		return
 	}
+	release, err := a.streams.Take(who.CredentialID)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	defer release()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	events, err := f.events(ctx, who, after)

@@ -93,6 +93,8 @@ type Options struct {
 	Draining <-chan struct{}
 	// Address tells where the request of a context came from; nil means nowhere.
 	Address func(context.Context) netip.Addr
+	// Streams limits the event streams of a credential; the MCP endpoint shares it. Nil limits nothing.
+	Streams *watch.Slots
 	// OAuthScopes are those that the authorization server at BaseURL gives out; none means that there is no such server.
 	OAuthScopes []string
 }
@@ -120,7 +122,8 @@ type API struct {
 	// validator decodes requests and carries nothing out.
 	validator *oas.Server
 	// open are the streams of events.
-	open *watch.Watch[*stream]
+	open    *watch.Watch[*stream]
+	streams *watch.Slots
 }
 
 // New returns the API of an installation.
@@ -135,7 +138,7 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 	}
 	a := &API{
 		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
-		browsers: browsers,
+		browsers: browsers, streams: o.Streams,
 	}
 	a.open = watch.New(recheck, a.look)
 	server, err := oas.NewServer(handlers{a},

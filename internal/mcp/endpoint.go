@@ -47,6 +47,8 @@ type Edge struct {
 	Admit func(ctx context.Context, who core.Actor) error
 	// Problem answers a request that does not get as far as the protocol, with the challenge that belongs to it.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
+	// Streams limits the event streams of a credential; the REST API shares it. Nil limits nothing.
+	Streams *watch.Slots
 	// Sealer signs the ids of sessions, so that they outlive the process and can't be used by others.
 	Sealer Sealer
 	// Draining is closed when the server stops: streams without an end end then.
@@ -176,12 +178,25 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) 
 		}
 	}
 	s := newStream(w, r, who, token, e.open)
+	if e.opensStream(r, m) {
+		if s.release, err = e.edge.Streams.Take(who.CredentialID); err != nil {
+			s.end()
+			e.edge.Problem(w, r, err)
+			return nil
+		}
+	}
 	defer func() {
 		if wait == nil {
 			s.end()
 		}
 	}()
 	return e.route(s, s.request, who, m)
+}
+
+// opensStream reports whether a request may be answered with a stream of events: the stream of a session, a subscription,
+// or a tool that reports progress.
+func (e *endpoint) opensStream(r *http.Request, m message) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodPost && !e.protocol.quick(m)
 }
 
 // route sends a request to its era, and returns what is left to wait for.

@@ -36,6 +36,8 @@ type stream struct {
 	token   string
 	open    *watch.Watch[*stream]
 	cancel  context.CancelFunc
+	// release frees the credential's slot; nil if the stream has none.
+	release func()
 	who     atomic.Pointer[core.Actor]
 	// looks counts the rounds that the stream has seen. It is the watch's alone.
 	looks int
@@ -77,6 +79,9 @@ func (s *stream) end() {
 		s.open.Leave(s.token, s)
 	}
 	s.cancel()
+	if s.release != nil {
+		s.release()
+	}
 }
 
 // look looks after the open streams of a credential. It waits for none of their clients.
