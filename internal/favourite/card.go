@@ -56,14 +56,15 @@ func CardID(card []byte) (string, error) {
 	return derivedPrefix + base58(sum[:]), nil
 }
 
-// ValidCardID reports whether s can be a favourite's id. The id stands in a path, so it must be one segment there:
-// no slash, and not a dot segment, which clients and proxies resolve away.
+// ValidCardID reports whether s can be a favourite's id. The id stands percent-encoded in a path, so it may hold a slash,
+// as a DOI does. It must not be a dot segment, which browsers resolve away even when it is encoded (URL Standard, 4.4),
+// nor hold control characters, which proxies refuse.
 func ValidCardID(s string) bool {
 	switch n := utf8.RuneCountInString(s); {
 	case n < 1 || n > maxCardID, s == ".", s == "..", !utf8.ValidString(s):
 		return false
 	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsControl(r) })
+	return !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // inspect returns how deep canonical JSON is nested and whether any of its strings or keys holds a NUL, which the

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -294,6 +295,10 @@ func oddCardIDs(t *testing.T, w *world) {
 		"a b": "a%20b", "100%": "100%25", "%2e": "%252e", "a?b#c": "a%3Fb%23c", "ü😀": "%C3%BC%F0%9F%98%80", "a+b;c=d,e&f": "a+b;c=d,e&f",
 		"export": "export", "...": "...", " ": "%20", `"quoted"\`: "%22quoted%22%5C", "doi:10.1145,362384": "doi%3a10.1145,362384",
 		strings.Repeat("é", 200): strings.Repeat("%C3%A9", 200),
+		"10.1145/359340.359342":  "10.1145%2F359340.359342", "10.1145/359340": "10.1145%2f359340", "/": "%2F", "//": "%2F%2F", "a/": "a%2F", "/a": "%2Fa",
+		"a/../b": "a%2F..%2Fb", "../..": "..%2F..", "./": ".%2F", "a%2Fb/c": "a%252Fb%2Fc", "a/b?c#d e/é😀": "a%2Fb%3Fc%23d%20e%2F%C3%A9%F0%9F%98%80",
+		"x/export": "x%2Fexport", "favourites/export": "favourites%2Fexport", "x/events": "x%2Fevents", "sources/x/files": "sources%2Fx%2Ffiles",
+		"threads/t/export": "threads%2Ft%2Fexport",
 	} {
 		if got := p.post(p.at("/favourites"), object{"card": object{"cardId": id}}).ok(t).str("favourite", "cardId"); got != id {
 			t.Errorf("the card %q is saved as %q", id, got)
@@ -302,7 +307,21 @@ func oddCardIDs(t *testing.T, w *world) {
 			t.Errorf("deleting %q by %s: %d %s", id, escaped, a.status, a.body)
 		}
 		p.send("DELETE", p.at("/favourites/"+escaped), "").refused(t, 404, "not_found")
+		if a := p.send("PUT", p.at("/favourites/"+escaped), ""); id != "export" && (a.status != 405 || a.header.Get("Allow") != "DELETE") {
+			t.Errorf("%s has the methods %s (%d)", escaped, a.header.Get("Allow"), a.status)
+		}
 	}
+	// Whatever a card calls itself, the id in the reply deletes it.
+	for _, id := range []string{".", "..", "a\nb", "\u0085", strings.Repeat("/", 201), "card_x/y"} {
+		saved := p.post(p.at("/favourites"), object{"card": object{"cardId": id}}).ok(t).str("favourite", "cardId")
+		p.send("DELETE", p.at("/favourites/"+url.PathEscape(saved)), "").ok(t)
+	}
+	// A card named export does not shadow the export, nor the export the card.
+	p.post(p.at("/favourites"), object{"card": object{"cardId": "export", "title": "T"}}).ok(t)
+	if a := p.get(p.at("/favourites/export?format=csv")); a.status != 200 || !strings.Contains(string(a.body), "export") {
+		t.Errorf("the export: %d %s", a.status, a.body)
+	}
+	p.send("DELETE", p.at("/favourites/export"), "").ok(t)
 }
 
 func requestIDs(t *testing.T, w *world) {

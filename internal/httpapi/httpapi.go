@@ -149,10 +149,11 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 			outcomeOf(r.Context()).err = core.NotFound("path")
 		}),
 		oas.WithMethodNotAllowed(func(w http.ResponseWriter, r *http.Request, allowed string) {
-			if strings.HasSuffix(r.URL.Path, "/favourites/export") {
+			path := r.URL.EscapedPath() // a card's id may end like a path
+			if strings.HasSuffix(path, "/favourites/export") {
 				allowed += ",GET" // the router knows it only as a card of that name
 			}
-			if strings.HasSuffix(r.URL.Path, "/files") {
+			if strings.HasSuffix(path, "/files") {
 				allowed += ",POST" // a plain handler
 			}
 			w.Header().Set("Allow", allowed)

@@ -36,7 +36,7 @@ func (a *API) Invoke(ctx context.Context, who core.Actor, c Call) (body []byte, 
 	}
 	rep := newReply(http.Header{})
 	defer rep.free()
-	if strings.HasSuffix(r.URL.Path, "/export") {
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/export") { // a card may be named export
 		err = a.invokeExport(rep, r, who)
 	} else {
 		err = a.invoke(rep, r, who, &out)

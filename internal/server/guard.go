@@ -46,18 +46,42 @@ func malformedURL(detail string) *core.Error {
 }
 
 // checkPath refuses paths that could mean one thing here and another further on: those that cleaning would change,
-// and those that hide a slash. No id of ours needs either.
+// and those that hide a slash. The id of a card is the one parameter that may hold a slash, as DOIs do.
 func checkPath(u *url.URL) error {
-	path := u.Path
+	path, raw := u.Path, u.RawPath
+	if before, card := splitCard(raw); card != "" {
+		raw, path = before, strings.TrimSuffix(path, "/"+unescape(card)) // the id is one segment to every handler
+	}
 	switch {
 	case path == "" || path[0] != '/':
 		return malformedURL("The path must start with a slash.")
-	case hasControl(path) || !utf8.ValidString(path):
+	case hasControl(u.Path) || !utf8.ValidString(u.Path):
 		return malformedURL("The path must be UTF-8 without control characters.")
-	case hasOddSegment(path) || u.RawPath != "" && hasEncodedSlash(u.RawPath):
+	case hasOddSegment(path) || raw != "" && hasEncodedSlash(raw):
 		return core.NotFound("path")
 	}
 	return nil
+}
+
+// unescape decodes a part of a raw path that net/url has decoded before as a whole.
+func unescape(raw string) string {
+	decoded, _ := url.PathUnescape(raw)
+	return decoded
+}
+
+// splitCard splits the raw path of a favourite, /api/agents/{agentId}/favourites/{cardId}, before the id of the card. For
+// any other path, and for an id without an encoded slash, card is empty.
+func splitCard(raw string) (before, card string) {
+	rest, ok := strings.CutPrefix(raw, "/api/agents/")
+	if !ok {
+		return raw, ""
+	}
+	_, rest, _ = strings.Cut(rest, "/")
+	card, ok = strings.CutPrefix(rest, "favourites/")
+	if !ok || strings.Contains(card, "/") || !hasEncodedSlash(card) {
+		return raw, ""
+	}
+	return strings.TrimSuffix(raw, "/"+card), card
 }
 
 func hasControl(s string) bool {

@@ -49,6 +49,12 @@ func TestPathTricksAreAnsweredWithAProblem(t *testing.T) {
 		"/api/../page":            404, "/api/..": 404, "/api/.": 404, "/api/./x": 404, "/api//x": 404, "//api/x": 404, "/api/x//": 404,
 		"/api/%2e%2e/page": 404, "/api/%2E/x": 404, "/api/..%2fpage": 404, "/api/a%2Fb": 404, "/api/a%2fb": 404, "/api/%2e%2e%2f": 404,
 		"/page/../page": 404, "//page": 404, "/page%2f": 404,
+		// The id of a card alone may hold a slash.
+		"/api/agents/a/favourites/10.1%2F2": 200, "/api/agents/a/favourites/%2f%2F..%2f": 200, "/api/agents/a/favourites/..%2F..%2F..": 200,
+		"/api/agents/a/favourites/b%2Fc/d": 404, "/api/agents/a/favourites/b%2Fc/": 404, "/api/agents/a%2Fb/favourites/c": 404, "/api/agents/a%2Fb/favourites/c%2Fd": 404,
+		"/api/agents/../favourites/c%2Fd": 404, "/api/agents//favourites/c%2Fd": 404, "/api/agents/%2e%2e/favourites/c%2Fd": 404, "/api/agents/a/b/favourites/c%2Fd": 404,
+		"/api/agents/favourites/c%2Fd": 404, "/api/agents/a/memories/c%2Fd": 404, "/x/api/agents/a/favourites/c%2Fd": 404, "/api/agents/a/favourites%2Fc": 404,
+		"/api/agents/a/favourites/.": 404, "/api/agents/a/favourites/%2e%2E": 404, "/api/agents/a/favourites/c%2F%0a": 400, "/api/agents/a/favourites/c%2F%ff": 400,
 		"/api/%00": 400, "/api/a%0ab": 400, "/api/%7f": 400, "/api/%ff": 400, "/api/%c0%af": 400,
 		"/api": 404, "/api/auth": 404, "/api?x=1": 404,
 		"/nowhere": 404, "/API/agents": 404, "/page/": 404,
