@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -146,6 +148,8 @@ func TestAThreadCanBeFollowed(t *testing.T) {
 		{"OnTheWire", onTheWire},
 		{"IdsOnlyGrow", growingIDs},
 		{"AnIdleThreadIsWaitedFor", idleThread},
+		{"AThreadThatWasNeverAskedIsWaitedFor", neverAsked},
+		{"AnEndedTurnIsReplayed", endedTurn},
 		{"AWorkingTurnStartsAtItsBeginning", workingTurn},
 		{"AnEndIsToldWithItsReason", toldEnds},
 		{"ABadRequestIsAProblem", badStreams},
@@ -223,13 +227,66 @@ func idleThread(t *testing.T, w *world) {
 	if got := fresh.take(1)[0].id; got != "1.1" {
 		t.Errorf("a new thread's stream starts with %s", got)
 	}
-	f := c.follow("?", "until=done")
+	// A client that has seen the latest turn says so, and then waits for the next one.
+	f := c.follow("?", "until=done", "Last-Event-ID", fresh.take(3)[2].id)
 	c.say("second").ok(t)
 	got := f.take(4)
 	if got[0].id != "2.1" || got[3].kind != "done" {
 		t.Errorf("it starts with %v", got)
 	}
 	f.ends()
+}
+
+// neverAsked waits on a thread without a turn: there is no end that the client could have missed.
+func neverAsked(t *testing.T, w *world) {
+	c := w.talk(t)
+	f := c.follow("?", "until=done")
+	c.say("first").ok(t)
+	if got := f.take(4); got[0].id != "1.1" || got[3].kind != "done" {
+		t.Errorf("it starts with %v", got)
+	}
+	f.ends()
+}
+
+// endedTurn opens streams after their turn has ended, as a client does that is slower than the turn.
+func endedTurn(t *testing.T, w *world) {
+	for state, ask := range map[string]func(c talk){
+		"complete": func(c talk) { c.say("Hello").ok(t) },
+		"failed": func(c talk) {
+			text := "fails " + c.id
+			w.script(text, func(context.Context, *task.Run, thread.Question) (string, error) {
+				return "", &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "No."}
+			})
+			c.say(text).refused(t, http.StatusBadGateway, "model_failed")
+		},
+		"cancelled": func(c talk) {
+			c.begin(w.scene(t))
+			c.post(c.path("/cancel"), "").ok(t)
+			c.ended()
+		},
+	} {
+		c := w.talk(t)
+		c.say("before").ok(t)
+		ask(c)
+		var want []event
+		for e := range c.follow("?", "until=done", "Last-Event-ID", "1.9999").rest() {
+			want = append(want, e)
+		}
+		last := want[len(want)-1]
+		if want[0].id != "2.1" || last.kind != "done" || !strings.Contains(last.data, `"status":"`+state+`"`) {
+			t.Fatalf("%s: the turn's events are %v", state, want)
+		}
+		var got []event
+		for e := range c.follow("?", "until=done").rest() { // until the server ends it
+			got = append(got, e)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s, until=done: %v, want %v", state, got, want)
+		}
+		if got := c.follow().take(len(want)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", state, got, want)
+		}
+	}
 }
 
 func workingTurn(t *testing.T, w *world) {
@@ -469,5 +526,23 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 				t.Errorf("who comes late gets %q", late.body)
 			}
 		})
+	}
+}
+
+// TestATurnOfLongAgoIsReplayedWithoutThePiecesOfItsReply has a database of its own: pruning does not tell tests apart.
+func TestATurnOfLongAgoIsReplayedWithoutThePiecesOfItsReply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "db")}))
+	c := w.talk(t)
+	c.say("Hello").ok(t)
+	if _, err := w.db.PruneTasks(t.Context(), w.clock.Now().Add(48*time.Hour), 1000); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for e := range c.follow("?", "until=done").rest() {
+		kinds = append(kinds, e.kind)
+	}
+	if !slices.Equal(kinds, []string{"step", "step", "done"}) {
+		t.Errorf("it has %v", kinds)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -509,5 +510,18 @@ func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	}
 	if got := strings.Join(seen, " "); !strings.Contains(got, "progress") {
 		t.Errorf("events %s", got)
+	}
+	// Who comes after the end sees the same, from the start.
+	late, err := w.intake.Events(t.Context(), w.actor, w.agent, w.upload.ID, nil)
+	w.must(err)
+	var again []string
+	for e, err := range late {
+		w.must(err)
+		if again = append(again, e.Kind); e.Kind == task.EventDone {
+			break
+		}
+	}
+	if !slices.Equal(again, seen) {
+		t.Errorf("after the end: %q, while it ran: %q", again, seen)
 	}
 }

@@ -128,7 +128,8 @@ func (s *Service) Changed(ctx context.Context, threadID string, after task.Posit
 }
 
 // Events follows a thread: the events after a position, then what happens, until the context ends. Without a position
-// it starts with the turn that runs, or with the next one.
+// it starts at the beginning of the latest turn, also if that has ended: a client that opens the stream after it sent a
+// message must see the turn's end, however short the turn was. A thread without a turn is waited for.
 func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
 	if err := s.allow(ctx, actor, core.OpStreamEvents, agentID); err != nil {
 		return nil, err
@@ -137,14 +138,11 @@ func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadI
 		return nil, err
 	}
 	if after == nil {
-		now, working, err := s.store.ThreadPosition(ctx, threadID)
+		now, _, err := s.store.ThreadPosition(ctx, threadID)
 		if err != nil {
 			return nil, err
 		}
-		if working {
-			now.Seq = 0
-		}
-		after = &now
+		after = &task.Position{Number: now.Number}
 	}
 	return s.tasks.Stream(ctx, threadID, *after), nil
 }
