@@ -512,7 +512,9 @@ func TestEventsTellHowFarAnImportIs(t *testing.T) {
 		t.Errorf("events %s", got)
 	}
 	// Who comes after the end sees the same, from the start.
-	late, err := w.intake.Events(t.Context(), w.actor, w.agent, w.upload.ID, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	late, err := w.intake.Events(ctx, w.actor, w.agent, w.upload.ID, nil)
 	w.must(err)
 	var again []string
 	for e, err := range late {
