@@ -183,7 +183,7 @@ func badFields() []bad {
 	add("POST", agent+"/search", `{"query":"xyzzy","toYear":1970,"fromYear":VALUE}`, "/fromYear", []string{`1971`, `9999`})
 	add("POST", agent+"/search", `{"query":"xyzzy","facets":VALUE}`, "/facets", []string{`"true"`, `1`, `null`})
 	add("POST", agent+"/search", `{"query":"xyzzy","sourceId":VALUE}`, "/sourceId",
-		[]string{`5`, `null`, `"xyzzy"`, `"src_` + strings.Repeat("0", 26) + `"`, `"{othersSource}"`, `"{thread}"`})
+		[]string{`5`, `null`, `""`, `"xyzzy"`, `"src_` + strings.Repeat("0", 26) + `"`, `"{othersSource}"`, `"{thread}"`})
 	for _, op := range []operation{{"POST", agent + "/memories", ""}, {"PATCH", agent + "/memories/{memory}", ""}} {
 		add(op.method, op.path, `{"text":VALUE}`, "/text", text(4000))
 	}
@@ -207,10 +207,10 @@ func badFields() []bad {
 			})
 	}
 	add("POST", agent+"/favourites", `{"card":{"title":"xyzzy"},"threadId":VALUE}`, "/threadId",
-		[]string{`5`, `null`, `"xyzzy"`, `"thr_` + strings.Repeat("0", 26) + `"`, `"{othersThread}"`, `"{agent}"`})
+		[]string{`5`, `null`, `""`, `"xyzzy"`, `"thr_` + strings.Repeat("0", 26) + `"`, `"{othersThread}"`, `"{agent}"`})
 	add("POST", "/api/connect/exchange", `{"client":"xyzzy","code":VALUE}`, "/code", noText)
 	add("POST", "/api/connect/exchange", `{"code":"xyzzy","client":VALUE}`, "/client",
-		append(text(64), `"xyzzy\u0007"`, `"xyzzy\n"`, `"xyzzy\u200b"`, `"xyzzy\u2028"`, `"xyzzy\ufeff"`))
+		append(text(64), `"xyzzy\u0007"`, `"xyzzy\nx"`, `"xyzzy\u200b"`, `"xyzzy\u2028x"`, `"xyzzy\ufeff"`))
 
 	for _, op := range withBody {
 		if op.method == "PATCH" && op.field != "title" || op.method == "POST" && op.field == "title" {
@@ -289,7 +289,7 @@ func badParameters() []bad {
 		out = append(out, bad{name: "a query with " + name, method: "GET", path: "/api/agents?" + query, status: 400, code: "invalid_request"})
 	}
 	for name, key := range map[string]string{
-		"too long": strings.Repeat("k", 256), "with é": "xyzzy é", "with a tab": "xyz\tzy", "with a high byte": "xyzzy\xff",
+		"that is empty": "", "of white space": "  ", "too long": strings.Repeat("k", 256), "with é": "xyzzy é", "with a tab": "xyz\tzy", "with a high byte": "xyzzy\xff",
 	} {
 		out = append(out, bad{
 			name: "an Idempotency-Key " + name, method: "POST", path: agent + "/memories", body: `{"text":"xyzzy"}`,

@@ -103,11 +103,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	key := r.Header.Get("Idempotency-Key")
+	key, keyed := idempotencyKey(r)
 	switch {
-	case key != "" && creating[route.Name()]:
+	case keyed && creating[route.Name()]:
 		out.err = a.once(rep, r, route.Name(), key, body, &out)
-	case key != "" && route.Name() == oas.SendMessageOperation:
+	case keyed && route.Name() == oas.SendMessageOperation:
 		out.err = a.onceTurn(rep, r, key, body, &out)
 	case wait > 0:
 		a.poll(rep, r, route.Args()[1], wait, &out)
@@ -244,7 +244,8 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 			Detail: "The body must be JSON: Content-Type: application/json.",
 		}
 	}
-	if err := checkJSON(body); err != nil {
+	body, err = normalJSON(body)
+	if err != nil {
 		var nul nulError
 		if errors.As(err, &nul) {
 			return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")

@@ -146,8 +146,18 @@ func requestHash(r *http.Request, body []byte) []byte {
 	return h.Sum(nil)
 }
 
+// idempotencyKey returns the Idempotency-Key of a request and whether there is one. A header that is empty or is sent
+// twice gives a key that is not valid: the client means to be protected from a repetition, and must not be left without.
+func idempotencyKey(r *http.Request) (key string, sent bool) {
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) == 1 {
+		key = values[0]
+	}
+	return key, len(values) > 0
+}
+
 func validIdempotencyKey(key string) bool {
-	if len(key) > maxIdempotencyKey {
+	if key == "" || len(key) > maxIdempotencyKey {
 		return false
 	}
 	for i := range len(key) {

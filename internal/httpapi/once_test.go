@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -233,8 +234,18 @@ func ignoredKeys(t *testing.T, w *world) {
 	p.get("/api/agents", "Idempotency-Key", strings.Repeat("x", 999)).ok(t)
 	p.send("PATCH", p.at(""), `{"name":"x"}`, "Idempotency-Key", "k").ok(t)
 	p.send("PATCH", p.at(""), `{"name":"y"}`, "Idempotency-Key", "k").ok(t)
-	p.post(p.at("/memories"), `{"text":"a"}`, "Idempotency-Key", "").ok(t)
-	p.post(p.at("/memories"), `{"text":"b"}`, "Idempotency-Key", "").ok(t)
+	p.get("/api/agents", "Idempotency-Key", "").ok(t)
+	// A header that is empty or is sent twice protects from nothing, and the client must know.
+	for _, headers := range [][]string{{"Idempotency-Key", ""}, {"Idempotency-Key", "k", "+Idempotency-Key", "k"}} {
+		for path, body := range map[string]string{
+			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`, "/favourites": `{"card":{}}`,
+		} {
+			a := p.post(p.at(path), body, headers...).refused(t, 400, "invalid_request")
+			if got := a.pointers(); !slices.Equal(got, []string{"Idempotency-Key"}) {
+				t.Errorf("%s: the problem is in %q", path, got)
+			}
+		}
+	}
 	p.post(p.at("/memories"), `{"text":"c"}`, "Idempotency-Key", strings.Repeat("~", 255)).ok(t)
 }
 

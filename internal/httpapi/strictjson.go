@@ -24,26 +24,53 @@ func (e nulError) Error() string { return "NUL in a string" }
 // bounded depth, nothing after it. Where decoders differ (the last or the first of two keys, replacement
 // characters), two parts of a system can be told different things by one body.
 func checkJSON(body []byte) error {
+	_, err := normalJSON(body)
+	return err
+}
+
+// normalJSON is checkJSON that also returns the body with integers in plain form (10 for 10.0), which the decoder needs.
+// Members that are kept as they came are left alone.
+func normalJSON(body []byte) ([]byte, error) {
 	s := scanner{in: body}
 	s.space()
 	if s.peek() != '{' {
-		return errMalformed
+		return nil, errMalformed
 	}
 	if err := s.value(0); err != nil {
-		return err
+		return nil, err
 	}
 	s.space()
 	if s.at != len(s.in) {
-		return errMalformed
+		return nil, errMalformed
 	}
-	return nil
+	if s.plain == nil {
+		return body, nil
+	}
+	return append(s.plain, body[s.copied:]...), nil
 }
+
+// rawMembers are the members of bodies that hold JSON of any form: a card, and what an authenticator answered.
+var rawMembers = map[string]bool{"card": true, "answer": true}
 
 type scanner struct {
 	in []byte
 	at int
 	// path is where the scanner is, for the pointer of an error.
 	path []string
+	// plain is the input up to copied, with integers in plain form; nil while none had to be changed.
+	plain  []byte
+	copied int
+}
+
+// normalize replaces a number that starts at from and ends here by its plain form.
+func (s *scanner) normalize(from int) {
+	if len(s.path) > 0 && rawMembers[s.path[0]] {
+		return
+	}
+	if plain, ok := WholeNumber(string(s.in[from:s.at])); ok {
+		s.plain = append(append(s.plain, s.in[s.copied:from]...), plain...)
+		s.copied = s.at
+	}
 }
 
 func (s *scanner) space() {
@@ -78,7 +105,12 @@ func (s *scanner) value(depth int) error {
 		_, err := s.str()
 		return err
 	case c == '-' || c >= '0' && c <= '9':
-		return s.number()
+		from := s.at
+		err := s.number()
+		if err == nil {
+			s.normalize(from)
+		}
+		return err
 	}
 	for _, word := range []string{"true", "false", "null"} {
 		if len(s.in)-s.at >= len(word) && string(s.in[s.at:s.at+len(word)]) == word {

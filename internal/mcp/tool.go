@@ -158,6 +158,9 @@ func (t *tool) request(arguments json.RawMessage) (httpapi.Call, error) {
 
 // scalar is a JSON value as it stands in a query: a text without its quotes, all else as it is.
 func scalar(value json.RawMessage) string {
+	if plain, ok := httpapi.WholeNumber(string(value)); ok {
+		return plain // 10.0 is an integer to JSON Schema, but not in a query
+	}
 	var s string
 	if json.Unmarshal(value, &s) == nil {
 		return s

@@ -146,12 +146,14 @@ func dropOwnHeaders(reply *yaml.Node) {
 	}
 }
 
-// loosen takes out what the services check themselves, with better words: lengths of texts. Times become plain
-// strings: the generated encoder would leave out the milliseconds.
+// loosen takes out what the services check themselves, with better words: lengths of texts. A minLength without a
+// maxLength is that of an id and stays: an empty id is refused here, because to a service it is an absent one. Times become
+// plain strings: the generated encoder would leave out the milliseconds.
 func loosen(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
+		isText := get(n, "maxLength") != nil
 		drop(n, func(key string, value *yaml.Node) bool {
-			return key == "minLength" || key == "maxLength" || key == "format" && value.Value == "date-time"
+			return isText && (key == "minLength" || key == "maxLength") || key == "format" && value.Value == "date-time"
 		})
 	}
 	for _, c := range n.Content {

@@ -1282,7 +1282,9 @@ func decodeDeleteAgentParams(args [1]string, argsEscaped bool, r *http.Request) 
 type DeleteFavouriteParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
-	CardId  string
+	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
+	// must pass the path on as it is.
+	CardId string
 }
 
 func unpackDeleteFavouriteParams(packed middleware.Parameters) (params DeleteFavouriteParams) {
@@ -2012,6 +2014,33 @@ func decodeDeleteSourceParams(args [2]string, argsEscaped bool, r *http.Request)
 				params.Successor.SetTo(paramsDotSuccessorVal)
 				return nil
 			}); err != nil {
+				return err
+			}
+			if err := func() error {
+				if value, ok := params.Successor.Get(); ok {
+					if err := func() error {
+						if err := (validate.String{
+							MinLength:     1,
+							MinLengthSet:  true,
+							MaxLength:     0,
+							MaxLengthSet:  false,
+							Email:         false,
+							Hostname:      false,
+							Regex:         nil,
+							MinNumeric:    0,
+							MinNumericSet: false,
+							MaxNumeric:    0,
+							MaxNumericSet: false,
+						}).Validate(string(value)); err != nil {
+							return errors.Wrap(err, "string")
+						}
+						return nil
+					}(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}(); err != nil {
 				return err
 			}
 		}

@@ -5274,7 +5274,7 @@ func (s *MessageRole) UnmarshalText(data []byte) error {
 
 // Ref: #/components/schemas/MessageSend
 type MessageSend struct {
-	// 1 to 8000 characters.
+	// 1 to 8000 characters, without white space at the ends.
 	Text string `json:"text"`
 	// Whether to look further, which takes longer; false when omitted.
 	Research OptBool `json:"research"`
