@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"carrel/internal/audit"
@@ -41,6 +40,9 @@ func (d *Directory) Get(ctx context.Context, actor core.Actor, userID string) (U
 	return d.store.UserByID(ctx, userID)
 }
 
+// maxWords bounds what users are searched for by, in code points.
+const maxWords = 200
+
 // List returns a page of the accounts whose name or address has the words in it, newest first, and the cursor of the next
 // page.
 func (d *Directory) List(ctx context.Context, actor core.Actor, words string, page core.Page) ([]User, string, error) {
@@ -55,7 +57,11 @@ func (d *Directory) List(ctx context.Context, actor core.Actor, words string, pa
 	if err != nil {
 		return nil, "", err
 	}
-	users, err := d.store.UsersBefore(ctx, strings.TrimSpace(words), before, rows+1)
+	words, detail := core.TextRule{Max: maxWords}.Clean(words)
+	if detail != "" {
+		return nil, "", core.InvalidField("q", detail)
+	}
+	users, err := d.store.UsersBefore(ctx, words, before, rows+1)
 	if err != nil || len(users) <= rows {
 		return users, "", err
 	}

@@ -45,7 +45,7 @@ const minVaried = 5
 // a list of common passwords, from its pattern, or from the e-mail address and the name of its user. It returns what to
 // do about it, or nothing. Passwords that exist already are not held to it when people sign in.
 func passwordProblem(password, email, name string) (string, error) {
-	if detail := (core.TextRule{Min: minPassword, Max: maxPassword}).Check(password); detail != "" {
+	if detail := (core.TextRule{Min: minPassword, Max: maxPassword, Verbatim: true}).Check(password); detail != "" {
 		return detail, nil
 	}
 	rest := withoutPersonal(password, email, name)

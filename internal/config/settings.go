@@ -80,7 +80,7 @@ var table = []setting{
 	},
 	{
 		name: "event-streams", def: "100", help: "Event streams that one credential may hold open at once, of turns, imports and MCP together.",
-		bind: func(c *Config) flag.Value { return (*count)(&c.EventStreams) },
+		bind: func(c *Config) flag.Value { return count{&c.EventStreams, 1, 1_000_000} },
 	},
 	{
 		name: "contact", help: "E-mail address that is told to the public catalogues that sources search, as they ask for. Empty means none is.",

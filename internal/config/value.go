@@ -94,20 +94,6 @@ func (v *days) Set(s string) error {
 	return nil
 }
 
-// count is a number of things, at least one.
-type count int
-
-func (v *count) String() string { return strconv.Itoa(int(*v)) }
-
-func (v *count) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 1_000_000 {
-		return errors.New("must be a whole number from 1 to 1000000")
-	}
-	*v = count(n)
-	return nil
-}
-
 type level slog.Level
 
 func (v *level) String() string { return strings.ToLower(slog.Level(*v).String()) }

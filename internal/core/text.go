@@ -12,14 +12,29 @@ import (
 // HasNUL reports whether s holds a NUL, which PostgreSQL cannot keep in text.
 func HasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// TextRule says what a text field of a request must be. Lengths count Unicode code points.
+// TextRule says what a text field of a request must be. Lengths count Unicode code points, without white space at the
+// ends.
 type TextRule struct {
 	Min, Max int
+	// Verbatim counts the white space at the ends too: a password is used as it was typed.
+	Verbatim bool
+}
+
+// Clean returns the text without white space at the ends, which is the form to keep, and what is wrong with it.
+func (r TextRule) Clean(s string) (text, detail string) {
+	if !r.Verbatim {
+		s = strings.TrimSpace(s)
+	}
+	return s, r.Check(s)
 }
 
 // Check returns what is wrong with the text, or the empty string. A text of white space alone counts as empty.
 func (r TextRule) Check(s string) string {
-	switch n := utf8.RuneCountInString(s); {
+	counted := s
+	if !r.Verbatim {
+		counted = strings.TrimSpace(s)
+	}
+	switch n := utf8.RuneCountInString(counted); {
 	case !utf8.ValidString(s):
 		return "Must be valid UTF-8."
 	case HasNUL(s):

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"carrel/internal/audit"
@@ -144,7 +145,7 @@ func (s *Service) PruneCodes(ctx context.Context) error {
 // Exchange turns a connect code into a key of its own for the client. Unknown, expired and used codes get one and
 // the same answer.
 func (s *Service) Exchange(ctx context.Context, code, client string) (string, error) {
-	if !printable(client) {
+	if client = strings.TrimSpace(client); !printable(client) {
 		return "", core.InvalidField("/client", "Must be 1 to 64 printable characters: a short name for the tool.")
 	}
 	invalid := &core.Error{

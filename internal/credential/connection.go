@@ -84,7 +84,8 @@ func (s *Service) RenameConnection(ctx context.Context, actor core.Actor, id, na
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Connection{}, err
 	}
-	if detail := (core.TextRule{Min: 1, Max: 100}).Check(name); detail != "" {
+	name, detail := (core.TextRule{Min: 1, Max: 100}).Clean(name)
+	if detail != "" {
 		return Connection{}, core.InvalidField("/name", detail)
 	}
 	c, err := s.store.Connection(ctx, actor.UserID, id, s.clock.Now())

@@ -81,7 +81,8 @@ func (s *Service) maker(ctx context.Context, actor core.Actor) (Key, error) {
 // checkKey says what is wrong with a key to make. What is named twice counts once.
 func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *NewKey) error {
 	var bad []core.FieldError
-	if detail := (core.TextRule{Min: 1, Max: 100}).Check(n.Name); detail != "" {
+	var detail string
+	if n.Name, detail = (core.TextRule{Min: 1, Max: 100}).Clean(n.Name); detail != "" {
 		bad = append(bad, core.FieldError{Pointer: "/name", Detail: detail})
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(s.clock.Now()) {

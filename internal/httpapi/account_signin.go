@@ -32,10 +32,42 @@ func at(err error, from, to string) error {
 	return core.InvalidField(to, e.Fields[0].Detail)
 }
 
+// codeRule and ceremonyRule bound what is compared with a secret, so that nothing larger is hashed.
+var (
+	codeRule     = core.TextRule{Max: 40}
+	ceremonyRule = core.TextRule{Max: 100}
+)
+
+// text is a text field of a request that no service holds to its length.
+type text struct {
+	pointer, value string
+	rule           core.TextRule
+}
+
+// checkTexts returns what is wrong with the lengths of text fields.
+func checkTexts(fields ...text) error {
+	var bad []core.FieldError
+	for _, f := range fields {
+		if detail := f.rule.Check(f.value); detail != "" {
+			bad = append(bad, core.FieldError{Pointer: f.pointer, Detail: detail})
+		}
+	}
+	if bad != nil {
+		return core.Invalid(bad...)
+	}
+	return nil
+}
+
 // StepUp answers POST /api/account/step-up: with a password, or with the answer of a passkey.
 func (h handlers) StepUp(ctx context.Context, req *oas.StepUp) (*oas.StepUpReply, error) {
 	who := actor(ctx)
-	var err error
+	err := checkTexts(
+		text{"/password", req.Password.Value, core.TextRule{Max: 256, Verbatim: true}},
+		text{"/code", req.Code.Value, codeRule}, text{"/ceremony", req.Ceremony.Value, ceremonyRule},
+	)
+	if err != nil {
+		return nil, err
+	}
 	if req.Ceremony.Set || req.Answer.Set {
 		err = h.provePasskey(ctx, who, req)
 	} else {
@@ -88,6 +120,9 @@ func (h handlers) BeginPasskey(ctx context.Context) (*oas.CeremonyReply, error) 
 
 // AddPasskey answers POST /api/account/passkeys.
 func (h handlers) AddPasskey(ctx context.Context, req *oas.PasskeyCreate) (*oas.PasskeyReply, error) {
+	if err := checkTexts(text{"/ceremony", req.Ceremony, ceremonyRule}); err != nil {
+		return nil, err
+	}
 	answer, err := encodeAnswer(req.Answer)
 	if err != nil {
 		return nil, err
@@ -135,6 +170,9 @@ func (h handlers) RemoveTotp(ctx context.Context) (*oas.Deleted, error) {
 // ConfirmTotp answers POST /api/account/totp/confirm: one of the two replies that show recovery codes.
 func (h handlers) ConfirmTotp(ctx context.Context, req *oas.TotpConfirm) (*oas.RecoveryCodes, error) {
 	if err := h.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
+		return nil, err
+	}
+	if err := checkTexts(text{"/code", req.Code, core.TextRule{Min: 1, Max: codeRule.Max}}); err != nil {
 		return nil, err
 	}
 	return recoveryCodes(h.Factors.Confirm(ctx, actor(ctx), req.Code))

@@ -248,7 +248,7 @@ func otherText(t *testing.T, w *world) {
 	c, s := w.talk(t), w.scene(t)
 	c.begin(s)
 	c.say("something else").refused(t, http.StatusConflict, "turn_working")
-	c.say(s.text+" ").refused(t, http.StatusConflict, "turn_working")
+	c.say(s.text+".").refused(t, http.StatusConflict, "turn_working")
 	s.goOn()
 	c.ended()
 	c.say("something else").ok(t)

@@ -131,7 +131,8 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	if err := s.AllowSend(ctx, actor, agentID, m.Research); err != nil {
 		return Turn{}, err
 	}
-	if detail := messageRule.Check(m.Text); detail != "" {
+	var detail string
+	if m.Text, detail = messageRule.Clean(m.Text); detail != "" {
 		return Turn{}, core.InvalidField("/text", detail)
 	}
 	if !core.IsID(core.PrefixThread, threadID) {

@@ -40,7 +40,7 @@ func TestATurnIsToldItsQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := thread.Question{
-		UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: " as it is\n",
+		UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
 	}
 	if q := <-asked; q != want {
 		t.Errorf("asked %+v, want %+v", q, want)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"carrel/internal/core"
@@ -121,6 +122,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, url string, want
 		wanted = events
 	}
 	var wrong []core.FieldError
+	url = strings.TrimSpace(url)
 	if detail := outbound.CheckURL(url, s.private); detail != "" {
 		wrong = append(wrong, core.FieldError{Pointer: "/url", Detail: detail})
 	}

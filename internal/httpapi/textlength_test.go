@@ -1,0 +1,286 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"carrel/api"
+	"carrel/internal/core"
+	"carrel/internal/httpapi"
+)
+
+// boundedText is a text field of a request with a length in the contract.
+type boundedText struct {
+	// field is the method, the path and the JSON pointer of the field, or the name of a query parameter.
+	field    string
+	min, max int
+}
+
+// contractTexts reads all of them from the contract, and beside them the members of bodies that hold JSON of any form, and
+// the ids that may be empty.
+func contractTexts(t *testing.T) (texts []boundedText, free, emptyIDs []string) {
+	t.Helper()
+	var doc map[string]any
+	if err := yaml.Unmarshal(api.Document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	resolve := func(v any) map[string]any {
+		m, _ := v.(map[string]any)
+		for m["$ref"] != nil {
+			at := any(doc)
+			for part := range strings.SplitSeq(strings.TrimPrefix(m["$ref"].(string), "#/"), "/") {
+				at = at.(map[string]any)[part]
+			}
+			m = at.(map[string]any)
+		}
+		return m
+	}
+	var walk func(schema any, at string)
+	walk = func(schema any, at string) {
+		s := resolve(schema)
+		for _, parts := range []string{"allOf", "oneOf", "anyOf"} {
+			list, _ := s[parts].([]any)
+			for _, part := range list {
+				walk(part, at)
+			}
+		}
+		if s["additionalProperties"] == true {
+			free = append(free, at)
+		}
+		for name, property := range resolve(s["properties"]) {
+			walk(property, at+"/"+name)
+		}
+		if s["items"] != nil {
+			walk(s["items"], at+"/0")
+		}
+		least, _ := s["minLength"].(int)
+		if limit, ok := s["maxLength"].(int); ok {
+			texts = append(texts, boundedText{at, least, limit})
+		} else if strings.HasSuffix(at, "Id") && least < 1 {
+			emptyIDs = append(emptyIDs, at)
+		}
+	}
+	for path, item := range doc["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			if method == "parameters" {
+				continue
+			}
+			operation := resolve(op)
+			at := strings.ToUpper(method) + " " + path + " "
+			list, _ := operation["parameters"].([]any)
+			for _, parameter := range list {
+				if p := resolve(parameter); p["in"] == "query" {
+					walk(p["schema"], at+p["name"].(string))
+				}
+			}
+			content := resolve(resolve(operation["requestBody"])["content"])
+			walk(resolve(content["application/json"])["schema"], at)
+		}
+	}
+	slices.SortFunc(texts, func(a, b boundedText) int { return strings.Compare(a.field, b.field) })
+	return texts, free, emptyIDs
+}
+
+// lengthCase says how a text field is tried.
+type lengthCase struct {
+	// as is who asks: a key unless it is "session" or "admin".
+	as   string
+	path string
+	// body has VALUE where the text goes.
+	body string
+	// make returns a good value of so many characters; nil is any text.
+	make func(n int) string
+	// verbatim says that white space at the ends counts, as in a secret.
+	verbatim bool
+	// status is the answer to a text of the full length, 200 if 0. A text that is compared with a secret is wrong at any
+	// length, but only one that is too long is 400.
+	status int
+	// refusals tries only what is refused: this suite has no imports, which a good request would ask about.
+	refusals bool
+}
+
+// untried are the bounded texts that the test can't send, and why.
+var untried = map[string]string{
+	"DELETE /api/account /email":                                           "only the account's own address is good; the store's suite has its length",
+	"POST /api/account/subscription/checkout /plan":                        "a name that the settings declare, which has at most 50 of a-z, 0-9, _ and -",
+	"PATCH /api/admin/users/{userId} /plan":                                "as above",
+	"PUT /api/admin/users/{userId}/subscription /plan":                     "as above",
+	"PUT /api/admin/plans/{planName} /stripePrice":                         "a list of ids of at most 100 characters each",
+	"POST /api/auth/mcp/register /client_name":                             "the authorization server's suite has it",
+	"POST /api/agents/{agentId}/sources /settings/bucket":                  "a name of 3 to 63 characters that S3 has rules for",
+	"POST /api/agents/{agentId}/sources /settings/prefix":                  "part of the key of an object: white space counts, and the limit of S3 is in bytes",
+	"POST /api/agents/{agentId}/sources /settings/region":                  "a name that S3 has rules for",
+	"POST /api/agents/{agentId}/sources /settings/accessKeyId":             "a name that S3 has rules for",
+	"POST /api/agents/{agentId}/sources /secret":                           "a secret of the kinds that ask somebody else; counted in bytes, as it is sent",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/bucket":      "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/prefix":      "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":      "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/accessKeyId": "as above",
+	"PATCH /api/agents/{agentId}/sources/{sourceId} /secret":               "as above",
+}
+
+// lengthCases are the others.
+func lengthCases(p *person, b *browser) map[string]lengthCase {
+	thread := p.newThread("T")
+	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "Hello"}).ok(p.t)
+	reply := p.get(p.at("/threads/"+thread+"/messages")).ok(p.t).list("messages", "id")[1]
+	memory := p.post(p.at("/memories"), object{"text": "Before"}).ok(p.t).str("memory", "id")
+	source := p.get(p.at("")).ok(p.t).str("agent", "defaultSourceId")
+	p.connect("program")
+	connection := b.get("/api/account/connections").ok(p.t).list("connections", "id")[0]
+	address := func(n int) string { return "https://example.org/" + strings.Repeat("a", n-len("https://example.org/")) }
+	mail := func(n int) string {
+		const at = "@example.org"
+		return strings.Repeat("a", 60) + "@" + strings.Repeat("b.", (n-61-len(at)+1)/2) + strings.Repeat("c", (n-61-len(at)+1)%2) + "example.org"
+	}
+	wrong := func(n int) string { return strings.Repeat("x", n) }
+	const agents, one, account = "/api/agents", "/api/agents/{agentId}", "/api/account"
+	cases := map[string]lengthCase{
+		"GET " + one + "/favourites q":                                           {path: p.at("/favourites?q=VALUE")},
+		"GET /api/admin/users q":                                                 {as: "admin", path: "/api/admin/users?q=VALUE"},
+		"POST " + one + "/search /query":                                         {path: p.at("/search"), body: `{"query":VALUE}`},
+		"POST " + one + "/memories /text":                                        {path: p.at("/memories"), body: `{"text":VALUE}`},
+		"PATCH " + one + "/memories/{memoryId} /text":                            {path: p.at("/memories/" + memory), body: `{"text":VALUE}`},
+		"POST " + one + "/threads /title":                                        {path: p.at("/threads"), body: `{"title":VALUE}`},
+		"PATCH " + one + "/threads/{threadId} /title":                            {path: p.at("/threads/" + thread), body: `{"title":VALUE}`},
+		"POST " + one + "/threads/{threadId}/messages /text":                     {path: p.at("/threads/" + thread + "/messages"), body: `{"text":VALUE}`},
+		"PUT " + one + "/threads/{threadId}/messages/{messageId}/feedback /note": {path: p.at("/threads/" + thread + "/messages/" + reply + "/feedback"), body: `{"thumb":"up","note":VALUE}`},
+		"POST " + one + "/sources /name":                                         {path: p.at("/sources"), body: `{"kind":"upload","name":VALUE}`, refusals: true},
+		"PATCH " + one + "/sources/{sourceId} /name":                             {path: p.at("/sources/" + source), body: `{"name":VALUE}`, refusals: true},
+		"PATCH " + account + " /name":                                            {as: "session", path: account, body: `{"name":VALUE}`},
+		"PATCH " + account + " /email":                                           {as: "session", path: account, body: `{"email":VALUE}`, make: mail},
+		"POST " + account + "/keys /name":                                        {as: "session", path: account + "/keys", body: `{"name":VALUE}`},
+		"PATCH " + account + "/connections/{connectionId} /name":                 {as: "session", path: account + "/connections/" + connection, body: `{"name":VALUE}`},
+		"POST " + account + "/webhooks /url":                                     {as: "session", path: account + "/webhooks", body: `{"url":VALUE}`, make: address},
+		"POST " + account + "/step-up /password":                                 {as: "session", path: account + "/step-up", body: `{"password":VALUE}`, make: wrong, verbatim: true, status: 403},
+		"POST " + account + "/step-up /code":                                     {as: "session", path: account + "/step-up", body: `{"password":"x","code":VALUE}`, status: 403},
+		"POST " + account + "/step-up /ceremony":                                 {as: "session", path: account + "/step-up", body: `{"ceremony":VALUE,"answer":{}}`, status: 409},
+		"POST " + account + "/passkeys /ceremony":                                {as: "session", path: account + "/passkeys", body: `{"name":"x","ceremony":VALUE,"answer":{}}`, status: 409},
+		"POST " + account + "/passkeys /name":                                    {as: "session", path: account + "/passkeys", body: `{"name":VALUE,"ceremony":"x","answer":{}}`, status: 409},
+		"PATCH " + account + "/passkeys/{passkeyId} /name":                       {as: "session", path: account + "/passkeys/crd_none", body: `{"name":VALUE}`, status: 404},
+		"POST " + account + "/totp/confirm /code":                                {as: "session", path: account + "/totp/confirm", body: `{"code":VALUE}`, status: 409},
+		"POST " + account + "/password /newPassword":                             {as: "session", path: account + "/password", body: `{"newPassword":VALUE}`, verbatim: true},
+		"POST /api/connect/exchange /client":                                     {path: "/api/connect/exchange", body: `{"code":"none","client":VALUE}`, status: 400},
+	}
+	for _, field := range []string{"description", "instructions", "model"} {
+		cases["POST "+agents+" /"+field] = lengthCase{path: agents, body: `{"name":"x","` + field + `":VALUE}`}
+		cases["PATCH "+one+" /"+field] = lengthCase{path: p.at(""), body: `{"` + field + `":VALUE}`}
+	}
+	cases["POST "+agents+" /name"] = lengthCase{path: agents, body: `{"name":VALUE}`}
+	cases["PATCH "+one+" /name"] = lengthCase{path: p.at(""), body: `{"name":VALUE}`}
+	return cases
+}
+
+// TestWholeNumbersAreNormalizedInAllBodiesButRawOnes holds rawMembers to the contract: a member with JSON of any form that
+// is missing there would be kept with other numbers than were sent.
+func TestWholeNumbersAreNormalizedInAllBodiesButRawOnes(t *testing.T) {
+	t.Parallel()
+	_, free, _ := contractTexts(t)
+	for i, at := range free {
+		free[i] = at[strings.LastIndexByte(at, ' ')+1:]
+	}
+	slices.Sort(free)
+	if got := slices.Compact(free); !slices.Equal(got, []string{"/answer", "/card"}) {
+		t.Errorf("the members with JSON of any form are %q", got)
+	}
+	for body, want := range map[string]string{
+		`{"a":10.0,"b":[1e1,-2.50e1,{"c":0.0}]}`:                 `{"a":10,"b":[10,-25,{"c":0}]}`,
+		`{"a": 1.5, "b": 1e400, "c": 12, "d": "10.0"}`:           `{"a": 1.5, "b": 1e400, "c": 12, "d": "10.0"}`,
+		`{"card":{"n":1.0,"card":2.0},"answer":[1.0],"x":[3.0]}`: `{"card":{"n":1.0,"card":2.0},"answer":[1.0],"x":[3]}`,
+		`{"x":{"card":1.0}} `:                                    `{"x":{"card":1}} `,
+	} {
+		if got, err := httpapi.NormalJSON([]byte(body)); err != nil || string(got) != want {
+			t.Errorf("%s became %s (%v), want %s", body, got, err, want)
+		}
+	}
+}
+
+// TestNoBodyTakesAnEmptyID asks the contract, which the decoder follows: to a service an empty id is an absent one.
+func TestNoBodyTakesAnEmptyID(t *testing.T) {
+	t.Parallel()
+	_, _, emptyIDs := contractTexts(t)
+	for _, at := range emptyIDs {
+		if !strings.HasPrefix(at, "GET ") { // an empty filter is no filter
+			t.Errorf("%s has no minLength", at)
+		}
+	}
+}
+
+// TestLengthsAreCountedAlike holds every text of the contract to one way to count: code points, without white space at
+// the ends.
+func TestLengthsAreCountedAlike(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, []test{{"AllTexts", countedTexts}})
+}
+
+func countedTexts(t *testing.T, w *world) {
+	texts, _, _ := contractTexts(t)
+	p := w.withPassword(t)
+	b := p.signedIn()
+	admin := w.person(t, core.PlanOpen)
+	w.makeAdmin(t, admin)
+	cases := lengthCases(p, b)
+	for _, field := range texts {
+		c, tried := cases[field.field]
+		if why := untried[field.field]; tried == (why != "") {
+			t.Errorf("%s has a length in the contract, and must be tried here or have a reason not to be", field.field)
+		}
+		if tried {
+			w.tryLength(t, field, c, p, b, admin.signedIn())
+		}
+	}
+}
+
+func (w *world) tryLength(t *testing.T, field boundedText, c lengthCase, p *person, b, admin *browser) {
+	t.Helper()
+	if c.make == nil {
+		c.make = func(n int) string { return strings.Repeat("é", n) }
+	}
+	method, rest, _ := strings.Cut(field.field, " ")
+	pointer := rest[strings.LastIndexByte(rest, ' ')+1:]
+	send := func(value string) answer {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, body := strings.Replace(c.path, "VALUE", url.QueryEscape(value), 1), strings.Replace(c.body, "VALUE", string(encoded), 1)
+		switch c.as {
+		case "session":
+			return b.send(method, path, body)
+		case "admin":
+			return admin.send(method, path, body)
+		}
+		return p.send(method, path, body)
+	}
+	padded := func(n int) string { return " \t" + c.make(n) + "\n\u00a0" }
+	full := []string{c.make(field.max), padded(field.max)}
+	over := []string{c.make(field.max + 1), padded(field.max + 1)}
+	if c.verbatim {
+		full, over = []string{c.make(field.max), " " + c.make(field.max-2) + " "}, []string{c.make(field.max + 1), " " + c.make(field.max-1) + " "}
+	}
+	if field.min > 0 && !c.verbatim {
+		over = append(over, "", " \t\n\u00a0")
+	}
+	want := max(c.status, http.StatusOK)
+	if c.refusals {
+		full = nil
+	}
+	for i, value := range full {
+		a := send(value)
+		if a.status != want && !(want == http.StatusOK && a.status == http.StatusAccepted) || a.status == http.StatusBadRequest && slices.Contains(a.pointers(), pointer) {
+			t.Errorf("%s: text %d of %s characters: %d %s, want %d", field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
+		}
+	}
+	for i, value := range over {
+		if a := send(value); a.status != http.StatusBadRequest || !slices.Equal(a.pointers(), []string{pointer}) {
+			t.Errorf("%s: bad text %d: %d %s, want 400 at %s", field.field, i, a.status, a.body, pointer)
+		}
+	}
+}
