@@ -143,31 +143,81 @@ func lengthCases(p *person, b *browser) map[string]lengthCase {
 	wrong := func(n int) string { return strings.Repeat("x", n) }
 	const agents, one, account = "/api/agents", "/api/agents/{agentId}", "/api/account"
 	cases := map[string]lengthCase{
-		"GET " + one + "/favourites q":                                           {path: p.at("/favourites?q=VALUE")},
-		"GET /api/admin/users q":                                                 {as: "admin", path: "/api/admin/users?q=VALUE"},
-		"POST " + one + "/search /query":                                         {path: p.at("/search"), body: `{"query":VALUE}`},
-		"POST " + one + "/memories /text":                                        {path: p.at("/memories"), body: `{"text":VALUE}`},
-		"PATCH " + one + "/memories/{memoryId} /text":                            {path: p.at("/memories/" + memory), body: `{"text":VALUE}`},
-		"POST " + one + "/threads /title":                                        {path: p.at("/threads"), body: `{"title":VALUE}`},
-		"PATCH " + one + "/threads/{threadId} /title":                            {path: p.at("/threads/" + thread), body: `{"title":VALUE}`},
-		"POST " + one + "/threads/{threadId}/messages /text":                     {path: p.at("/threads/" + thread + "/messages"), body: `{"text":VALUE}`},
-		"PUT " + one + "/threads/{threadId}/messages/{messageId}/feedback /note": {path: p.at("/threads/" + thread + "/messages/" + reply + "/feedback"), body: `{"thumb":"up","note":VALUE}`},
-		"POST " + one + "/sources /name":                                         {path: p.at("/sources"), body: `{"kind":"upload","name":VALUE}`, refusals: true},
-		"PATCH " + one + "/sources/{sourceId} /name":                             {path: p.at("/sources/" + source), body: `{"name":VALUE}`, refusals: true},
-		"PATCH " + account + " /name":                                            {as: "session", path: account, body: `{"name":VALUE}`},
-		"PATCH " + account + " /email":                                           {as: "session", path: account, body: `{"email":VALUE}`, make: mail},
-		"POST " + account + "/keys /name":                                        {as: "session", path: account + "/keys", body: `{"name":VALUE}`},
-		"PATCH " + account + "/connections/{connectionId} /name":                 {as: "session", path: account + "/connections/" + connection, body: `{"name":VALUE}`},
-		"POST " + account + "/webhooks /url":                                     {as: "session", path: account + "/webhooks", body: `{"url":VALUE}`, make: address},
-		"POST " + account + "/step-up /password":                                 {as: "session", path: account + "/step-up", body: `{"password":VALUE}`, make: wrong, verbatim: true, status: 403},
-		"POST " + account + "/step-up /code":                                     {as: "session", path: account + "/step-up", body: `{"password":"x","code":VALUE}`, status: 403},
-		"POST " + account + "/step-up /ceremony":                                 {as: "session", path: account + "/step-up", body: `{"ceremony":VALUE,"answer":{}}`, status: 409},
-		"POST " + account + "/passkeys /ceremony":                                {as: "session", path: account + "/passkeys", body: `{"name":"x","ceremony":VALUE,"answer":{}}`, status: 409},
-		"POST " + account + "/passkeys /name":                                    {as: "session", path: account + "/passkeys", body: `{"name":VALUE,"ceremony":"x","answer":{}}`, status: 409},
-		"PATCH " + account + "/passkeys/{passkeyId} /name":                       {as: "session", path: account + "/passkeys/crd_none", body: `{"name":VALUE}`, status: 404},
-		"POST " + account + "/totp/confirm /code":                                {as: "session", path: account + "/totp/confirm", body: `{"code":VALUE}`, status: 409},
-		"POST " + account + "/password /newPassword":                             {as: "session", path: account + "/password", body: `{"newPassword":VALUE}`, verbatim: true},
-		"POST /api/connect/exchange /client":                                     {path: "/api/connect/exchange", body: `{"code":"none","client":VALUE}`, status: 400},
+		"GET " + one + "/favourites q": {
+			path: p.at("/favourites?q=VALUE"),
+		},
+		"GET /api/admin/users q": {
+			as: "admin", path: "/api/admin/users?q=VALUE",
+		},
+		"POST " + one + "/search /query": {
+			path: p.at("/search"), body: `{"query":VALUE}`,
+		},
+		"POST " + one + "/memories /text": {
+			path: p.at("/memories"), body: `{"text":VALUE}`,
+		},
+		"PATCH " + one + "/memories/{memoryId} /text": {
+			path: p.at("/memories/" + memory), body: `{"text":VALUE}`,
+		},
+		"POST " + one + "/threads /title": {
+			path: p.at("/threads"), body: `{"title":VALUE}`,
+		},
+		"PATCH " + one + "/threads/{threadId} /title": {
+			path: p.at("/threads/" + thread), body: `{"title":VALUE}`,
+		},
+		"POST " + one + "/threads/{threadId}/messages /text": {
+			path: p.at("/threads/" + thread + "/messages"), body: `{"text":VALUE}`,
+		},
+		"PUT " + one + "/threads/{threadId}/messages/{messageId}/feedback /note": {
+			path: p.at("/threads/" + thread + "/messages/" + reply + "/feedback"), body: `{"thumb":"up","note":VALUE}`,
+		},
+		"POST " + one + "/sources /name": {
+			path: p.at("/sources"), body: `{"kind":"upload","name":VALUE}`, refusals: true,
+		},
+		"PATCH " + one + "/sources/{sourceId} /name": {
+			path: p.at("/sources/" + source), body: `{"name":VALUE}`, refusals: true,
+		},
+		"PATCH " + account + " /name": {
+			as: "session", path: account, body: `{"name":VALUE}`,
+		},
+		"PATCH " + account + " /email": {
+			as: "session", path: account, body: `{"email":VALUE}`, make: mail,
+		},
+		"POST " + account + "/keys /name": {
+			as: "session", path: account + "/keys", body: `{"name":VALUE}`,
+		},
+		"PATCH " + account + "/connections/{connectionId} /name": {
+			as: "session", path: account + "/connections/" + connection, body: `{"name":VALUE}`,
+		},
+		"POST " + account + "/webhooks /url": {
+			as: "session", path: account + "/webhooks", body: `{"url":VALUE}`, make: address,
+		},
+		"POST " + account + "/step-up /password": {
+			as: "session", path: account + "/step-up", body: `{"password":VALUE}`, make: wrong, verbatim: true, status: 403,
+		},
+		"POST " + account + "/step-up /code": {
+			as: "session", path: account + "/step-up", body: `{"password":"x","code":VALUE}`, status: 403,
+		},
+		"POST " + account + "/step-up /ceremony": {
+			as: "session", path: account + "/step-up", body: `{"ceremony":VALUE,"answer":{}}`, status: 409,
+		},
+		"POST " + account + "/passkeys /ceremony": {
+			as: "session", path: account + "/passkeys", body: `{"name":"x","ceremony":VALUE,"answer":{}}`, status: 409,
+		},
+		"POST " + account + "/passkeys /name": {
+			as: "session", path: account + "/passkeys", body: `{"name":VALUE,"ceremony":"x","answer":{}}`, status: 409,
+		},
+		"PATCH " + account + "/passkeys/{passkeyId} /name": {
+			as: "session", path: account + "/passkeys/crd_none", body: `{"name":VALUE}`, status: 404,
+		},
+		"POST " + account + "/totp/confirm /code": {
+			as: "session", path: account + "/totp/confirm", body: `{"code":VALUE}`, status: 409,
+		},
+		"POST " + account + "/password /newPassword": {
+			as: "session", path: account + "/password", body: `{"newPassword":VALUE}`, verbatim: true,
+		},
+		"POST /api/connect/exchange /client": {
+			path: "/api/connect/exchange", body: `{"code":"none","client":VALUE}`, status: 400,
+		},
 	}
 	for _, field := range []string{"description", "instructions", "model"} {
 		cases["POST "+agents+" /"+field] = lengthCase{path: agents, body: `{"name":"x","` + field + `":VALUE}`}
@@ -274,7 +324,10 @@ func (w *world) tryLength(t *testing.T, field boundedText, c lengthCase, p *pers
 	}
 	for i, value := range full {
 		a := send(value)
-		if a.status != want && !(want == http.StatusOK && a.status == http.StatusAccepted) || a.status == http.StatusBadRequest && slices.Contains(a.pointers(), pointer) {
+		if a.status == http.StatusAccepted {
+			a.status = http.StatusOK // a turn that takes longer than the wait
+		}
+		if a.status != want || a.status == http.StatusBadRequest && slices.Contains(a.pointers(), pointer) {
 			t.Errorf("%s: text %d of %s characters: %d %s, want %d", field.field, i, strconv.Itoa(field.max), a.status, a.body, want)
 		}
 	}

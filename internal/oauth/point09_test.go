@@ -105,7 +105,9 @@ func TestPoint09UserinfoFollowsTheScopes(t *testing.T) {
 	}
 	for want, tries := range map[string][][]string{
 		`Bearer error="invalid_token", ` + metadata: {
-			{"Authorization", "Bearer "}, {"Authorization", "Bearer junk"}, {"Authorization", "Bearer " + got.Refresh},
+			{"Authorization", "Bearer "},
+			{"Authorization", "Bearer junk"},
+			{"Authorization", "Bearer " + got.Refresh},
 			{"Authorization", "Bearer " + got.Access, "Authorization", "Bearer " + got.Access},
 		},
 		"Bearer " + metadata: {nil, {"Authorization", "Basic eDp5"}, {"Authorization", ""}},
