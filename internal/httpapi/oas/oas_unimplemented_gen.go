@@ -252,7 +252,9 @@ func (UnimplementedHandler) CreateConnectCode(ctx context.Context) (r *ConnectCo
 // a Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
 // as text. Secrets are not part of it. An account has one export: a finished one is replaced, and
 // while one is being made this answers with that one. Needs a session, or a key with the scope
-// `account`.
+// `account`. The contents of agents (instructions, sources, documents, threads, memories, favourites)
+// are part of it only if the key has the scope `agents` as well; a key that is limited to certain
+// agents is 403 `limited_to_agents`.
 //
 // POST /api/account/export
 func (UnimplementedHandler) CreateExport(ctx context.Context) (r *ExportReply, _ error) {

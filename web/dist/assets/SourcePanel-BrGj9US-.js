@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-C9O--IGG.js";

@@ -1,1 +1,0 @@
-export{n as take}from"./uploads.svelte-CqAa4Xt9.js";

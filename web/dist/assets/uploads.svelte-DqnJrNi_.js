@@ -1,0 +1,1 @@
+export{n as take}from"./uploads.svelte-BPZ_r2X9.js";
