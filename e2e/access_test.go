@@ -83,16 +83,16 @@ func newMatrix(t *testing.T, database string) *matrix {
 	for _, name := range []string{"olga", "carl", "sue"} {
 		w.admin(t, "user", "create", "--email", name+"@example.org", "--name", name, "--password", matrixPassword)
 	}
-	key := func(user string) string {
-		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "test", "--scope", "agents,manage,account").text("key")
+	key := func(user, scopes string) string {
+		return w.admin(t, "key", "create", "--user", user+"@example.org", "--name", "test", "--scope", scopes).text("key")
 	}
-	m.ownerKey, m.callerKey = key("olga"), key("carl")
+	m.ownerKey, m.callerKey = key("olga", "agents,manage,account,admin"), key("carl", "agents,manage,account")
 	m.caller, m.stranger = "carl@example.org", "sue@example.org"
 	m.reader = newReader(t, w.server, database)
 	return m
 }
 
-const matrixPassword = "seven violet lanterns drift"
+const matrixPassword = "correct horse battery"
 
 // contractOperations reads the operations on agents from the contract.
 func contractOperations(t *testing.T) map[string]contractOperation {
@@ -189,7 +189,10 @@ func (m *matrix) give(t *testing.T, everybody bool, g core.Grant) {
 		m.send(t, call{method: "DELETE", path: path, key: m.ownerKey}, http.StatusOK)
 		return
 	}
-	m.send(t, call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
+	offered := m.send(t, call{method: "PUT", path: path, body: `{"grant": "` + g.String() + `"}`, key: m.ownerKey}, http.StatusOK)
+	if offered.text("grants", 0, "state") == "pending" {
+		m.acceptAgent(t, m.caller, m.agent)
+	}
 }
 
 // requests are good requests for every operation on the agent, those that take something away last.

@@ -152,7 +152,7 @@ func (w *orderWorld) refusals(t *testing.T, op wrongRequest, rule core.Rule) {
 		want(op.at(unknown, key), 403, "insufficient_scope")
 	}
 	if rule.Session {
-		want(op.at("", w.key), 403, "session_required")
+		want(op.at(w.agent, w.key), 403, "session_required")
 	}
 	if rule.OnAgent {
 		want(op.at(unknown, w.planless), 404, "not_found")
