@@ -39,8 +39,8 @@ const envKilledWriter = "CARREL_TEST_KILLED_WRITER"
 // TestAFileOfAKilledProcessNeverGetsItsName kills a real process in the middle of a file.
 func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	t.Parallel()
-	if path := os.Getenv(envKilledWriter); path != "" {
-		_, _ = writeWhole(path, false, func(w io.Writer) error {
+	if os.Getenv(envKilledWriter) != "" {
+		_, _ = writeWhole("out.zip", false, func(w io.Writer) error {
 			_, err := io.WriteString(w, "half of it")
 			_, _ = os.Stdout.WriteString("written\n")
 			_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
@@ -51,7 +51,7 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.zip")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.parallel=1")
-	cmd.Env = append(os.Environ(), envKilledWriter+"="+path)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), envKilledWriter+"=yes")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestAFileOfAKilledProcessNeverGetsItsName(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "written"; { //nolint:revive // it reads up to the line
+	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "written"; { // up to that line
 	}
 	if got := namesIn(t, dir); got != "out.zip.partial" {
 		t.Errorf("while it is written there are %q", got)
@@ -107,7 +107,7 @@ func TestAFileThatCantBeWrittenLeavesNothing(t *testing.T) {
 	}
 	// One that takes the name while this one is written is not replaced.
 	late := filepath.Join(dir, "late.zip")
-	if _, err := writeWhole(late, false, func(w io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
+	if _, err := writeWhole(late, false, func(io.Writer) error { return os.WriteFile(late, []byte("first"), 0o600) }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file that came meanwhile: %v", err)
 	}
 	if b, err := os.ReadFile(late); err != nil || string(b) != "first" {

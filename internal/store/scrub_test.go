@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -46,7 +47,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 				text := strings.Repeat(fmt.Sprintf("%s-%x ", who, random.Uint64()), 1+random.IntN(1+random.IntN(300)))
 				if _, err := tx.exec(ctx, `
 					INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'user', 1, 1)`,
-					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text, []byte(fmt.Sprint(random.Uint64()))); err != nil {
+					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text, []byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
 					return err
 				}
 			}

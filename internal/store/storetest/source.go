@@ -88,7 +88,7 @@ var sourceTests = []test{
 		w.same("sources with a secret", sealed, []source.Source{s})
 		w.must(w.db.ReplaceSecret(w.ctx, s, []byte{3}))
 		for _, stale := range []func(*source.Source){
-			func(s *source.Source) {}, // of the secret that was replaced
+			func(*source.Source) {}, // of the secret that was replaced
 			func(s *source.Source) { s.Sealed, s.Settings = []byte{3}, "" },
 		} {
 			before := s
