@@ -39,7 +39,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if err != nil {
 		return err
 	}
-	library, err := ingest.OpenWithin(c.Of, importLimits(cfg.Imports))
+	library, err := ingest.OpenWithin(ctx, c.Of, importLimits(cfg.Imports))
 	if err != nil {
 		return err
 	}

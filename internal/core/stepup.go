@@ -52,4 +52,6 @@ func SessionRequired() *Error {
 }
 
 // signedIn reports whether a person is asking: in a session, or at the machine.
-func (a Actor) signedIn() bool { return a.Credential == CredentialSession || a.Credential == CredentialOperator }
+func (a Actor) signedIn() bool {
+	return a.Credential == CredentialSession || a.Credential == CredentialOperator
+}

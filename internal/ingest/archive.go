@@ -38,9 +38,9 @@ func (a archiveFiles) Open(name string, b *budget.Budget) (io.ReadCloser, error)
 }
 
 // openArchive lists the texts of a zip file as if it were a folder.
-func openArchive(path string, size int64, l Limits) (reader, error) {
+func openArchive(ctx context.Context, path string, size int64, l Limits) (reader, error) {
 	f := &folder{archive: size, open: func(b *budget.Budget) (opener, func() error, error) { return unzip(path, size, b) }}
-	files, done, err := unzip(path, size, budget.New(context.Background(), l.Limits, size, nil))
+	files, done, err := unzip(path, size, budget.New(ctx, l.Limits, size, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func openArchive(path string, size int64, l Limits) (reader, error) {
 // of every name, which for a name of 64 KiB of slashes is 32,000 of them.
 func unzip(path string, size int64, b *budget.Budget) (archiveFiles, func() error, error) {
 	damaged := unsupported("This is not a zip file, or one that is damaged.")
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // as in open
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,16 +44,9 @@ func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 	table.Comma = csvComma(head)
 	bounded.comma, bounded.commas = byte(table.Comma), maxCommas
 	table.FieldsPerRecord, table.LazyQuotes, table.ReuseRecord = -1, true, true
-	names, err := table.Read()
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil || len(names) > maxColumns {
-		return &RecordError{"line 1", "does not name the columns of a table"}
-	}
-	columns := csvHead(names)
-	if !slices.ContainsFunc(columns, func(c csvColumn) bool { return c.field == "title" || c.field == "text" }) {
-		return &RecordError{"line 1", "names no column title or text; the first row must name the columns"}
+	columns, err := readColumns(table)
+	if err != nil || columns == nil {
+		return err
 	}
 	seen := make(idSet)
 	for row := 1; ; row++ {
@@ -99,6 +92,22 @@ func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 			return nil
 		}
 	}
+}
+
+// readColumns reads the row that names the columns of a table. An empty table has none.
+func readColumns(table *csv.Reader) ([]csvColumn, error) {
+	names, err := table.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil || len(names) > maxColumns {
+		return nil, &RecordError{"line 1", "does not name the columns of a table"}
+	}
+	columns := csvHead(names)
+	if !slices.ContainsFunc(columns, func(c csvColumn) bool { return c.field == "title" || c.field == "text" }) {
+		return nil, &RecordError{"line 1", "names no column title or text; the first row must name the columns"}
+	}
+	return columns, nil
 }
 
 // recordBound ends a record that never ends. What a table's reader has read ahead is allowed for.

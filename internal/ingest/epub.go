@@ -60,7 +60,7 @@ func readChapter(o *office, name string, text *flow) error {
 	defer o.b.Release(len(page))
 	source, err := decodeText(page)
 	if err != nil {
-		return nil //nolint:nilerr // a chapter in an encoding of its own: the others are still worth having
+		return nil // a chapter in an encoding of its own: the others are still worth having
 	}
 	text.want(gapParagraph)
 	text.verbatim(readPage(o.b, source).text.String())

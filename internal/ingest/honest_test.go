@@ -15,7 +15,7 @@ import (
 // readHonest reads a file within limits and returns how many documents came of it, and what that cost. Nothing may be wrong.
 func readHonest(t *testing.T, path string, limits budget.Limits) (documents int, used budget.Usage) {
 	t.Helper()
-	library, err := OpenWithin(path, Limits{Limits: limits, Pool: budget.NewPool(limits.Memory)})
+	library, err := OpenWithin(t.Context(), path, Limits{Limits: limits, Pool: budget.NewPool(limits.Memory)})
 	if err != nil {
 		t.Fatal(err)
 	}

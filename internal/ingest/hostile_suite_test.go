@@ -64,7 +64,7 @@ func readHostile(path string) {
 		}
 		r.Reasons = append(r.Reasons, err.Error())
 	}
-	library, err := OpenWithin(path, Limits{Limits: limits, Pool: budget.NewPool(limits.Memory)})
+	library, err := OpenWithin(context.Background(), path, Limits{Limits: limits, Pool: budget.NewPool(limits.Memory)})
 	if err != nil {
 		note(err)
 	} else {

@@ -114,12 +114,14 @@ func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64))
 
 // Open looks at a file or folder and says how its documents are read. Nothing is parsed yet. Reading is held to the
 // default limits, those of a file on disk without a server around it.
-func Open(path string) (*Library, error) { return OpenWithin(path, Limits{Limits: budget.Default}) }
+func Open(path string) (*Library, error) {
+	return OpenWithin(context.Background(), path, Limits{Limits: budget.Default})
+}
 
 // OpenWithin is Open with limits. Of an archive the list of files is read already, within the same limits.
-func OpenWithin(path string, l Limits) (library *Library, err error) {
+func OpenWithin(ctx context.Context, path string, l Limits) (library *Library, err error) {
 	err = budget.Catch(func() error {
-		r, err := open(path, l)
+		r, err := open(ctx, path, l)
 		library = &Library{reader: r, limits: l}
 		return err
 	})
@@ -129,8 +131,8 @@ func OpenWithin(path string, l Limits) (library *Library, err error) {
 	return library, nil
 }
 
-func open(path string, l Limits) (reader, error) {
-	info, err := os.Stat(path)
+func open(ctx context.Context, path string, l Limits) (reader, error) {
+	info, err := os.Stat(path) //nolint:gosec // the caller names the file: a command, or the server its own copy of an upload
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, (&core.Error{
@@ -147,7 +149,7 @@ func open(path string, l Limits) (reader, error) {
 	case !info.Mode().IsRegular():
 		return nil, unsupported("This is neither a file nor a folder.")
 	case isArchive(name):
-		return openArchive(path, info.Size(), l)
+		return openArchive(ctx, path, info.Size(), l)
 	case known && k.many != nil:
 		return &recordFile{path: path, bytes: info.Size(), packed: packed, read: k.many}, nil
 	case known:

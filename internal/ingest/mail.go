@@ -85,13 +85,13 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 		}
 		blank = len(bytes.TrimSpace(part)) == 0 && atStart
 		atStart = whole
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			if !errors.Is(err, io.EOF) {
-				return err
-			}
-			if !started {
-				return &RecordError{"the file", "is not a mailbox: it holds no line that begins with From"}
-			}
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull):
+		case !errors.Is(err, io.EOF):
+			return err
+		case !started:
+			return &RecordError{"the file", "is not a mailbox: it holds no line that begins with From"}
+		default:
 			give()
 			return nil
 		}

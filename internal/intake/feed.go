@@ -78,7 +78,7 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
 	var entries []ingest.Document
 	if err == nil && res.StatusCode == http.StatusOK && len(data) <= maxFeed {
-		entries, err = parseFeed(data)
+		entries, err = parseFeed(ctx, data)
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
 		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
@@ -152,9 +152,9 @@ type feedLink struct {
 
 // parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
 // none can grow.
-func parseFeed(data []byte) ([]ingest.Document, error) {
+func parseFeed(ctx context.Context, data []byte) ([]ingest.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return parseJSONFeed(data)
+		return parseJSONFeed(ctx, data)
 	}
 	bounded := &boundedReader{r: bytes.NewReader(data)}
 	d := xml.NewDecoder(bounded)
@@ -188,7 +188,7 @@ func parseFeed(data []byte) ([]ingest.Document, error) {
 			if err := d.DecodeElement(&entry, &e); err != nil {
 				return nil, err
 			}
-			if doc, usable := entry.document(strings.TrimSpace(title)); usable {
+			if doc, usable := entry.document(ctx, strings.TrimSpace(title)); usable {
 				out = append(out, doc)
 			}
 		}
@@ -216,13 +216,13 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (e feedEntry) document(feed string) (ingest.Document, bool) {
+func (e feedEntry) document(ctx context.Context, feed string) (ingest.Document, bool) {
 	d := ingest.Document{
-		Title: line(ingest.PageText(e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
-		Text: ingest.PageText(longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
+		Title: line(ingest.PageText(ctx, e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
+		Text: ingest.PageText(ctx, longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}
 	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // it was escaped once more
-		d.Text = ingest.PageText(d.Text)
+		d.Text = ingest.PageText(ctx, d.Text)
 	}
 	d.ExternalID = line(longest(firstOf(e.GUID, e.ID), ""))
 	if d.ExternalID == "" {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -87,7 +88,7 @@ func decodeItems(d *json.Decoder) (items []jsonEntry, err error) {
 }
 
 // parseJSONFeed makes documents of a feed in JSON, by way of what the other sorts of feeds have.
-func parseJSONFeed(data []byte) ([]ingest.Document, error) {
+func parseJSONFeed(ctx context.Context, data []byte) ([]ingest.Document, error) {
 	feed, err := decodeJSONFeed(data)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func parseJSONFeed(data []byte) ([]ingest.Document, error) {
 				entry.Creator = append(entry.Creator, a.Name)
 			}
 		}
-		d, usable := entry.document(feed.Title)
+		d, usable := entry.document(ctx, feed.Title)
 		if item.ContentText != "" { // it is text as it stands: "<" in it begins no element
 			d.Text = plainText(item.ContentText)
 			usable = usable || d.ExternalID != "" && d.Text != ""

@@ -8,7 +8,7 @@ import (
 
 func TestAJSONFeedGivesItsEntries(t *testing.T) {
 	t.Parallel()
-	docs, err := parseFeed([]byte(` {"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [
+	docs, err := parseFeed(t.Context(), []byte(` {"version": "https://jsonfeed.org/version/1.1", "title": "Notes", "items": [
 		{"id": "1", "url": "https://example.org/1", "title": "First &amp; last", "content_html": "<p>Some <b>text</b>.</p>", "date_published": "2019-04-05T10:00:00Z", "authors": [{"name": "Ada"}]},
 		{"id": 2, "external_url": "https://example.org/2", "content_text": "if a < b\nthen", "author": {"name": "Alan"}},
 		{"title": "no id, no address, but a title"}, {"id": "4"}]}`))
@@ -22,7 +22,7 @@ func TestAJSONFeedGivesItsEntries(t *testing.T) {
 		t.Errorf("second: %+v", d)
 	}
 	for _, bad := range []string{`{`, `{"items": []}`, `{"version": "https://jsonfeed.org/version/1", "items": 7}`, `[]`} {
-		if docs, err := parseFeed([]byte(bad)); err == nil {
+		if docs, err := parseFeed(t.Context(), []byte(bad)); err == nil {
 			t.Errorf("%s gave %d documents", bad, len(docs))
 		}
 	}
@@ -31,7 +31,7 @@ func TestAJSONFeedGivesItsEntries(t *testing.T) {
 func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	t.Parallel()
 	const entities = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>`
-	docs, err := parseFeed([]byte(entities + `<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`))
+	docs, err := parseFeed(t.Context(), []byte(entities+`<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`))
 	for _, d := range docs { // what is unknown may stay as it is written; it must not grow
 		if len(d.Title) > 10 {
 			t.Errorf("an entity grew to %d characters", len(d.Title))
@@ -41,10 +41,10 @@ func TestAFeedThatIsABombIsRefused(t *testing.T) {
 		t.Errorf("%d documents", len(docs))
 	}
 	deep := strings.Repeat("<a>", 1<<17)
-	if _, err := parseFeed([]byte("<rss>" + deep)); err == nil {
+	if _, err := parseFeed(t.Context(), []byte("<rss>"+deep)); err == nil {
 		t.Error("a feed that never closes what it opens is read")
 	}
-	if _, err := parseFeed([]byte(`{"version":"https://jsonfeed.org/version/1","items":` + strings.Repeat("[", 1<<20))); err == nil {
+	if _, err := parseFeed(t.Context(), []byte(`{"version":"https://jsonfeed.org/version/1","items":`+strings.Repeat("[", 1<<20))); err == nil {
 		t.Error("JSON that is nothing but brackets is read")
 	}
 }
@@ -59,7 +59,7 @@ func FuzzFeed(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		docs, err := parseFeed(data)
+		docs, err := parseFeed(t.Context(), data)
 		if err != nil {
 			return
 		}

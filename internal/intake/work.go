@@ -101,7 +101,7 @@ func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source,
 
 // fill stores the documents of a file and removes those that it no longer holds.
 func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source, f found, fileID string, o *outcome, t *teller) error {
-	library, err := ingest.OpenWithin(f.path, s.options.Limits)
+	library, err := ingest.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
 		if over, is := errors.AsType[*ingest.Exceeded](err); is {
 			o.Error = limitReached(over)

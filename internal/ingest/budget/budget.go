@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 )
 
@@ -267,7 +268,7 @@ func (b *Budget) ReadAll(r io.Reader, limit, hint int64) ([]byte, error) {
 
 // number writes a number with commas between thousands.
 func number(n int64) string {
-	s := fmt.Sprint(n)
+	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}

@@ -75,12 +75,12 @@ func Heavy() []byte {
 }
 
 func pdfs() []Case {
-	page := func(more string, contents ...object) []byte {
+	page := func(contents ...object) []byte {
 		return file(append([]object{catalogue, onePage, thePage}, contents...)...)
 	}
 	return append([]Case{
-		{"a PDF of a page of 512 MB of spaces", "spaces.pdf", func() []byte { return page("", deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory},
-		{"a PDF packed three times", "layers.pdf", func() []byte { return page("", deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory},
+		{"a PDF of a page of 512 MB of spaces", "spaces.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory},
+		{"a PDF packed three times", "layers.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory},
 		{"a PDF of drawings that draw themselves", "drawings.pdf", drawings, work},
 		{"a PDF of large drawings in drawings", "forms.pdf", func() []byte {
 			all := []object{catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica}
@@ -93,10 +93,10 @@ func pdfs() []Case {
 		{"a PDF of 40 pages of heavy programs", "heavy.pdf", Heavy, "has a text of more than 5 MiB|" + work},
 		{"a PDF of a million characters on a page", "glyphs.pdf", Glyphs, memory},
 		{"a PDF of one array of numbers", "array.pdf", func() []byte {
-			return page("", deflated("", text{before: begin + "[", unit: "0 ", times: 10 * mib}, 1), helvetica)
+			return page(deflated("", text{before: begin + "[", unit: "0 ", times: 10 * mib}, 1), helvetica)
 		}, memory},
 		{"a PDF of one long string", "string.pdf", func() []byte {
-			return page("", deflated("", text{before: begin + "(", unit: "x", times: 20 * mib}, 1), helvetica)
+			return page(deflated("", text{before: begin + "(", unit: "x", times: 20 * mib}, 1), helvetica)
 		}, memory},
 		{"a PDF of a million pieces on one line", "pieces.pdf", func() []byte {
 			var b strings.Builder
@@ -104,7 +104,7 @@ func pdfs() []Case {
 			for i := range 300_000 {
 				fmt.Fprintf(&b, "1 0 0 1 %d 700 Tm (a) Tj ", i*3)
 			}
-			return page("", deflated("", once(b.String()), 1), helvetica)
+			return page(deflated("", once(b.String()), 1), helvetica)
 		}, ""},
 		{"a PDF of pages in pages", "tree.pdf", func() []byte {
 			all := []object{catalogue}
