@@ -1,0 +1,1 @@
+export{t as default}from"./SourcePanel-g_RW8mg8.js";

@@ -1,1 +1,0 @@
-export{t as default}from"./SourcePanel-C9O--IGG.js";

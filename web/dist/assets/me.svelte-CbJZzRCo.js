@@ -1,1 +1,0 @@
-import"./index.svelte-DiTtbmTH.js";import{a as e,i as t,t as n}from"./resource.svelte-BKo8Ed6V.js";var r=new class extends n{read(){return this.load(async()=>(await e(t.GET(`/api/account`))).account)}get administers(){return this.data?.role===`owner`||this.data?.role===`admin`}};export{r as t};

@@ -1,1 +1,0 @@
-export{n as take}from"./uploads.svelte-BPZ_r2X9.js";

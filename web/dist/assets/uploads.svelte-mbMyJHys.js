@@ -1,0 +1,1 @@
+export{n as take}from"./uploads.svelte-D1XhYRxB.js";
