@@ -59,6 +59,7 @@ const (
 	workTable  = 2   // a byte of a table, or of a bibliography
 	workHTML   = 12  // a byte of HTML
 	workXML    = 16  // a byte of XML
+	workToken  = 100 // a tag or a text of XML
 )
 
 // kindOf returns how a file is read by its name, and whether it is packed with gzip, as files of many records may be.

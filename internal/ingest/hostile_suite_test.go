@@ -29,9 +29,9 @@ const (
 	hostileCPU = 2 * time.Minute
 )
 
-// hostileLimits are small, so that the suite is quick under the race detector: what is hostile at a tenth of the default
+// hostileLimits are small, so that the suite is quick under the race detector: what is hostile at a part of the default
 // limits is at all of them.
-var hostileLimits = budget.Limits{Unpacked: 128 << 20, Entries: 100_000, Depth: 4, Work: 200e6, Memory: 160 << 20, Time: time.Hour}
+var hostileLimits = budget.Limits{Unpacked: 48 << 20, Entries: 100_000, Depth: 4, Work: 80e6, Memory: 160 << 20, Time: time.Hour}
 
 // hostileResult is what became of a hostile file.
 type hostileResult struct {
@@ -122,7 +122,8 @@ func TestHostileFilesAreRefusedWithinTheirBudget(t *testing.T) {
 			}) {
 				t.Errorf("want %q, got %.300q", c.Want, r.Reasons)
 			}
-			if c.Want == "" && (r.Documents == 0 || r.Text > 6<<20) {
+			full := os.Getenv(hostileFull) != ""
+			if read := c.Want == "" || full && strings.HasPrefix(c.Want, "|"); read && (r.Documents == 0 || r.Text > 6<<20) {
 				t.Errorf("%d documents with %d bytes of text came of it", r.Documents, r.Text)
 			}
 			// What is over a limit has spent no more than the last step went over it.

@@ -170,7 +170,7 @@ func headLength(data []byte) int {
 // standard library allocates its buffers for each.
 const (
 	workLine    = 20
-	workMessage = 5000
+	workMessage = 8000
 )
 
 // mailBody is the text of a message.

@@ -97,7 +97,7 @@ func eachToken(b *budget.Budget, r io.Reader, visit func(xml.Token)) error {
 		bounded.left = maxXMLToken
 		offset := d.InputOffset()
 		t, err := d.Token()
-		b.Work(workNode + workXML*int(d.InputOffset()-offset))
+		b.Work(workToken + workXML*int(d.InputOffset()-offset))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -105,7 +105,7 @@ func pdfs() []Case {
 				fmt.Fprintf(&b, "1 0 0 1 %d 700 Tm (a) Tj ", i*3)
 			}
 			return page(deflated("", once(b.String()), 1), helvetica)
-		}, ""},
+		}, "|" + work},
 		{"a PDF of pages in pages", "tree.pdf", func() []byte {
 			all := []object{catalogue}
 			for i := range 200_000 {

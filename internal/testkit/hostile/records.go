@@ -55,7 +55,7 @@ func mails() []Case {
 				before: "From a\nSubject: Wide\nContent-Type: multipart/mixed; boundary=b\n\n",
 				unit:   "--b\nContent-Type: text/plain\n\np\n", times: mib, after: "--b--\n",
 			})
-		}, "larger than 32 MiB"},
+		}, "larger than 32 MiB|" + work},
 		{"a message nested a thousand deep", "deep.eml", func() []byte {
 			var b strings.Builder
 			b.WriteString("Subject: Deep\n")
