@@ -20,10 +20,11 @@ import (
 type dump map[string]string
 
 // volatile are the columns and tables that a running server writes by itself, or with every request: when a credential
-// was last used, and what nodes say of themselves.
+// was last used, what nodes say of themselves, how far their indexes are, and searches, which are counted in the
+// background.
 var volatile = []string{
 	"*.last_used_at", "*.last_used_from", "*.last_used_by", "*.last_seen_at", "*.last_address", "*.last_program",
-	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*", "sqlite_stat1.*",
+	"node.*", "task_node.*", "goose_db_version.*", "rate.*", "change_position.*", "search_index.*", "usage_day.*", "sqlite_stat1.*",
 }
 
 // reader reads whole databases, past the server.
