@@ -62,7 +62,7 @@ func agentShared(t *testing.T, w *world) {
 		t.Errorf("the agent is to its owner: %s", a.body)
 	}
 	owner.send("DELETE", share, "").ok(t)
-	other.get(other.at("/threads/" + thread)).ok(t)
+	other.get(other.at("/threads/"+thread)).refused(t, 404, "not_found")
 	other.post(other.at("/threads"), object{}).refused(t, 404, "not_found")
 	byAddress := owner.at("/grants/" + strings.ToUpper(other.id+"@example.org"))
 	owner.send("PUT", byAddress, `{"grant": "viewer"}`).ok(t)

@@ -38,6 +38,7 @@ var sensitivities = map[string]sensitivity{
 	"beginTotp": freshSession, "confirmTotp": freshSession, "removeTotp": freshSession, "renewRecoveryCodes": freshSession,
 	"changeUser email": freshSession, "changeUser role": freshSession,
 	"stepUp": anySession, "beginStepUp": anySession, "renamePasskey": anySession,
+	"acceptInvitation": anySession, "declineInvitation": anySession,
 	"createKey": minting, "createConnectCode": minting,
 	"changeUser": proved, "deleteUser": proved,
 	"changeAccount": ordinary, "createExport": ordinary, "deleteExport": ordinary, "endOtherSessions": ordinary, "endSession": ordinary,
@@ -115,6 +116,8 @@ func sensitiveCalls(owner, member *person) map[string]sensitiveCall {
 		"createConnectCode":   {"POST", "/api/account/connect-codes", ""},
 		"changeUser":          {"PATCH", user, `{"disabled": false}`},
 		"deleteUser":          {"DELETE", "/api/admin/users/usr_none", ""},
+		"acceptInvitation":    {"POST", "/api/account/invitations/agt_none/accept", ""},
+		"declineInvitation":   {"DELETE", "/api/account/invitations/agt_none", ""},
 	}
 	for name, c := range signInCalls() {
 		method, path, _ := strings.Cut(c[0], " ")

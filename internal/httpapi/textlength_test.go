@@ -110,6 +110,7 @@ type lengthCase struct {
 var untried = map[string]string{
 	"DELETE /api/account /email":                                           "only the account's own address is good; any other is 400 at every length",
 	"POST /api/account/subscription/checkout /plan":                        "a name that the settings declare, which has at most 50 of a-z, 0-9, _ and -",
+	"PATCH /api/admin/users/{userId} /email":                               "checked as that of PATCH /api/account, which is tried",
 	"PATCH /api/admin/users/{userId} /plan":                                "as above",
 	"PUT /api/admin/users/{userId}/subscription /plan":                     "as above",
 	"PUT /api/admin/plans/{planName} /stripePrice":                         "a list of ids of at most 100 characters each",
@@ -124,6 +125,16 @@ var untried = map[string]string{
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/region":      "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /settings/accessKeyId": "as above",
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /secret":               "as above",
+}
+
+// unguessable is a password of n characters that is no pattern.
+func unguessable(n int) string {
+	letters := []rune("éqzrtwxkvbmñpgßhjdfl0918273645")
+	var b strings.Builder
+	for i := range n {
+		b.WriteRune(letters[(i*i+7*i)%len(letters)])
+	}
+	return b.String()
 }
 
 // lengthCases are the others.
@@ -214,6 +225,7 @@ func lengthCases(p *person, b *browser) map[string]lengthCase {
 		},
 		"POST " + account + "/password /newPassword": {
 			as: "session", path: account + "/password", body: `{"newPassword":VALUE}`, verbatim: true,
+			make: unguessable,
 		},
 		"POST /api/connect/exchange /client": {
 			path: "/api/connect/exchange", body: `{"code":"none","client":VALUE}`, status: 400,
