@@ -64,7 +64,7 @@ test: setup ## Run all tests, installing what they need first
 .PHONY: go-test
 go-test: # after setup, which may have brought the compiler
 	@go build -buildvcs=false -o $(TOOLS)/gotest ./internal/testkit/gotest
-	@$(TOOLS)/gotest $(RACE) -timeout 10m $(TESTFLAGS) $(PKG)
+	@$(TOOLS)/gotest $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
 
 chaos: setup ## Kill, pause and restart servers under load for minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
