@@ -119,7 +119,7 @@ var table = []setting{
 		bind: func(c *Config) flag.Value { return count{&c.Imports.Depth, 1, 100} },
 	},
 	{
-		name: "import-work", def: "2000", help: "How much work reading one upload may take, in millions of steps of about two nanoseconds. Text that is read earns more.",
+		name: "import-work", def: "1500", help: "How much work reading one upload may take, in millions of steps of about two nanoseconds. Text that is read earns more.",
 		bind: func(c *Config) flag.Value { return count{&c.Imports.Work, 10, 10_000_000} },
 	},
 	{

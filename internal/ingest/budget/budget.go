@@ -34,7 +34,7 @@ type Limits struct {
 }
 
 // Default is used where nothing else is set.
-var Default = Limits{Unpacked: 256 << 20, Entries: 100_000, Depth: 4, Work: 2e9, Memory: 160 << 20, Time: 5 * time.Minute}
+var Default = Limits{Unpacked: 256 << 20, Entries: 100_000, Depth: 4, Work: 1.5e9, Memory: 160 << 20, Time: 5 * time.Minute}
 
 const (
 	// unpackedPerByte lets the limit grow with the upload. Text packs to between a third and a twentieth; a bomb packs to a
