@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"carrel/internal/core"
 )
@@ -301,6 +302,16 @@ func TestETags(t *testing.T) {
 	}}})
 }
 
+// swapCase returns a text with its small letters as capitals and its capitals as small letters.
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, s)
+}
+
 func checkETag(t *testing.T, p *person, path string, change func()) {
 	t.Helper()
 	first := p.get(path).ok(t)
@@ -326,7 +337,10 @@ func checkETag(t *testing.T, p *person, path string, change func()) {
 	if a := p.send("HEAD", path, "", "If-None-Match", tag); a.status != http.StatusNotModified {
 		t.Errorf("HEAD %s is %d", path, a.status)
 	}
-	for _, value := range []string{`"other"`, tag[1 : len(tag)-1], "w/" + tag, "", strings.ToUpper(tag), tag + "x"} {
+	for _, value := range []string{`"other"`, tag[1 : len(tag)-1], "w/" + tag, "", swapCase(tag), tag + "x"} {
+		if value == tag {
+			continue // a tag of digits is the same in both cases
+		}
 		if a := p.get(path, "If-None-Match", value); a.status != http.StatusOK {
 			t.Errorf("%s with If-None-Match: %s is %d", path, value, a.status)
 		}

@@ -197,11 +197,15 @@ func (b *Browser) must(err error) {
 	}
 }
 
-// Go opens an address.
+// Go opens an address and waits until its page has loaded. The reply to Page.navigate may come while the page before is
+// still there, so that page is marked and Go waits for one without the mark.
 func (t *Tab) Go(url string) {
 	t.b.t.Helper()
+	if _, err := t.Eval("window.leaving = true"); err != nil {
+		t.b.t.Fatal(err)
+	}
 	t.b.must(t.b.call(t.session, "Page.navigate", map[string]any{"url": url}, nil))
-	t.Wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+	t.Wait("document.readyState === 'complete' && window.leaving === undefined")
 }
 
 // Eval runs an expression in the page and returns what it gives. The page's own policy does not bind it.
@@ -243,9 +247,11 @@ func (t *Tab) Wait(expression string) {
 	t.b.t.Fatalf("%s did not become true; the page is %v", expression, at)
 }
 
-// Type puts a text where the focus is, as the keyboard would.
+// Type puts a text where the focus is, as the keyboard would. A browser sets the focus of a new page when it first draws
+// it, so Type waits until a field has the focus.
 func (t *Tab) Type(text string) {
 	t.b.t.Helper()
+	t.Wait("document.activeElement?.matches('input, textarea, [contenteditable]') === true")
 	t.b.must(t.b.call(t.session, "Input.insertText", map[string]any{"text": text}, nil))
 }
 
