@@ -98,13 +98,13 @@ bench: build ## Run the benchmarks: ours, then Carrel beside its peers (more fla
 eval: ## Judge search and answers by the collections in DATA (more flags: ARGS='-peers -per-query')
 	@CGO_ENABLED=0 go build -C bench/search -trimpath -buildvcs=false -o $(TOOLS)/bench-search .
 	@$(TOOLS)/bench-search eval -data '$(DATA)' $(ARGS)
-	@echo 'One question of 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/extract/xquad | grep ns/op
+	@echo 'One question of 10,000 passages:' && go test -run '^$$' -bench Question -benchtime 200x ./internal/research/quote/xquad | grep ns/op
 
 fuzz: ## Run every fuzz target for FUZZTIME (20s) each
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz
 
 hostile: setup ## Upload every hostile file to a real server and print the CPU and memory that each takes
-	CARREL_TEST_HOSTILE_FULL=1 go test -count=1 -v -timeout 30m -run '^TestHostileFilesAreRefused' ./internal/ingest
+	CARREL_TEST_HOSTILE_FULL=1 go test -count=1 -v -timeout 30m -run '^TestHostileFilesAreRefused' ./internal/format
 	CARREL_HOSTILE=1 go test -count=1 -v -timeout 30m -run 'Hostile' ./e2e
 
 mutants: ## Plant faults in the authorization server, one at a time, and see the tests notice (some: ARGS='mutants/pkce-*.patch')

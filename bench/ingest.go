@@ -36,7 +36,7 @@ func parseIngest(args []string) (ingestSettings, error) {
 	f.StringVar(&s.corpus, "corpus", "acl", "the `collection` in it to import")
 	f.IntVar(&s.documents, "documents", 110_000, "documents of the JSON Lines file")
 	f.IntVar(&s.megabytes, "megabytes", 50, "size of the folder of Markdown and HTML; 0 leaves it out")
-	f.StringVar(&s.pdf, "pdf", "../internal/ingest/pdf/testdata/two-columns.pdf", "the PDF `file` to read, of 14 pages in two columns")
+	f.StringVar(&s.pdf, "pdf", "../internal/format/pdf/testdata/two-columns.pdf", "the PDF `file` to read, of 14 pages in two columns")
 	f.IntVar(&s.pdfs, "pdfs", 10, "how often it is read; 0 leaves it out")
 	f.BoolVar(&s.alone, "alone", false, "without SQLite FTS5 beside Carrel")
 	f.StringVar(&s.markdown, "markdown", "", "also write the report to this Markdown `file`")

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"carrel/internal/research/extract/xquad"
+	"carrel/internal/research/quote/xquad"
 )
 
 // answersFile is where a folder of data has questions with the places of their answers (the form of SQuAD).

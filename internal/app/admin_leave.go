@@ -11,7 +11,7 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
@@ -42,7 +42,7 @@ func (c userExport) Run(ctx context.Context, env *Env, parent *adminCommand) err
 // export writes an archive and returns its size.
 func (a admin) export(ctx context.Context, userID, path string) (int64, error) {
 	size, err := writeWhole(path, false, func(w io.Writer) error {
-		return a.archives.Write(ctx, userID, leave.Parts{Agents: true}, w, func() {})
+		return a.archives.Write(ctx, userID, accountdata.Parts{Agents: true}, w, func() {})
 	})
 	if errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("%s is there already; choose another name", path)
@@ -95,7 +95,7 @@ func (a admin) deleted(ctx context.Context, id string) error {
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
 	engine := task.New(a.store, a.clock, log, task.Options{Version: Version(), Alone: a.config.Database == ""})
-	engine.Register(leave.NewDeletions(a.store, engine, a.clock, log).Kind())
+	engine.Register(accountdata.NewDeletions(a.store, engine, a.clock, log).Kind())
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"carrel/internal/core"
-	"carrel/internal/ingest"
+	"carrel/internal/format"
 	"carrel/internal/source"
 )
 
@@ -39,7 +39,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if err != nil {
 		return err
 	}
-	library, err := ingest.OpenWithin(ctx, c.Of, importLimits(cfg.Imports))
+	library, err := format.OpenWithin(ctx, c.Of, importLimits(cfg.Imports))
 	if err != nil {
 		return err
 	}
@@ -102,11 +102,11 @@ func (a admin) index(ctx context.Context) (bool, error) {
 const maxComplaints = 10
 
 // check reads the whole library before anything is written, so that a bad record changes nothing.
-func (c sourceAdd) check(ctx context.Context, env *Env, library *ingest.Library) (bad int, err error) {
+func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library) (bad int, err error) {
 	bar := progressBar(env, library.Bytes(), "Checking")
 	defer bar.finish()
 	for _, err := range library.Documents(ctx, bar.set) {
-		var record *ingest.RecordError
+		var record *format.RecordError
 		if errors.As(err, &record) {
 			if bad++; bad <= maxComplaints {
 				bar.finish()
@@ -125,10 +125,10 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *ingest.Library)
 }
 
 // documents hands over what was read and leaves out bad records, which check has told about.
-func documents(read iter.Seq2[ingest.Document, error]) iter.Seq2[source.Document, error] {
+func documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
-			var record *ingest.RecordError
+			var record *format.RecordError
 			if errors.As(err, &record) {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"carrel/internal/live"
+	"carrel/internal/federated"
 	"carrel/internal/source"
 )
 
@@ -39,7 +39,7 @@ func syncedKinds() []string {
 // isKind reports whether the command is about a kind. A file of that name comes first, as it did before there were kinds.
 func (c sourceAdd) isKind() bool {
 	_, err := os.Stat(c.Of)
-	return errors.Is(err, fs.ErrNotExist) && slices.Contains(append(live.Names(), syncedKinds()...), c.Of)
+	return errors.Is(err, fs.ErrNotExist) && slices.Contains(append(federated.Names(), syncedKinds()...), c.Of)
 }
 
 // settings are those of the kind.
@@ -53,7 +53,7 @@ func (c sourceAdd) settings() source.Settings {
 	} else if len(c.URL) == 1 {
 		set.URL = c.URL[0]
 	}
-	if slices.Contains(live.Names(), c.Of) {
+	if slices.Contains(federated.Names(), c.Of) {
 		set.Language = c.Language // what is asked, not what the documents are written in
 	}
 	return set

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 	"carrel/internal/task"
 )
 
@@ -54,7 +54,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 			if err != nil {
 				return err
 			}
-			i, _ := intake.Telling(imports)
+			i, _ := importer.Telling(imports)
 			objects = append(objects, map[string]any{"id": src.ID, "name": src.Name, "kind": src.Kind, "documents": src.Documents, "import": i.Report, "state": i.State})
 			rows = append(rows, []string{src.ID, src.Name, src.Kind, strconv.Itoa(src.Documents), string(i.State), progressOf(i)})
 		}
@@ -66,7 +66,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 }
 
 // progressOf says in a few words how far an import is.
-func progressOf(i intake.Import) string {
+func progressOf(i importer.Import) string {
 	if i.ID == "" {
 		return ""
 	}

@@ -17,7 +17,7 @@ import (
 
 	"carrel/internal/config"
 	"carrel/internal/core"
-	"carrel/internal/live"
+	"carrel/internal/federated"
 	"carrel/internal/thread"
 )
 
@@ -107,7 +107,7 @@ func settingHelp() kong.Option {
 		}
 		vars["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
 	}
-	vars["live_kinds"] = strings.Join(live.Names(), ", ")
+	vars["live_kinds"] = strings.Join(federated.Names(), ", ")
 	vars["synced_kinds"] = strings.Join(syncedKinds(), ", ")
 	return vars
 }

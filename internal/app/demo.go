@@ -16,7 +16,7 @@ import (
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/ingest"
+	"carrel/internal/format"
 	"carrel/internal/webapp"
 )
 
@@ -85,7 +85,7 @@ func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.
 	if err != nil || src.Documents > 0 {
 		return err
 	}
-	library := ingest.JSONL(ctx, bytes.NewReader(demo.Library()))
+	library := format.JSONL(ctx, bytes.NewReader(demo.Library()))
 	_, err = in.sources.Import(ctx, actor, src, documents(library), nil)
 	return err
 }

@@ -17,14 +17,14 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
-	"carrel/internal/intake"
-	"carrel/internal/leave"
+	"carrel/internal/importer"
+	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
 	"carrel/internal/passkey"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/search"
 	"carrel/internal/source"
 	"carrel/internal/store"
@@ -63,14 +63,14 @@ type installation struct {
 	audit      *audit.Log
 	agents     *agent.Service
 	sources    *source.Service
-	intake     *intake.Service
+	intake     *importer.Service
 	memories   *memory.Service
 	favourites *favourite.Service
 	threads    *thread.Service
 	webhooks   *webhook.Service
-	archives   *leave.Archives
-	exports    *leave.Exports
-	deletions  *leave.Deletions
+	archives   *accountdata.Archives
+	exports    *accountdata.Exports
+	deletions  *accountdata.Deletions
 	tasks      *task.Engine
 	engine     *engine
 	// embedding is nil unless the settings name an endpoint for it.
@@ -79,7 +79,7 @@ type installation struct {
 	// setupCode is what the first person proves themselves with.
 	setupCode string
 	// replies seals the ones that hold a secret and are kept for a retry.
-	replies *seal.Box
+	replies *secretbox.Box
 }
 
 // open opens the database that the settings name and wires the services.
@@ -110,15 +110,15 @@ func open(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger) (*
 
 // wire makes the services on an opened database.
 func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []byte) (*installation, error) {
-	replies, err := seal.New(secret, "replies")
+	replies, err := secretbox.New(secret, "replies")
 	if err != nil {
 		return nil, err
 	}
-	signing, err := seal.New(secret, "webhook secrets")
+	signing, err := secretbox.New(secret, "webhook secrets")
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := seal.New(secret, "source secrets")
+	sealed, err := secretbox.New(secret, "source secrets")
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"carrel/internal/config"
-	"carrel/internal/ingest"
-	"carrel/internal/ingest/budget"
-	"carrel/internal/intake"
+	"carrel/internal/format"
+	"carrel/internal/format/budget"
+	"carrel/internal/importer"
 	"carrel/internal/outbound"
 )
 
@@ -16,9 +16,9 @@ import (
 const fetchTimeout = 10 * time.Second
 
 // importLimits are the limits of reading one upload, and the memory in which all uploads of this process are read.
-func importLimits(c config.Imports) ingest.Limits {
+func importLimits(c config.Imports) format.Limits {
 	memory := int64(c.MemoryMiB) << 20
-	return ingest.Limits{
+	return format.Limits{
 		Limits: budget.Limits{
 			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth, Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
 		},
@@ -28,7 +28,7 @@ func importLimits(c config.Imports) ingest.Limits {
 
 // wireIntake makes what fills sources. It comes after the services that it works with.
 func (in *installation) wireIntake(cfg config.Config, log *slog.Logger) {
-	in.intake = intake.NewService(in.store, in.sources, in.tasks, in.clock, log, intake.Options{
+	in.intake = importer.NewService(in.store, in.sources, in.tasks, in.clock, log, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: importLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Imported: func(ctx context.Context) {

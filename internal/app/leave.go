@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"carrel/internal/config"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 )
 
 // scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room
@@ -27,18 +27,18 @@ func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
 
 // wireLeave makes what accounts are exported and deleted with.
 func (in *installation) wireLeave(cfg config.Config, log *slog.Logger) {
-	in.archives = leave.NewArchives(leave.Contents{
+	in.archives = accountdata.NewArchives(accountdata.Contents{
 		Profiles: in.profiles, Usages: in.usages, Plans: in.plans, Agents: in.agents, Sources: in.sources, Memories: in.memories,
 		Favourites: in.favourites, Threads: in.threads, Credentials: in.credentials, Sessions: in.sessions, Webhooks: in.webhooks,
 		Audit: in.audit, Store: in.store,
 	}, in.clock)
-	o := leave.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
+	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
 	if cfg.Database == "" {
 		// Another database has its room elsewhere.
 		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
 	}
-	in.exports = leave.NewExports(in.store, in.archives, in.tasks, in.clock, in.audit, o)
+	in.exports = accountdata.NewExports(in.store, in.archives, in.tasks, in.clock, in.audit, o)
 	in.tasks.Register(in.exports.Kind())
-	in.deletions = leave.NewDeletions(in.store, in.tasks, in.clock, log)
+	in.deletions = accountdata.NewDeletions(in.store, in.tasks, in.clock, log)
 	in.tasks.Register(in.deletions.Kind())
 }

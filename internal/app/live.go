@@ -2,7 +2,7 @@ package app
 
 import (
 	"carrel/internal/config"
-	"carrel/internal/live"
+	"carrel/internal/federated"
 	"carrel/internal/outbound"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
@@ -10,7 +10,7 @@ import (
 
 // wireSources makes the service of sources, with all kinds that there are.
 func (in *installation) wireSources(cfg config.Config, sealer source.Sealer) {
-	catalogue := live.New(live.Options{
+	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})

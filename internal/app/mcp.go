@@ -7,11 +7,11 @@ import (
 	"carrel/internal/httpapi"
 	"carrel/internal/mcp"
 	"carrel/internal/server"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 // newMCP returns the endpoint for the Model Context Protocol of a server.
-func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *watch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
+func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
 	return mcp.New(mcp.Edge{
 		BaseURL:      cfg.BaseURL,
 		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Streams: streams, Sealer: in.replies, Draining: draining, Log: log,

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/config"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/server"
 	"carrel/internal/upstream"
 	"carrel/internal/webapp"
@@ -16,7 +16,7 @@ import (
 
 // wireSignIn makes the services with which people prove who they are.
 func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
-	sealer, err := seal.New(secret, "authenticator apps")
+	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/config"
 	"carrel/internal/core"
-	"carrel/internal/live"
+	"carrel/internal/federated"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
@@ -28,7 +28,7 @@ func TestEveryPaidKindHasAPrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	paid := 0
-	for _, k := range live.New(live.Options{}).Kinds() {
+	for _, k := range federated.New(federated.Options{}).Kinds() {
 		if !k.Paid {
 			continue
 		}

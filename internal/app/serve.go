@@ -23,7 +23,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 	"carrel/web"
@@ -111,7 +111,7 @@ func serve(ctx context.Context, env *Env, cfg config.Config, log *slog.Logger, i
 	metrics := obs.NewMetrics(Version())
 	draining := make(chan struct{})
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
-	streams := watch.NewSlots(cfg.EventStreams)
+	streams := streamwatch.NewSlots(cfg.EventStreams)
 	api, err := httpapi.New(in.services(), httpapi.Hooks{Route: server.SetRoute, Admit: server.Admit},
 		httpapi.Options{
 			BaseURL: cfg.BaseURL, TurnWait: cfg.TurnWait, Draining: draining, Address: server.ClientAddr, Streams: streams, OAuthScopes: oauth.Scopes(),

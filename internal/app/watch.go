@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"carrel/internal/ingest"
+	"carrel/internal/format"
 )
 
 type librarianCommands struct {
@@ -74,7 +74,7 @@ func (w *watcher) look(ctx context.Context) error {
 				return fs.SkipDir
 			}
 			return nil
-		case !entry.Type().IsRegular() || !ingest.Reads(entry.Name()):
+		case !entry.Type().IsRegular() || !format.Reads(entry.Name()):
 			return nil
 		}
 		name, err := filepath.Rel(w.command.Folder, path)

@@ -17,7 +17,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 )
 
 func TestSigningIn(t *testing.T) {
@@ -42,7 +42,7 @@ type signIn struct {
 
 func newSignIn(t testing.TB, w *world, secret []byte) signIn {
 	t.Helper()
-	box, err := seal.New(secret, "authenticator apps")
+	box, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		t.Fatal(err)
 	}

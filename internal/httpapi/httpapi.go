@@ -17,15 +17,15 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/intake"
-	"carrel/internal/leave"
+	"carrel/internal/importer"
+	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/passkey"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 	"carrel/internal/webhook"
 )
 
@@ -52,7 +52,7 @@ type Machinery interface {
 type Services struct {
 	Agents      *agent.Service
 	Sources     *source.Service
-	Intake      *intake.Service
+	Intake      *importer.Service
 	Memories    *memory.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
@@ -69,8 +69,8 @@ type Services struct {
 	Spending    *account.Spending
 	Usages      *account.Usages
 	Directory   *account.Directory
-	Exports     *leave.Exports
-	Deletions   *leave.Deletions
+	Exports     *accountdata.Exports
+	Deletions   *accountdata.Deletions
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
@@ -94,7 +94,7 @@ type Options struct {
 	// Address tells where the request of a context came from; nil means nowhere.
 	Address func(context.Context) netip.Addr
 	// Streams limits the event streams of a credential; the MCP endpoint shares it. Nil limits nothing.
-	Streams *watch.Slots
+	Streams *streamwatch.Slots
 	// OAuthScopes are those that the authorization server at BaseURL gives out; none means that there is no such server.
 	OAuthScopes []string
 }
@@ -122,8 +122,8 @@ type API struct {
 	// validator decodes requests and carries nothing out.
 	validator *oas.Server
 	// open are the streams of events.
-	open    *watch.Watch[*stream]
-	streams *watch.Slots
+	open    *streamwatch.Watch[*stream]
+	streams *streamwatch.Slots
 }
 
 // New returns the API of an installation.
@@ -140,7 +140,7 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
 		browsers: browsers, streams: o.Streams,
 	}
-	a.open = watch.New(recheck, a.look)
+	a.open = streamwatch.New(recheck, a.look)
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)

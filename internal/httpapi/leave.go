@@ -8,7 +8,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 )
 
 // DeleteAccount answers DELETE /api/account.
@@ -37,7 +37,7 @@ func (h handlers) DeleteExport(ctx context.Context) (*oas.Deleted, error) {
 	return deleted(h.Exports.Delete(ctx, actor(ctx)))
 }
 
-func exportReply(e leave.Export, err error) (*oas.ExportReply, error) {
+func exportReply(e accountdata.Export, err error) (*oas.ExportReply, error) {
 	if err != nil {
 		return nil, err
 	}

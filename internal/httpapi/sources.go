@@ -5,7 +5,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 	"carrel/internal/source"
 )
 
@@ -136,7 +136,7 @@ func (h handlers) sourceReply(ctx context.Context, agentID, sourceID string) (*o
 	return &oas.SourceReply{Source: out}, err
 }
 
-func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source, error) {
+func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Source, error) {
 	set, err := s.SettingsOf()
 	if err != nil {
 		return oas.Source{}, err
@@ -152,7 +152,7 @@ func (h handlers) sourceOf(s source.Source, imports []intake.Import) (oas.Source
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
 	}
-	if i, some := intake.Telling(imports); some {
+	if i, some := importer.Telling(imports); some {
 		out.Import = oas.NewOptImport(importOf(i))
 	}
 	return out, nil
@@ -165,7 +165,7 @@ func settingsOf(s oas.SourceSettings) source.Settings {
 	}
 }
 
-func importOf(i intake.Import) oas.Import {
+func importOf(i importer.Import) oas.Import {
 	out := oas.Import{
 		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current), EtaSeconds: positive(i.ETASeconds),
 		Files: oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)}, Documents: oas.ImportDocuments(i.Documents),

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 	"carrel/internal/task"
 )
 
@@ -89,7 +89,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeFiles stores the files of a multipart body as they come.
-func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]intake.Upload, error) {
+func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]importer.Upload, error) {
 	if _, err := a.Sources.For(ctx, s.who, core.OpUploadFiles, s.agent, s.sourceID); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) (
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader) (uploads []intake.Upload, err error) {
+func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {

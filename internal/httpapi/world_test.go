@@ -24,11 +24,11 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/server"
 	"carrel/internal/source"
 	"carrel/internal/store"
@@ -134,7 +134,7 @@ type world struct {
 	ranker      *scanner
 	threads     *thread.Service
 	memories    *memory.Service
-	deletions   *leave.Deletions
+	deletions   *accountdata.Deletions
 	handler     http.Handler
 	answerer    *answerer
 	draining    chan struct{}
@@ -184,13 +184,13 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
 	tasks.Register(w.threads.Kind())
-	box, err := seal.New([]byte("a secret of the installation"), "test")
+	box, err := secretbox.New([]byte("a secret of the installation"), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	webhooks := webhook.NewService(db, box, w.clock, webhook.Options{Private: cfg.OutboundPrivate})
 	tasks.Register(webhooks.Kind())
-	w.deletions = leave.NewDeletions(db, tasks, w.clock, log)
+	w.deletions = accountdata.NewDeletions(db, tasks, w.clock, log)
 	tasks.Register(w.deletions.Kind())
 	if err := tasks.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"carrel/internal/core"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 // The headers of the protocol that decide where a request goes.
@@ -48,7 +48,7 @@ type Edge struct {
 	// Problem answers a request that does not get as far as the protocol, with the challenge that belongs to it.
 	Problem func(w http.ResponseWriter, r *http.Request, err error)
 	// Streams limits the event streams of a credential; the REST API shares it. Nil limits nothing.
-	Streams *watch.Slots
+	Streams *streamwatch.Slots
 	// Sealer signs the ids of sessions, so that they outlive the process and can't be used by others.
 	Sealer Sealer
 	// Draining is closed when the server stops: streams without an end end then.
@@ -91,7 +91,7 @@ type endpoint struct {
 	stateful     http.Handler
 	host, origin string
 	// open are the replies that are not over at once.
-	open *watch.Watch[*stream]
+	open *streamwatch.Watch[*stream]
 	// answers are those that may be given again, as the SDK has once given them.
 	answers sync.Map
 }
@@ -110,7 +110,7 @@ func newEndpoint(e Edge, p protocol) (*endpoint, error) {
 		edge: e, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
 		old: both(p.stateful), new: both(p.stateless), stateful: p.asking,
 	}
-	end.open = watch.New(recheckEvery, end.look)
+	end.open = streamwatch.New(recheckEvery, end.look)
 	return end, nil
 }
 

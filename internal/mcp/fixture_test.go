@@ -19,7 +19,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 )
 
 // The conformance suite asks for tools, resources and prompts of its own, which no real server has. They are served here,
@@ -30,7 +30,7 @@ const fixtureToken = "a-token-of-the-test"
 // fixture is a server of the suite's tools behind our front.
 func fixture(t testing.TB) (address string) {
 	t.Helper()
-	box, err := seal.New([]byte("a secret of the installation"), "test")
+	box, err := secretbox.New([]byte("a secret of the installation"), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

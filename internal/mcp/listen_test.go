@@ -14,7 +14,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 // library is an API with one agent, whose name the test chooses.
@@ -40,8 +40,8 @@ func TestListenersOfACredentialLookTogether(t *testing.T) {
 		lib.name.Store("One")
 		s := &Server{api: &lib, changed: func() (uint64, bool) { return state.Load(), true }}
 		s.stopping, s.stop = context.WithCancel(t.Context())
-		s.listeners = watch.New(lookEvery, s.look)
-		open := watch.New(recheckEvery, func(string, []*stream) {})
+		s.listeners = streamwatch.New(lookEvery, s.look)
+		open := streamwatch.New(recheckEvery, func(string, []*stream) {})
 		var replies []*httptest.ResponseRecorder
 		for range 50 {
 			w := httptest.NewRecorder()
@@ -85,7 +85,7 @@ func TestASlowListenerIsToldOfTheLastLook(t *testing.T) {
 	var state uint64
 	s := &Server{api: &lib, changed: func() (uint64, bool) { return state, true }}
 	r := httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context())
-	out := newStream(httptest.NewRecorder(), r, core.Actor{}, "token", watch.New(time.Hour, func(string, []*stream) {}))
+	out := newStream(httptest.NewRecorder(), r, core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
 	defer out.end()
 	l := &listener{server: s, stream: out, looked: make(chan sight, 1), wants: sdk.NotificationSubscriptions{ResourcesListChanged: true}}
 	for _, name := range []string{"One", "Two", "Three"} {

@@ -15,7 +15,7 @@ import (
 	"carrel/api"
 	"carrel/internal/core"
 	"carrel/internal/task"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 // Threads is what is needed of conversations beyond the REST contract: to wait for a turn while it works.
@@ -49,7 +49,7 @@ type Server struct {
 	byName   map[string]*tool
 	endpoint *endpoint
 	// listeners are those who wait for news.
-	listeners *watch.Watch[*listener]
+	listeners *streamwatch.Watch[*listener]
 	// stopping ends when the server does: whoever waits then answers with what there is.
 	stopping context.Context
 	stop     context.CancelFunc
@@ -69,7 +69,7 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	if _, known := s.changed(); !known {
 		every = lookSlowly
 	}
-	s.listeners = watch.New(every, s.look)
+	s.listeners = streamwatch.New(every, s.look)
 	if s.tools, err = newTools(contract, e.BaseURL); err != nil {
 		return nil, err
 	}

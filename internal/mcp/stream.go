@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 const (
@@ -34,7 +34,7 @@ type stream struct {
 	// request is the one to serve with: its context ends with the stream.
 	request *http.Request
 	token   string
-	open    *watch.Watch[*stream]
+	open    *streamwatch.Watch[*stream]
 	cancel  context.CancelFunc
 	// release frees the credential's slot; nil if the stream has none.
 	release func()
@@ -50,7 +50,7 @@ type stream struct {
 	begun, events, plain, ended bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *watch.Watch[*stream]) *stream {
+func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *streamwatch.Watch[*stream]) *stream {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), token: token, open: open, cancel: cancel}
 	s.who.Store(&who)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/watch"
+	"carrel/internal/streamwatch"
 )
 
 // deadlines is a writer that takes what is written only while it was given time for it.
@@ -37,7 +37,7 @@ func (d *deadlines) Write(b []byte) (int, error) {
 func TestASignOfLifeHasTimeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	s := newStream(w, httptest.NewRequest(http.MethodGet, path, nil), core.Actor{}, "token", watch.New(time.Hour, func(string, []*stream) {}))
+	s := newStream(w, httptest.NewRequest(http.MethodGet, path, nil), core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
 	defer s.end()
 	s.Header().Set("Content-Type", "text/event-stream")
 	if err := s.event(": connected\n\n"); err != nil {
@@ -55,7 +55,7 @@ func opened(t *testing.T, authenticate func() error, count int) []*stream {
 	e := &endpoint{edge: Edge{Authenticate: func(context.Context, string) (core.Actor, error) {
 		return core.Actor{UserID: "usr_1"}, authenticate()
 	}}}
-	e.open = watch.New(recheckEvery, e.look)
+	e.open = streamwatch.New(recheckEvery, e.look)
 	var all []*stream
 	for range count {
 		s := newStream(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context()), core.Actor{}, "token", e.open)

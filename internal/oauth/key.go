@@ -19,7 +19,7 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 )
 
 // signingAlgorithm is the one that every OpenID client must know (OpenID Connect Core, 15.1).
@@ -49,7 +49,7 @@ type SigningKey struct {
 type keyring struct {
 	store KeyStore
 	clock core.Clock
-	box   *seal.Box
+	box   *secretbox.Box
 	// opened remembers what was decrypted, by id.
 	opened sync.Map
 }

@@ -17,7 +17,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 )
 
 // The lives of things. A grant with a refresh token ends when nobody refreshes it, and at the latest at its limit.
@@ -253,7 +253,7 @@ type Service struct {
 	prefixes Prefixes
 	// hashKey keys the hashes of secrets, deriveKey the successors of refresh tokens.
 	hashKey, deriveKey []byte
-	handles            *seal.Box
+	handles            *secretbox.Box
 	keys               *keyring
 	origin             *http.CrossOriginProtection
 	log                *slog.Logger
@@ -267,11 +267,11 @@ type Service struct {
 
 // New returns an authorization server. The secret is the installation's.
 func New(store Store, clock core.Clock, secret []byte, o Options, log *slog.Logger) (*Service, error) {
-	handles, err := seal.New(secret, "oauth consent")
+	handles, err := secretbox.New(secret, "oauth consent")
 	if err != nil {
 		return nil, err
 	}
-	private, err := seal.New(secret, "oauth signing keys")
+	private, err := secretbox.New(secret, "oauth signing keys")
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/core"
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/thread"
@@ -14,7 +14,7 @@ import (
 
 // cite makes citations of quotes; the number of each is its place among them, from 1. Each is compared once more with its document as it
 // is stored now; what does not stand there, letter by letter, at its place, is left out.
-func (t *turn) cite(ctx context.Context, quotes []extract.Quote) ([]thread.Citation, error) {
+func (t *turn) cite(ctx context.Context, quotes []quote.Quote) ([]thread.Citation, error) {
 	if err := t.keep(ctx, quotes); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (t *turn) cite(ctx context.Context, quotes []extract.Quote) ([]thread.Citat
 }
 
 // keep lets the documents of quotes stay. It comes before they are compared: a document that is kept changes no more.
-func (t *turn) keep(ctx context.Context, quotes []extract.Quote) error {
+func (t *turn) keep(ctx context.Context, quotes []quote.Quote) error {
 	ids := make([]string, len(quotes))
 	for i, q := range quotes {
 		ids[i] = q.DocumentID
@@ -54,7 +54,7 @@ func (t *turn) keep(ctx context.Context, quotes []extract.Quote) error {
 }
 
 // stands reports whether a quote stands in a text at its place.
-func stands(text string, q extract.Quote) bool {
+func stands(text string, q quote.Quote) bool {
 	return q.Text != "" && q.Start >= 0 && q.End > q.Start &&
 		utf8.RuneCountInString(q.Text) == q.End-q.Start && slice(text, q.Start, q.End) == q.Text
 }

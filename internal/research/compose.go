@@ -8,7 +8,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/model"
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -98,7 +98,7 @@ func (t *turn) reply(g *gathered, draft said, c checked) thread.Answer {
 }
 
 // keyed are the quotes by their keys, which count from 1.
-func keyed(quotes []extract.Quote) map[int][]string {
+func keyed(quotes []quote.Quote) map[int][]string {
 	out := make(map[int][]string, len(quotes))
 	for i, q := range quotes {
 		out[i+1] = []string{q.Text}
@@ -107,7 +107,7 @@ func keyed(quotes []extract.Quote) map[int][]string {
 }
 
 // answerRequest is what the model answers from: quotes with their keys, and nothing else of the sources.
-func (t *turn) answerRequest(g *gathered, quotes []extract.Quote) model.Request {
+func (t *turn) answerRequest(g *gathered, quotes []quote.Quote) model.Request {
 	text := t.ready.conversation() + t.ready.notes() + t.quotesText(quotes) + t.asked(g)
 	return model.Request{
 		System: t.ready.system(answerPrompt), MaxTokens: t.limits.AnswerTokens,
@@ -115,7 +115,7 @@ func (t *turn) answerRequest(g *gathered, quotes []extract.Quote) model.Request 
 	}
 }
 
-func (t *turn) quotesText(quotes []extract.Quote) string {
+func (t *turn) quotesText(quotes []quote.Quote) string {
 	var b strings.Builder
 	for i, q := range quotes {
 		title := q.Title
@@ -139,7 +139,7 @@ type checked struct {
 }
 
 // check holds an answer to its quotes, and the quotes once more to their documents.
-func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []extract.Quote) (checked, error) {
+func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []quote.Quote) (checked, error) {
 	return step(ctx, t, "check", "Checking citations", func(ctx context.Context, _ *task.Step) (checked, error) {
 		citations, err := t.cite(ctx, quotes)
 		if err != nil {
@@ -157,16 +157,16 @@ func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []ext
 				used[key] = true
 			}
 			switch s.State {
-			case extract.Supported:
+			case quote.Supported:
 				out.Supported++
 				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Supported})
-			case extract.Unsupported:
+			case quote.Unsupported:
 				out.Unsupported++
 				out.Checks = append(out.Checks, thread.Check{Start: s.Start, End: s.End, State: thread.Unsupported, Reason: reasonOf(s)})
 			}
 		}
 		out.Citations = slices.DeleteFunc(citations, func(c thread.Citation) bool { return !used[c.N] })
-		t.extract(func(x *extract.Extractor, q extract.Query) {
+		t.extract(func(x *quote.Extractor, q quote.Query) {
 			out.FollowUps = x.Answer(q, g.passages, t.statistics()).FollowUps
 		})
 		return out, nil
@@ -174,20 +174,20 @@ func (t *turn) check(ctx context.Context, g *gathered, text string, quotes []ext
 }
 
 // reasonOf says to a person why a sentence is not supported.
-func reasonOf(s extract.Checked) string {
+func reasonOf(s quote.Checked) string {
 	switch s.Reason {
-	case extract.NumberAbsent:
+	case quote.NumberAbsent:
 		return "No quote that it cites has " + list(s.Absent, "or") + "."
-	case extract.WordsAbsent:
+	case quote.WordsAbsent:
 		return "It puts words in quotation marks that no quote that it cites has."
-	case extract.NoSuchSource:
+	case quote.NoSuchSource:
 		return "It cited a source that is not there."
 	}
 	return "There is no quote behind it."
 }
 
 // repair has the model correct an answer once, and returns the better of the two.
-func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []extract.Quote) (checked, error) {
+func (t *turn) repair(ctx context.Context, g *gathered, first checked, quotes []quote.Quote) (checked, error) {
 	var wrong strings.Builder
 	for _, c := range first.Checks {
 		if c.State == thread.Unsupported {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/model"
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 )
 
 const (
@@ -31,12 +31,12 @@ var evidenceSchema = &model.Schema{Name: "evidence", JSON: json.RawMessage(`{"ty
 
 // evidence is a quote that stands in its document, and how much it helps.
 type evidence struct {
-	extract.Quote
+	quote.Quote
 	relevance int
 }
 
 // weigh has the model choose quotes of passages, and keeps those that really stand there.
-func (t *turn) weigh(ctx context.Context, g *gathered, passages []extract.Passage) error {
+func (t *turn) weigh(ctx context.Context, g *gathered, passages []quote.Passage) error {
 	batches := slices.Collect(slices.Chunk(passages, batchPassages))
 	for i, batch := range batches {
 		label := "Choosing quotes"
@@ -73,7 +73,7 @@ func (t *turn) weigh(ctx context.Context, g *gathered, passages []extract.Passag
 }
 
 // evidenceText is what the model chooses from.
-func (t *turn) evidenceText(g *gathered, passages []extract.Passage) string {
+func (t *turn) evidenceText(g *gathered, passages []quote.Passage) string {
 	var b strings.Builder
 	for i, p := range passages {
 		title := "title: " + p.Title
@@ -97,7 +97,7 @@ func (t *turn) asked(g *gathered) string {
 
 // readEvidence reads the choice of the model, whatever form it has, and keeps the quotes that stand in their passages.
 // It reports whether there was a choice at all, which may be none.
-func readEvidence(text string, passages []extract.Passage) (chosen []evidence, read bool) {
+func readEvidence(text string, passages []quote.Passage) (chosen []evidence, read bool) {
 	type item struct {
 		Passage   loose  `json:"passage"`
 		Quote     string `json:"quote"`
@@ -116,9 +116,9 @@ func readEvidence(text string, passages []extract.Passage) (chosen []evidence, r
 			items, read = append(items, one), true
 		}
 	}
-	texts := make([]extract.Text, len(passages))
+	texts := make([]quote.Text, len(passages))
 	for i, p := range passages {
-		texts[i] = extract.NewText(p.Text)
+		texts[i] = quote.NewText(p.Text)
 	}
 	for _, it := range items {
 		length := utf8.RuneCountInString(it.Quote)
@@ -152,17 +152,17 @@ func order(first, n int) []int {
 }
 
 // quoteOf is a part of a passage as a quote of its document.
-func quoteOf(p extract.Passage, start, end int) extract.Quote {
-	return extract.Quote{
+func quoteOf(p quote.Passage, start, end int) quote.Quote {
+	return quote.Quote{
 		DocumentID: p.DocumentID, SourceID: p.SourceID, Title: p.Title, Year: p.Year, Page: p.Page, Heading: p.Heading,
 		Text: slice(p.Text, start, end), Start: p.Start + start, End: p.Start + end,
 	}
 }
 
 // chooseByWords chooses quotes without a model.
-func (t *turn) chooseByWords(passages []extract.Passage) []evidence {
+func (t *turn) chooseByWords(passages []quote.Passage) []evidence {
 	var out []evidence
-	t.extract(func(x *extract.Extractor, q extract.Query) {
+	t.extract(func(x *quote.Extractor, q quote.Query) {
 		for _, quote := range x.Answer(q, passages, t.statistics()).Quotes {
 			out = append(out, evidence{quote, leastRelevance})
 		}
@@ -175,7 +175,7 @@ type gathered struct {
 	question string // in words that need no conversation
 	lookups  []lookup
 	unread   []place
-	passages []extract.Passage
+	passages []quote.Passage
 	evidence []evidence
 	failure  *failure
 	// late and exhausted say that the search ended before there was enough, for the time or the tokens that were left.
@@ -209,10 +209,10 @@ func (g *gathered) add(chosen []evidence) {
 }
 
 // best returns the n quotes to write from, the most relevant first.
-func (g *gathered) best(n int) []extract.Quote {
+func (g *gathered) best(n int) []quote.Quote {
 	sorted := slices.Clone(g.evidence)
 	slices.SortStableFunc(sorted, func(a, b evidence) int { return cmp.Compare(b.relevance, a.relevance) })
-	out := make([]extract.Quote, min(n, len(sorted)))
+	out := make([]quote.Quote, min(n, len(sorted)))
 	for i := range out {
 		out[i] = sorted[i].Quote
 	}

@@ -3,7 +3,7 @@ package research
 import (
 	"strings"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 )
 
 // notAnswered is what a model says that finds no answer in its quotes.
@@ -93,16 +93,16 @@ func wholeUpTo(text string) int {
 }
 
 // tidy takes out of an answer what may not be in it, and checks the rest.
-func tidy(text string, quotes map[int][]string) extract.Checks {
+func tidy(text string, quotes map[int][]string) quote.Checks {
 	// Taking out a mark can make a link of what was around it.
 	const passes = 3
-	checks := extract.Check(extract.Plain(text, nil), quotes)
+	checks := quote.Check(quote.Plain(text, nil), quotes)
 	for range passes {
-		plain := extract.Plain(checks.Text, nil)
+		plain := quote.Plain(checks.Text, nil)
 		if plain == checks.Text {
 			break
 		}
-		checks = extract.Check(plain, quotes)
+		checks = quote.Check(plain, quotes)
 	}
 	return checks
 }

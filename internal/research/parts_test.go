@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 )
@@ -144,17 +144,17 @@ func TestAQuoteThatMovedDoesNotStand(t *testing.T) {
 	t.Parallel()
 	text := "Ein alter Brückenbogen. Noch einer."
 	for _, c := range []struct {
-		q    extract.Quote
+		q    quote.Quote
 		want bool
 	}{
-		{extract.Quote{Text: "Brückenbogen", Start: 10, End: 22}, true},
-		{extract.Quote{Text: "Brückenbogen", Start: 11, End: 23}, false},
-		{extract.Quote{Text: "Brückenbogen", Start: 10, End: 23}, false},
-		{extract.Quote{Text: "einer.", Start: 29, End: 35}, true},
-		{extract.Quote{Text: "einer.", Start: 29, End: 36}, false},
-		{extract.Quote{Text: "", Start: 3, End: 3}, false},
-		{extract.Quote{Text: "Ein", Start: -3, End: 0}, false},
-		{extract.Quote{Text: "x", Start: 900, End: 901}, false},
+		{quote.Quote{Text: "Brückenbogen", Start: 10, End: 22}, true},
+		{quote.Quote{Text: "Brückenbogen", Start: 11, End: 23}, false},
+		{quote.Quote{Text: "Brückenbogen", Start: 10, End: 23}, false},
+		{quote.Quote{Text: "einer.", Start: 29, End: 35}, true},
+		{quote.Quote{Text: "einer.", Start: 29, End: 36}, false},
+		{quote.Quote{Text: "", Start: 3, End: 3}, false},
+		{quote.Quote{Text: "Ein", Start: -3, End: 0}, false},
+		{quote.Quote{Text: "x", Start: 900, End: 901}, false},
 	} {
 		if stands(text, c.q) != c.want {
 			t.Errorf("%+v", c.q)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
 	"carrel/internal/search/query"
 	"carrel/internal/source"
@@ -99,7 +99,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	t.limits = t.ready.Limits
-	t.extractors.use(t.ready.language(nil), func(x *extract.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
+	t.extractors.use(t.ready.language(nil), func(x *quote.Extractor) { t.query = x.Ask(t.text, t.ready.before(), nil) })
 	return nil
 }
 
@@ -146,12 +146,12 @@ func (t *turn) recall(ctx context.Context) []thread.UsedMemory {
 }
 
 // before is what a question without a subject of its own is about: the last one, and what answered it.
-func (p prepared) before() extract.Talk {
+func (p prepared) before() quote.Talk {
 	if len(p.Talk) == 0 || p.Alone {
-		return extract.Talk{}
+		return quote.Talk{}
 	}
 	last := p.Talk[len(p.Talk)-1]
-	talk := extract.Talk{Question: cmp.Or(last.Searched, last.Question), Titles: last.Titles}
+	talk := quote.Talk{Question: cmp.Or(last.Searched, last.Question), Titles: last.Titles}
 	for _, c := range last.Cited {
 		talk.Documents = append(talk.Documents, c.DocumentID)
 	}
@@ -186,11 +186,11 @@ func (p prepared) language(places []place) string {
 func (t *turn) standsAlone(ctx context.Context, p prepared) bool {
 	pointing := false
 	var own []string
-	t.extractors.use(p.language(nil), func(x *extract.Extractor) {
+	t.extractors.use(p.language(nil), func(x *quote.Extractor) {
 		// With words enough of its own, only a pronoun has a question completed.
-		pointing = len(x.Ask(t.text+" lorem ipsum dolor", extract.Talk{Question: "amet"}, nil).Added) > 0
+		pointing = len(x.Ask(t.text+" lorem ipsum dolor", quote.Talk{Question: "amet"}, nil).Added) > 0
 		// Among no passages, all that it asks for is unmatched.
-		own = x.Answer(x.Ask(t.text, extract.Talk{}, nil), nil, nil).Unmatched
+		own = x.Answer(x.Ask(t.text, quote.Talk{}, nil), nil, nil).Unmatched
 	})
 	if pointing || len(own) == 0 {
 		return false

@@ -3,7 +3,7 @@ package research
 import (
 	"context"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -12,7 +12,7 @@ import (
 // own would have to save.
 type searchedAndRead struct {
 	Found    found             `json:"found"`
-	Passages []extract.Passage `json:"passages,omitempty"`
+	Passages []quote.Passage `json:"passages,omitempty"`
 }
 
 // answerWithQuotes answers without a model, in the words of the sources.
@@ -43,10 +43,10 @@ func (t *turn) answerWithQuotes(ctx context.Context) (thread.Answer, error) {
 
 // misspelt reports whether the passages answer the corrected question better than the one that was asked. A word that
 // no source holds need not be wrong, and the nearest one that a source does hold need not be meant.
-func (t *turn) misspelt(passages []extract.Passage) bool {
-	var corrected, asked extract.Answer
+func (t *turn) misspelt(passages []quote.Passage) bool {
+	var corrected, asked quote.Answer
 	words := 0
-	t.extract(func(x *extract.Extractor, q extract.Query) {
+	t.extract(func(x *quote.Extractor, q quote.Query) {
 		corrected = x.Answer(q, passages, t.statistics())
 		own := x.Ask(t.text, t.ready.before(), nil)
 		asked, words = x.Answer(own, passages, t.statistics()), own.Words()
@@ -73,19 +73,19 @@ type why struct {
 
 // quote answers with quotes: those that were chosen before, or the best of the passages. Where there are none, it says
 // so; if a failure is to blame, that is the outcome.
-func (t *turn) quote(ctx context.Context, passages []extract.Passage, chosen []extract.Quote, w why) (thread.Answer, error) {
+func (t *turn) quote(ctx context.Context, passages []quote.Passage, chosen []quote.Quote, w why) (thread.Answer, error) {
 	type written struct {
 		Answer thread.Answer `json:"answer"`
 		Empty  bool          `json:"empty,omitempty"`
 	}
 	out, err := step(ctx, t, "quote", "Choosing quotes", func(ctx context.Context, _ *task.Step) (written, error) {
-		var answer extract.Answer
-		t.extract(func(x *extract.Extractor, q extract.Query) { answer = x.Answer(q, passages, t.statistics()) })
+		var answer quote.Answer
+		t.extract(func(x *quote.Extractor, q quote.Query) { answer = x.Answer(q, passages, t.statistics()) })
 		if len(chosen) > 0 {
-			answer.Outcome, answer.Quotes = extract.Answered, chosen[:min(len(chosen), mostQuotes)]
+			answer.Outcome, answer.Quotes = quote.Answered, chosen[:min(len(chosen), mostQuotes)]
 		}
 		if w.Unanswered {
-			answer.Outcome = min(answer.Outcome, extract.Closest)
+			answer.Outcome = min(answer.Outcome, quote.Closest)
 		}
 		citations, err := t.cite(ctx, answer.Quotes)
 		if err != nil {
@@ -95,7 +95,7 @@ func (t *turn) quote(ctx context.Context, passages []extract.Passage, chosen []e
 			citations[i].N = i + 1 // without the gaps of those that were left out
 		}
 		if len(citations) == 0 {
-			answer.Outcome = extract.Nothing
+			answer.Outcome = quote.Nothing
 		}
 		if len(citations) == 0 && w.Failure != nil {
 			return written{Empty: true}, nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"carrel/internal/core"
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/search/analysis"
 	"carrel/internal/source"
 	"carrel/internal/task"
@@ -22,11 +22,11 @@ const (
 
 // reading is what was read in a round.
 type reading struct {
-	Passages []extract.Passage `json:"passages,omitempty"`
+	Passages []quote.Passage `json:"passages,omitempty"`
 }
 
 // read reads the documents of the places and chooses the passages that say the most to the question.
-func (t *turn) read(ctx context.Context, places []place) ([]extract.Passage, error) {
+func (t *turn) read(ctx context.Context, places []place) ([]quote.Passage, error) {
 	out, err := step(ctx, t, "read", "Reading "+count(len(places), "document"), func(ctx context.Context, _ *task.Step) (reading, error) {
 		passages, err := t.passages(ctx, places, len(places), t.limits.Passages)
 		return reading{passages}, err
@@ -36,8 +36,8 @@ func (t *turn) read(ctx context.Context, places []place) ([]extract.Passage, err
 
 // passages returns up to n passages: first those that the search found, in its order, then further ones of the first
 // documents, as far as their sentences speak of the question. Documents that went away meanwhile are left out.
-func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]extract.Passage, error) {
-	var first, further []extract.Passage
+func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]quote.Passage, error) {
+	var first, further []quote.Passage
 	for i, p := range places {
 		d, err := t.document(ctx, p.DocumentID)
 		if core.IsKind(err, core.KindNotFound) {
@@ -60,14 +60,14 @@ func (t *turn) passages(ctx context.Context, places []place, through, n int) ([]
 }
 
 // cut returns the passage of a place, and those around it if they are wanted.
-func cut(d source.Document, p place, around bool) (at extract.Passage, others []extract.Passage) {
+func cut(d source.Document, p place, around bool) (at quote.Passage, others []quote.Passage) {
 	for _, part := range analysis.Passages(d.Text) {
 		here := part.Start <= p.Start && p.Start < part.End || at.Text == "" && part.End >= p.End
 		near := part.End > p.Start-longestRead/2 && part.Start < p.Start+longestRead/2
 		if !here && (!around || !near) {
 			continue
 		}
-		passage := extract.Passage{
+		passage := quote.Passage{
 			DocumentID: d.ID, SourceID: d.SourceID, Title: d.Title, Year: d.Year, Text: part.Of(d.Text), Start: part.Start,
 			Page: part.Page, Heading: part.Heading,
 		}
@@ -82,9 +82,9 @@ func cut(d source.Document, p place, around bool) (at extract.Passage, others []
 }
 
 // best returns the n passages that hold the best sentences.
-func (t *turn) best(passages []extract.Passage, n int) []extract.Passage {
+func (t *turn) best(passages []quote.Passage, n int) []quote.Passage {
 	var chosen []int
-	t.extract(func(x *extract.Extractor, q extract.Query) {
+	t.extract(func(x *quote.Extractor, q quote.Query) {
 		for _, r := range x.Rank(q, passages, t.statistics()) {
 			if len(chosen) == n {
 				return
@@ -94,7 +94,7 @@ func (t *turn) best(passages []extract.Passage, n int) []extract.Passage {
 			}
 		}
 	})
-	out := make([]extract.Passage, len(chosen))
+	out := make([]quote.Passage, len(chosen))
 	for i, at := range chosen {
 		out[i] = passages[at]
 	}
@@ -102,13 +102,13 @@ func (t *turn) best(passages []extract.Passage, n int) []extract.Passage {
 }
 
 // extract lends an extractor in the language of what was found, with the question read by it.
-func (t *turn) extract(do func(x *extract.Extractor, q extract.Query)) {
+func (t *turn) extract(do func(x *quote.Extractor, q quote.Query)) {
 	question := cmp.Or(t.found.Corrected, t.text)
-	t.extractors.use(t.ready.language(t.found.Places), func(x *extract.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
+	t.extractors.use(t.ready.language(t.found.Places), func(x *quote.Extractor) { do(x, x.Ask(question, t.ready.before(), nil)) })
 }
 
 // statistics are those of the index, or nil when it gave none.
-func (t *turn) statistics() extract.Statistics {
+func (t *turn) statistics() quote.Statistics {
 	if t.found.Total == 0 {
 		return nil
 	}

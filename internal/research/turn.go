@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/source"
 	"carrel/internal/task"
 	"carrel/internal/thread"
@@ -27,7 +27,7 @@ type turn struct {
 	ends time.Time
 
 	ready     prepared
-	query     extract.Query
+	query     quote.Query
 	found     found
 	documents map[string]source.Document
 	spent     spent
@@ -94,12 +94,12 @@ func (t *turn) document(ctx context.Context, id string) (source.Document, error)
 type extractors struct{ pools sync.Map }
 
 // use lends an extractor.
-func (e *extractors) use(language string, do func(*extract.Extractor)) {
+func (e *extractors) use(language string, do func(*quote.Extractor)) {
 	pool, ok := e.pools.Load(language)
 	if !ok {
-		pool, _ = e.pools.LoadOrStore(language, &sync.Pool{New: func() any { return extract.New(language) }})
+		pool, _ = e.pools.LoadOrStore(language, &sync.Pool{New: func() any { return quote.New(language) }})
 	}
-	x := pool.(*sync.Pool).Get().(*extract.Extractor)
+	x := pool.(*sync.Pool).Get().(*quote.Extractor)
 	defer pool.(*sync.Pool).Put(x)
 	do(x)
 }

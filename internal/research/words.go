@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"carrel/internal/research/extract"
+	"carrel/internal/research/quote"
 	"carrel/internal/thread"
 )
 
@@ -39,16 +39,16 @@ func (p *page) paragraph(text string) {
 }
 
 // write writes an answer of quotes. It never claims to be more than that.
-func (t *turn) write(p *page, answer extract.Answer, citations []thread.Citation, w why) {
+func (t *turn) write(p *page, answer quote.Answer, citations []thread.Citation, w why) {
 	if said := w.lead(p.phrases); said != "" {
 		p.paragraph(said)
 	}
 	switch answer.Outcome {
-	case extract.Answered:
+	case quote.Answered:
 		if w.Failure == nil {
 			p.paragraph(p.answered)
 		}
-	case extract.Closest:
+	case quote.Closest:
 		p.paragraph(p.closest)
 	default:
 		t.abstain(p, answer)
@@ -57,7 +57,7 @@ func (t *turn) write(p *page, answer extract.Answer, citations []thread.Citation
 	for _, c := range citations {
 		p.quote(c)
 	}
-	if missing := answer.Missing; answer.Outcome == extract.Closest && len(missing)+len(answer.Unmatched) > 0 {
+	if missing := answer.Missing; answer.Outcome == quote.Closest && len(missing)+len(answer.Unmatched) > 0 {
 		p.paragraph(fill(p.lacking, list(quoted(append(missing, answer.Unmatched...)), p.and)))
 	}
 	p.problems(t.found.Problems)
@@ -111,11 +111,11 @@ var marks = regexp.MustCompile(`\s*[\[【]\s*\d+(\s*[,;–-]\s*\d+)*\s*[\]】]`)
 // shown is a text of a source on one line of a reply: without links, images and marks. The citation has it as it is.
 func shown(text string) string {
 	text = strings.Join(strings.Fields(marks.ReplaceAllString(text, "")), " ")
-	return extract.Plain(text, nil)
+	return quote.Plain(text, nil)
 }
 
 // abstain says that nothing answers, and why.
-func (t *turn) abstain(p *page, answer extract.Answer) {
+func (t *turn) abstain(p *page, answer quote.Answer) {
 	sources := t.ready.Sources
 	if len(sources) == 0 {
 		p.paragraph(p.noSources)

@@ -13,9 +13,9 @@ import (
 
 	"carrel/internal/agent"
 	"carrel/internal/core"
-	"carrel/internal/live"
+	"carrel/internal/federated"
 	"carrel/internal/outbound"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/source"
 	"carrel/internal/testkit/livefake"
 )
@@ -33,11 +33,11 @@ func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
 	t.Helper()
 	w := &liveWorld{openalex: livefake.New(t, "openalex"), brave: livefake.New(t, "brave")}
 	w.brave.Key = braveKey
-	catalogue := live.New(live.Options{
+	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
 		Version: "test", Private: true, Hosts: map[string]string{"openalex": w.openalex.URL, "brave": w.brave.URL},
 	})
-	box, err := seal.New([]byte("secret of the installation, long"), "sources")
+	box, err := secretbox.New([]byte("secret of the installation, long"), "sources")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +451,7 @@ func TestAKeyThatCantBeReadAnyMoreIsAWarning(t *testing.T) {
 	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
 	o := w.options
 	var err error
-	if o.Sealer, err = seal.New([]byte("another secret of an installation"), "sources"); err != nil {
+	if o.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
 		t.Fatal(err)
 	}
 	w.Service = source.NewService(w.db, agent.NewService(w.db, w.clock), w.ranker, w.clock, o)

@@ -9,11 +9,11 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
-var _ leave.DeletionStore = (*DB)(nil)
+var _ accountdata.DeletionStore = (*DB)(nil)
 
 // CloseUser shuts a user out for good and stores the task that deletes them.
 func (db *DB) CloseUser(ctx context.Context, userID string, now time.Time, t task.Task, allow func(account.User, bool) error) (inserted task.Task, err error) {

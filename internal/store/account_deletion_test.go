@@ -14,7 +14,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
@@ -143,7 +143,7 @@ type leaving struct {
 	db        *DB
 	log       *audit.Log
 	engine    *task.Engine
-	deletions *leave.Deletions
+	deletions *accountdata.Deletions
 }
 
 func newLeaving(t *testing.T, b backend) leaving {
@@ -154,7 +154,7 @@ func newLeaving(t *testing.T, b backend) leaving {
 	quiet := slog.New(slog.DiscardHandler)
 	l := leaving{db: db, log: audit.New(db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, quiet)}
 	l.engine = task.New(db, core.SystemClock{}, quiet, task.Options{Alone: b.name == "sqlite"})
-	l.deletions = leave.NewDeletions(db, l.engine, core.SystemClock{}, quiet)
+	l.deletions = accountdata.NewDeletions(db, l.engine, core.SystemClock{}, quiet)
 	l.engine.Register(l.deletions.Kind())
 	if err := l.engine.Start(t.Context()); err != nil {
 		t.Fatal(err)

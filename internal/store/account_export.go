@@ -6,18 +6,18 @@ import (
 	"errors"
 	"time"
 
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
-var _ leave.ExportStore = (*DB)(nil)
+var _ accountdata.ExportStore = (*DB)(nil)
 
 const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at,
 	expires_at, agents`
 
 // exportRow is an export as it is read.
 type exportRow struct {
-	export            leave.Export
+	export            accountdata.Export
 	created, agents   int64
 	finished, expires sql.NullInt64
 }
@@ -30,7 +30,7 @@ func (r *exportRow) dest() []any {
 	}
 }
 
-func (r *exportRow) value() leave.Export {
+func (r *exportRow) value() accountdata.Export {
 	e := r.export
 	e.CreatedAt, e.FinishedAt, e.ExpiresAt = at(r.created), optAt(r.finished), optAt(r.expires)
 	e.Parts.Agents = r.agents == 1
@@ -39,7 +39,7 @@ func (r *exportRow) value() leave.Export {
 
 // BeginExport stores an export with its task. The row of the user is locked, so that of two at once the second finds the
 // first.
-func (db *DB) BeginExport(ctx context.Context, e leave.Export, t task.Task) (stored leave.Export, inserted task.Task, err error) {
+func (db *DB) BeginExport(ctx context.Context, e accountdata.Export, t task.Task) (stored accountdata.Export, inserted task.Task, err error) {
 	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
 		inserted = task.Task{}
 		var one int
@@ -49,7 +49,7 @@ func (db *DB) BeginExport(ctx context.Context, e leave.Export, t task.Task) (sto
 		var r exportRow
 		err := get(ctx, tx, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{e.UserID}, r.dest()...)
 		switch {
-		case err == nil && r.export.Status == leave.StatusWorking:
+		case err == nil && r.export.Status == accountdata.StatusWorking:
 			stored = r.value()
 			return nil
 		case err == nil:
@@ -69,7 +69,7 @@ func (db *DB) BeginExport(ctx context.Context, e leave.Export, t task.Task) (sto
 		return err
 	})
 	if err != nil {
-		return leave.Export{}, task.Task{}, fail("begin an export", "user", err)
+		return accountdata.Export{}, task.Task{}, fail("begin an export", "user", err)
 	}
 	return stored, inserted, nil
 }
@@ -84,11 +84,11 @@ func dropExport(ctx context.Context, tx querier, id string) error {
 }
 
 // Export returns the export of a user.
-func (db *DB) Export(ctx context.Context, userID string) (leave.Export, error) {
+func (db *DB) Export(ctx context.Context, userID string) (accountdata.Export, error) {
 	var r exportRow
 	err := get(ctx, db.read, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{userID}, r.dest()...)
 	if err != nil {
-		return leave.Export{}, fail("read export", "export", err)
+		return accountdata.Export{}, fail("read export", "export", err)
 	}
 	return r.value(), nil
 }
@@ -168,7 +168,7 @@ func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, ex
 }
 
 // ExportPart returns a part of an export.
-func (db *DB) ExportPart(ctx context.Context, e leave.Export, n int64) ([]byte, error) {
+func (db *DB) ExportPart(ctx context.Context, e accountdata.Export, n int64) ([]byte, error) {
 	var data []byte
 	err := get(ctx, db.read, `SELECT data FROM account_export_part WHERE export_id = $1 AND attempt = $2 AND n = $3`, args{e.ID, e.Attempt, n}, &data)
 	return data, fail("read a part of an export", "export", err)

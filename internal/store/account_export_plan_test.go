@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/leave"
+	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
@@ -16,7 +16,7 @@ func callExports(t *testing.T, db *DB) {
 	begun := func(id string) task.Fence {
 		t.Helper()
 		made := task.Task{ID: id, Kind: "account_export", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now}
-		_, inserted, err := db.BeginExport(ctx, leave.Export{ID: id, UserID: "u", Status: leave.StatusWorking, CreatedAt: now}, made)
+		_, inserted, err := db.BeginExport(ctx, accountdata.Export{ID: id, UserID: "u", Status: accountdata.StatusWorking, CreatedAt: now}, made)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,18 +5,18 @@ import (
 	"encoding/json"
 	"time"
 
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 	"carrel/internal/source"
 	"carrel/internal/task"
 )
 
-var _ intake.Store = (*DB)(nil)
+var _ importer.Store = (*DB)(nil)
 
 const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at`
 
 // fileRow is a file as it is read.
 type fileRow struct {
-	file             intake.File
+	file             importer.File
 	created, updated int64
 }
 
@@ -25,14 +25,14 @@ func (r *fileRow) dest() []any {
 	return []any{&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error, &r.created, &r.updated}
 }
 
-func (r *fileRow) value() intake.File {
+func (r *fileRow) value() importer.File {
 	f := r.file
 	f.CreatedAt, f.UpdatedAt = at(r.created), at(r.updated)
 	return f
 }
 
 // PutFile stores a file under its name; the one that is there keeps its id.
-func (db *DB) PutFile(ctx context.Context, f intake.File) (id string, err error) {
+func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err error) {
 	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
 			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -47,19 +47,19 @@ func (db *DB) PutFile(ctx context.Context, f intake.File) (id string, err error)
 }
 
 // FileByName returns the file of a source with this name.
-func (db *DB) FileByName(ctx context.Context, sourceID, name string) (intake.File, error) {
+func (db *DB) FileByName(ctx context.Context, sourceID, name string) (importer.File, error) {
 	var r fileRow
 	err := get(ctx, db.read, `SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND name = $2`, args{sourceID, name}, r.dest()...)
 	if err != nil {
-		return intake.File{}, fail("read file", "file", err)
+		return importer.File{}, fail("read file", "file", err)
 	}
 	return r.value(), nil
 }
 
 // SourceFiles returns up to n files of a source, newest first.
-func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) ([]intake.File, error) {
+func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) ([]importer.File, error) {
 	var r fileRow
-	out := make([]intake.File, 0, room(n))
+	out := make([]importer.File, 0, room(n))
 	err := db.read.each(ctx, `
 		SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`,
 		args{sourceID, firstPage(before), n}, r.dest(), func() error {
@@ -103,7 +103,7 @@ func (db *DB) FileDocuments(ctx context.Context, sourceID, fileID, after string,
 }
 
 // PutImport notes how far an import is.
-func (db *DB) PutImport(ctx context.Context, i intake.Import) error {
+func (db *DB) PutImport(ctx context.Context, i importer.Import) error {
 	report, err := json.Marshal(i.Report)
 	if err != nil {
 		return err
@@ -119,11 +119,11 @@ func (db *DB) PutImport(ctx context.Context, i intake.Import) error {
 }
 
 // Imports returns the imports of a source, newest first.
-func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]intake.Import, error) {
-	var i intake.Import
+func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]importer.Import, error) {
+	var i importer.Import
 	var state, report string
 	var created, updated int64
-	out := make([]intake.Import, 0, room(n))
+	out := make([]importer.Import, 0, room(n))
 	err := db.read.each(ctx, `
 		SELECT id, source_id, state, report, created_at, updated_at FROM source_import WHERE source_id = $1 ORDER BY id DESC LIMIT $2 + 0`,
 		args{sourceID, n}, []any{&i.ID, &i.SourceID, &state, &report, &created, &updated}, func() error {

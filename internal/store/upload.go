@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 )
 
 const uploadColumns = `id, source_id, name, size, received, ready, created_at, updated_at`
 
 // uploadRow is an upload as it is read.
 type uploadRow struct {
-	upload           intake.Upload
+	upload           importer.Upload
 	ready            int
 	created, updated int64
 }
@@ -24,14 +24,14 @@ func (r *uploadRow) dest() []any {
 	return []any{&u.ID, &u.SourceID, &u.Name, &u.Size, &u.Received, &r.ready, &r.created, &r.updated}
 }
 
-func (r *uploadRow) value() intake.Upload {
+func (r *uploadRow) value() importer.Upload {
 	u := r.upload
 	u.Ready, u.CreatedAt, u.UpdatedAt = r.ready == 1, at(r.created), at(r.updated)
 	return u
 }
 
 // InsertUpload stores a file that is about to come.
-func (db *DB) InsertUpload(ctx context.Context, u intake.Upload) error {
+func (db *DB) InsertUpload(ctx context.Context, u importer.Upload) error {
 	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			INSERT INTO upload (`+uploadColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -42,11 +42,11 @@ func (db *DB) InsertUpload(ctx context.Context, u intake.Upload) error {
 }
 
 // Upload returns an upload of a source.
-func (db *DB) Upload(ctx context.Context, sourceID, id string) (intake.Upload, error) {
+func (db *DB) Upload(ctx context.Context, sourceID, id string) (importer.Upload, error) {
 	var r uploadRow
 	err := get(ctx, db.read, `SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND id = $2`, args{sourceID, id}, r.dest()...)
 	if err != nil {
-		return intake.Upload{}, fail("read upload", "upload", err)
+		return importer.Upload{}, fail("read upload", "upload", err)
 	}
 	return r.value(), nil
 }
@@ -89,9 +89,9 @@ func (db *DB) DeleteUpload(ctx context.Context, sourceID, id string) error {
 }
 
 // ReadyUploads returns the uploads of a source that wait to be read, oldest first.
-func (db *DB) ReadyUploads(ctx context.Context, sourceID string, n int) ([]intake.Upload, error) {
+func (db *DB) ReadyUploads(ctx context.Context, sourceID string, n int) ([]importer.Upload, error) {
 	var r uploadRow
-	var out []intake.Upload
+	var out []importer.Upload
 	err := db.read.each(ctx, `
 		SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND ready = 1 ORDER BY id LIMIT $2 + 0`,
 		args{sourceID, n}, r.dest(), func() error {

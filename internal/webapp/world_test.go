@@ -18,7 +18,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/passkey"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 	"carrel/internal/webapp"
@@ -103,7 +103,7 @@ func (w *world) reopen(s webapp.Services) {
 func (w *world) services(baseURL string, log *slog.Logger) webapp.Services {
 	w.t.Helper()
 	secret := []byte("secret")
-	sealer, err := seal.New(secret, "authenticator apps")
+	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		w.t.Fatal(err)
 	}

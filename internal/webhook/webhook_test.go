@@ -19,7 +19,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
-	"carrel/internal/seal"
+	"carrel/internal/secretbox"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 // service returns a service as one process has it.
 func (w *world) service() *webhook.Service {
 	w.t.Helper()
-	box, err := seal.New([]byte(w.secret), "webhook secrets")
+	box, err := secretbox.New([]byte(w.secret), "webhook secrets")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (w *world) service() *webhook.Service {
 func TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	box, err := seal.New([]byte(w.secret), "webhook secrets")
+	box, err := secretbox.New([]byte(w.secret), "webhook secrets")
 	if err != nil {
 		t.Fatal(err)
 	}

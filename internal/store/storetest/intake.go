@@ -6,20 +6,20 @@ import (
 	"sync/atomic"
 
 	"carrel/internal/core"
-	"carrel/internal/intake"
+	"carrel/internal/importer"
 	"carrel/internal/task"
 )
 
-func (w *world) upload(sourceID, name string) intake.Upload {
+func (w *world) upload(sourceID, name string) importer.Upload {
 	w.t.Helper()
-	u := intake.Upload{ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now, UpdatedAt: w.now}
+	u := importer.Upload{ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now, UpdatedAt: w.now}
 	w.must(w.db.InsertUpload(w.ctx, u))
 	return u
 }
 
-func (w *world) file(sourceID, name string) intake.File {
+func (w *world) file(sourceID, name string) importer.File {
 	w.t.Helper()
-	f := intake.File{
+	f := importer.File{
 		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2, Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	id, err := w.db.PutFile(w.ctx, f)
@@ -42,7 +42,7 @@ var intakeTests = []test{
 		ready, err = w.db.ReadyUploads(w.ctx, w.ada.source, 9)
 		w.must(err)
 		u.Size, u.Received, u.Ready, u.UpdatedAt = 7, 7, true, w.after(4)
-		w.same("ready", ready, []intake.Upload{u})
+		w.same("ready", ready, []importer.Upload{u})
 		files, size, err := w.db.WaitingUploads(w.ctx, w.ada.source)
 		w.must(err)
 		w.same("waiting", [2]int64{int64(files), size}, [2]int64{1, 7})
@@ -113,14 +113,14 @@ var intakeTests = []test{
 		w.same("second page", []string{page[0].ID}, []string{first.ID})
 	}},
 	{"AnImportIsNotedAgainAndAgain", func(w *world) {
-		i := intake.Import{ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now, UpdatedAt: w.now}
+		i := importer.Import{ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutImport(w.ctx, i))
 		i.State, i.UpdatedAt, i.Files.Done = task.StateComplete, w.after(1), 3
-		i.Errors = []intake.Problem{{File: "a", Reason: "b"}}
+		i.Errors = []importer.Problem{{File: "a", Reason: "b"}}
 		w.must(w.db.PutImport(w.ctx, i))
 		got, err := w.db.Imports(w.ctx, w.ada.source, 5)
 		w.must(err)
-		w.same("imports", got, []intake.Import{i})
+		w.same("imports", got, []importer.Import{i})
 	}},
 	{"SourcesAreDueWhenTheirTimeHasCome", func(w *world) {
 		due := w.after(-1_000_000_000)

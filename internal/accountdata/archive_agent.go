@@ -1,0 +1,147 @@
+package accountdata
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/favourite"
+	"carrel/internal/memory"
+	"carrel/internal/source"
+)
+
+// agent writes what belongs to an agent: of one that somebody shares, or has shared, what is the user's own.
+func (a *archive) agent(ctx context.Context, g agent.Agent) error {
+	dir := "agents/" + g.ID + "/"
+	about := object{"id": g.ID, "name": g.Name}.with("access", g.Grant.String()).with("description", g.Description)
+	own := g.Grant == core.GrantOwner
+	if own {
+		about.with("instructions", g.Instructions).with("model", g.Model).with("createdAt", g.CreatedAt).with("updatedAt", g.UpdatedAt)
+	}
+	if err := a.json(dir+"agent.json", about); err != nil {
+		return err
+	}
+	if own {
+		if err := a.sources(ctx, dir, g.ID); err != nil {
+			return err
+		}
+	}
+	// What the user wrote is exported even when the agent is no longer shared with them. Documents stay out of reach: they
+	// are read from the database by the grant that is stored there.
+	ctx = agent.WithGrant(ctx, a.actor.UserID, g.ID, max(g.Grant, core.GrantViewer))
+	for _, write := range []func(context.Context, string, string) error{a.memories, a.favourites, a.threads} {
+		// An agent that was deleted in the meantime is left out.
+		if err := write(ctx, dir, g.ID); err != nil && !core.IsKind(err, core.KindNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sources writes how the sources are filled, without their secrets, and their documents in the form in which they can be
+// imported again.
+func (a *archive) sources(ctx context.Context, dir, agentID string) error {
+	list, err := a.Sources.List(ctx, a.actor, agentID)
+	if err != nil {
+		return err
+	}
+	out := make([]object, len(list))
+	for i, s := range list {
+		out[i] = object{"id": s.ID, "name": s.Name, "kind": s.Kind, "default": s.Default, "documents": s.Documents}.
+			with("language", s.Language).with("createdAt", s.CreatedAt).with("updatedAt", s.UpdatedAt).with("syncedAt", s.SyncedAt)
+		if s.Settings != "" {
+			out[i]["settings"] = json.RawMessage(s.Settings)
+		}
+	}
+	if err := a.json(dir+"sources.json", out); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Documents == 0 {
+			continue
+		}
+		if err := lines(a, dir+"documents/"+s.ID+".jsonl", a.Store.ScanDocuments(ctx, s.ID), a.document); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document shows a document as an import of JSON lines reads it.
+func (a *archive) document(d source.Document) any {
+	a.wrote()
+	out := object{"id": d.ExternalID, "title": d.Title, "authors": listed(d.Authors), "text": d.Text}.
+		with("url", d.URL).with("doi", d.DOI).with("venue", d.Venue).with("type", d.Type).
+		with("publishedAt", d.PublishedAt).with("openAccessUrl", d.OpenAccessURL)
+	if d.Year != 0 {
+		out["year"] = d.Year
+	}
+	if d.CitationCount != nil {
+		out["citationCount"] = *d.CitationCount
+	}
+	return out
+}
+
+// listed is a list that is never null in JSON.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func (a *archive) memories(ctx context.Context, dir, agentID string) error {
+	both := func(yield func(memory.Memory, error) bool) {
+		for _, status := range []memory.Status{memory.StatusActive, memory.StatusProposed} {
+			list := pages(func(p core.Page) ([]memory.Memory, string, error) {
+				return a.Memories.List(ctx, a.actor, agentID, status, p)
+			})
+			for m, err := range list {
+				if !yield(m, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return lines(a, dir+"memories.jsonl", iter.Seq2[memory.Memory, error](both), func(m memory.Memory) any {
+		a.wrote()
+		return object{"id": m.ID, "text": m.Text, "status": m.Status, "pinned": m.Pinned, "origin": m.Origin}.
+			with("threadId", m.ThreadID).with("messageId", m.MessageID).with("createdAt", m.CreatedAt).with("updatedAt", m.UpdatedAt)
+	})
+}
+
+func (a *archive) favourites(ctx context.Context, dir, agentID string) error {
+	var cards []favourite.Card
+	list := pages(func(p core.Page) ([]favourite.Favourite, string, error) {
+		return a.Favourites.List(ctx, a.actor, agentID, "", p)
+	})
+	err := lines(a, dir+"favourites.jsonl", list, func(f favourite.Favourite) any {
+		a.wrote()
+		cards = append(cards, favourite.Card{ID: f.CardID, JSON: f.Card})
+		return object{"cardId": f.CardID, "card": f.Card}.with("threadId", f.ThreadID).with("createdAt", f.CreatedAt).with("updatedAt", f.UpdatedAt)
+	})
+	if err != nil {
+		return err
+	}
+	return a.bibliography(dir+"favourites", cards)
+}
+
+// bibliography writes references for other programs.
+func (a *archive) bibliography(name string, cards []favourite.Card) error {
+	if len(cards) == 0 {
+		return nil
+	}
+	for _, f := range []struct {
+		format favourite.Format
+		ending string
+	}{{favourite.FormatBibTeX, ".bib"}, {favourite.FormatCSLJSON, ".csl.json"}} {
+		err := a.text(name+f.ending, func(w io.Writer) error { return favourite.Export(w, f.format, cards) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

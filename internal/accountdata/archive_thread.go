@@ -1,0 +1,116 @@
+package accountdata
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"slices"
+
+	"carrel/internal/core"
+	"carrel/internal/favourite"
+	"carrel/internal/thread"
+)
+
+// threads writes every thread twice, for programs and for people, and the bibliography of all that they cite.
+func (a *archive) threads(ctx context.Context, dir, agentID string) error {
+	cited := map[string]thread.Citation{}
+	list := pages(func(p core.Page) ([]thread.Thread, string, error) { return a.Threads.List(ctx, a.actor, agentID, p) })
+	for t, err := range list {
+		if err != nil {
+			return err
+		}
+		// One that was deleted since it was listed is left out.
+		if err := a.thread(ctx, dir+"threads/"+t.ID, t, cited); err != nil && !core.IsKind(err, core.KindNotFound) {
+			return err
+		}
+		a.wrote()
+	}
+	cards := make([]favourite.Card, 0, len(cited))
+	for _, id := range slices.Sorted(maps.Keys(cited)) {
+		card, err := a.card(ctx, agentID, cited[id])
+		if err != nil {
+			return err
+		}
+		cards = append(cards, card)
+	}
+	return a.bibliography(dir+"cited", cards)
+}
+
+// thread writes one thread and notes what it cites, by document. Both forms are made before either is added: a file of an
+// archive can't be taken back.
+func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cited map[string]thread.Citation) error {
+	messages, err := a.messages(ctx, t)
+	if err != nil {
+		return err
+	}
+	shown := make([]object, len(messages))
+	for i, m := range messages {
+		shown[i] = message(m)
+		for _, c := range m.Answer.Citations {
+			cited[c.DocumentID] = c
+		}
+	}
+	var page bytes.Buffer
+	entry := func(ctx context.Context, c thread.Citation) (string, error) {
+		card, err := a.card(ctx, t.AgentID, c)
+		if err != nil {
+			return "", err
+		}
+		return favourite.MarkdownEntry(card), nil
+	}
+	if err := a.Threads.Export(ctx, a.actor, t.AgentID, t.ID, entry, &page); err != nil {
+		return err
+	}
+	out := object{"id": t.ID, "title": t.Title, "messages": shown}.
+		with("createdAt", t.CreatedAt).with("updatedAt", t.UpdatedAt).with("lastMessageAt", t.LastMessageAt)
+	if err := a.json(name+".json", out); err != nil {
+		return err
+	}
+	return a.text(name+".md", func(w io.Writer) error {
+		_, err := page.WriteTo(w)
+		return err
+	})
+}
+
+// messages reads a thread, in order of time. Pages come newest first.
+func (a *archive) messages(ctx context.Context, t thread.Thread) ([]thread.Message, error) {
+	var all []thread.Message
+	for cursor := ""; ; {
+		c, err := a.Threads.Messages(ctx, a.actor, t.AgentID, t.ID, core.Page{Limit: core.MaxLimit, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(c.Messages)
+		all = append(all, c.Messages...)
+		if cursor = c.Next; cursor == "" {
+			slices.Reverse(all)
+			return all, nil
+		}
+	}
+}
+
+// message shows a message with all that belongs to it.
+func message(m thread.Message) object {
+	out := object{"id": m.ID, "role": m.Role, "text": m.Text, "status": m.Status, "turnId": m.TurnID}.with("createdAt", m.CreatedAt)
+	if m.Role == thread.RoleAssistant {
+		out["answer"] = m.Answer // citations, checks, memories and so on
+	}
+	if m.Error != nil {
+		out["error"] = m.Error
+	}
+	if f := m.Feedback; f != nil {
+		out["feedback"] = object{"thumb": f.Thumb, "note": f.Note}.with("updatedAt", f.UpdatedAt)
+	}
+	return out
+}
+
+// card is what a bibliography reads of a cited document.
+func (a *archive) card(ctx context.Context, agentID string, c thread.Citation) (favourite.Card, error) {
+	d, err := a.Sources.Document(ctx, a.actor, agentID, c.DocumentID)
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
+		return favourite.Card{}, err
+	}
+	card, err := c.Card(d)
+	return favourite.Card{ID: c.CardID, JSON: card}, err
+}

@@ -1,0 +1,349 @@
+package accountdata_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/accountdata"
+	"carrel/internal/source"
+	"carrel/internal/task"
+	"carrel/internal/thread"
+	"carrel/internal/webhook"
+)
+
+// documents are some that do not become smaller in an archive.
+func documents(n, size int) iter.Seq2[source.Document, error] {
+	random := rand.New(rand.NewPCG(1, 2))
+	return func(yield func(source.Document, error) bool) {
+		for i := range n {
+			var text strings.Builder
+			for text.Len() < size {
+				fmt.Fprintf(&text, "%x ", random.Uint64())
+			}
+			d := source.Document{ExternalID: fmt.Sprint("d", i), Title: fmt.Sprint("Document ", i), Authors: []string{"Ada Lovelace"}, Year: 1843, Text: text.String()}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// exported makes an export and waits for its end.
+func (w *world) exported(n node, actor core.Actor) accountdata.Export {
+	w.t.Helper()
+	e, err := n.exports.Create(w.t.Context(), actor)
+	w.must(err)
+	_, err = n.tasks.Wait(w.t.Context(), e.ID)
+	w.must(err)
+	e, err = n.exports.Get(w.t.Context(), actor)
+	w.must(err)
+	return e
+}
+
+func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx, ada := t.Context(), core.Operator(w.ada.ID)
+		id := w.agent(w.ada, documents(3, 100))
+		src, err := w.contents.Sources.Default(ctx, ada, id)
+		w.must(err)
+		var doc source.Document
+		for d, err := range w.db.ScanDocuments(ctx, src.ID) {
+			w.must(err)
+			doc = d
+			break
+		}
+		w.answers.answer = func(context.Context, thread.Question) (thread.Answer, error) {
+			return thread.Answer{Text: "So it is [1].", Citations: []thread.Citation{
+				{N: 1, CardID: "card", DocumentID: doc.ID, SourceID: src.ID, Title: doc.Title, Quote: "quote"},
+				{N: 2, CardID: "gone", DocumentID: "doc_gone", SourceID: src.ID, Title: "A work that is gone", Year: 1999},
+			}}, nil
+		}
+		talk, err := w.contents.Threads.Create(ctx, ada, id, "A <talk>")
+		w.must(err)
+		_, err = w.contents.Threads.Send(ctx, ada, id, talk.ID, thread.NewMessage{Text: "Is it so?"}, ctx)
+		w.must(err)
+		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
+		w.must(err)
+		_, err = w.contents.Favourites.Save(ctx, ada, id, json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
+		w.must(err)
+		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x", []webhook.Event{webhook.EventTurnCompleted})
+		w.must(err)
+		w.agent(w.bob, documents(1, 10))
+
+		e := w.exported(w.node, w.session(w.ada))
+		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil || !e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
+			t.Errorf("got %+v", e)
+		}
+		files := w.download(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
+		dir := "agents/" + id + "/"
+		for name, want := range map[string]string{
+			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`, "webhooks.json": hook.ID, "audit.jsonl": "account_exported",
+			"keys.jsonl": "", "connections.jsonl": "", "sessions.json": "[]", "passkeys.json": "[]",
+			dir + "agent.json": "Agent of ada", dir + "sources.json": src.ID, dir + "memories.jsonl": "I like engines.",
+			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes", dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
+			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
+			dir + "cited.bib": "A work that is gone", dir + "cited.csl.json": doc.Title,
+		} {
+			got, there := files[name]
+			if !there || !strings.Contains(got, want) {
+				t.Errorf("%s does not hold %q: %s", name, want, got)
+			}
+			delete(files, name)
+		}
+		if len(files) > 0 {
+			t.Errorf("besides there are %v", slices.Collect(maps.Keys(files)))
+		}
+		for name, content := range w.download(w.node, w.session(w.ada)) {
+			if strings.Contains(content, secret) || strings.Contains(content, "bob") {
+				t.Errorf("%s holds a secret, or something of somebody else", name)
+			}
+		}
+	})
+}
+
+func TestAnExportHoldsWhatItsCredentialMayRead(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx, ada := t.Context(), core.Operator(w.ada.ID)
+		id := w.agent(w.ada, documents(3, 100))
+		_, err := w.contents.Threads.Create(ctx, ada, id, "A talk")
+		w.must(err)
+		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
+		w.must(err)
+		_, err = w.contents.Favourites.Save(ctx, ada, id, json.RawMessage(`{"title": "Notes"}`), "")
+		w.must(err)
+		limited := w.key(w.ada, core.ScopeAccount, core.ScopeAgents)
+		limited.Agents = []string{id}
+		account := w.key(w.ada, core.ScopeAccount)
+
+		if _, err := w.exports.Create(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
+			t.Errorf("a key for one agent: %v", err)
+		}
+		// The account without its agents.
+		if e := w.exported(w.node, account); e.Status != accountdata.StatusComplete || e.Parts.Agents || e.Done != 0 || e.Total != 0 {
+			t.Errorf("with the account alone: %+v", e)
+		}
+		files := w.download(w.node, account)
+		if len(files) < 8 || files["account.json"] == "" || !strings.Contains(files["README.md"], "not part of this archive") {
+			t.Errorf("the account is not there: %v", slices.Collect(maps.Keys(files)))
+		}
+		for name, content := range files {
+			for _, part := range []string{"Agent of ada", "A talk", "engines", "Notes"} {
+				if strings.HasPrefix(name, "agents/") || strings.Contains(content, part) {
+					t.Errorf("%s holds contents of an agent", name)
+				}
+			}
+		}
+		w.download(w.node, w.session(w.ada)) // who may read more may have it
+
+		// All of it, which the narrower credentials do not get.
+		full := w.exported(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
+		if !full.Parts.Agents || full.Done != 6 {
+			t.Errorf("with agents and the account: %+v", full)
+		}
+		for name, c := range map[string]struct {
+			actor core.Actor
+			code  string
+		}{"the account alone": {account, "insufficient_scope"}, "one agent": {limited, "limited_to_agents"}} {
+			if _, _, err := w.exports.Open(ctx, c.actor); core.AsError(err).Code != c.code {
+				t.Errorf("a key for %s downloads it: %v", name, err)
+			}
+		}
+		if _, err := w.exports.Get(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
+			t.Errorf("a key for one agent sees it: %v", err)
+		}
+		w.download(w.node, w.session(w.ada))
+	})
+}
+
+func TestAFullExportIsNotMistakenForANarrowOneThatIsBeingMade(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		held, goOn := make(chan struct{}), make(chan struct{})
+		n := w.start(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
+			close(held)
+			<-goOn
+			return 1 << 40, nil
+		}})
+		if w.postgres {
+			w.must(w.tasks.Stop(t.Context())) // so that it is this node that takes the task
+		}
+		e, err := n.exports.Create(t.Context(), w.key(w.ada, core.ScopeAccount))
+		w.must(err)
+		<-held
+		if _, err := n.exports.Create(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
+			t.Errorf("a session is given a part of the account for all of it: %v", err)
+		}
+		close(goOn)
+		_, err = n.tasks.Wait(t.Context(), e.ID)
+		w.must(err)
+	})
+}
+
+func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx, ada, bob := t.Context(), core.Operator(w.ada.ID), core.Operator(w.bob.ID)
+		id := w.agent(w.ada, documents(1, 10))
+		w.must(w.contents.Agents.Share(ctx, ada, id, w.bob.ID, "user"))
+		_, err := w.contents.Agents.Accept(ctx, w.session(w.bob), id)
+		w.must(err)
+		talk, err := w.contents.Threads.Create(ctx, bob, id, "Of Bob")
+		w.must(err)
+		look := func(name string) {
+			t.Helper()
+			if e := w.exported(w.node, w.session(w.bob)); e.Status != accountdata.StatusComplete || e.Done != 1 {
+				t.Errorf("got %+v", e)
+			}
+			files := w.download(w.node, w.session(w.bob))
+			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") || !strings.Contains(files["README.md"], name) {
+				t.Errorf("it is not there: %v", files)
+			}
+			for file := range files {
+				if strings.Contains(file, "/documents/") || strings.Contains(file, "sources") {
+					t.Errorf("%s is somebody else's", file)
+				}
+			}
+		}
+		look("Agent of ada (shared with you")
+		w.must(w.contents.Agents.Unshare(ctx, ada, id, w.bob.ID))
+		look("no longer shared")
+	})
+}
+
+func TestAnExportThatIsCutOffIsMadeAnewAndThePartsOfTheOldOneDoNotCount(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.agent(w.ada, documents(40, 200_000)) // some parts
+		held, goOn := make(chan struct{}), make(chan struct{})
+		calls := 0
+		first := w.startLooking(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
+			if calls++; calls == 3 {
+				close(held)
+				<-goOn // as long as a process that hangs
+			}
+			return 1 << 40, nil
+		}}, time.Hour)
+		if w.postgres {
+			w.must(w.tasks.Stop(t.Context())) // so that it is the first that takes the task
+		}
+		e, err := first.exports.Create(t.Context(), w.session(w.ada))
+		w.must(err)
+		again, err := first.exports.Create(t.Context(), w.session(w.ada))
+		w.must(err)
+		if again.ID != e.ID {
+			t.Error("a second export was begun beside the first")
+		}
+		<-held
+		if got, err := first.exports.Get(t.Context(), w.session(w.ada)); err != nil || got.Status != accountdata.StatusWorking || got.Bytes == 0 || got.Total != 40 {
+			t.Errorf("half way: %+v, %v", got, err)
+		}
+		if _, _, err := first.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
+			t.Errorf("half of it could be had: %v", err)
+		}
+		if w.postgres {
+			_, err := w.db.RenewNode(t.Context(), first.tasks.Owner(), -time.Second) // its lease is over
+			w.must(err)
+		}
+		second := w.start(accountdata.ExportOptions{Keep: time.Hour})
+		ended, err := second.tasks.Wait(t.Context(), e.ID)
+		w.must(err)
+		if ended.State != task.StateComplete || ended.Attempt < 2 {
+			t.Errorf("ended %s (%s) in attempt %d", ended.State, ended.ErrorCode, ended.Attempt)
+		}
+		close(goOn)
+		files := w.download(second, w.session(w.ada))
+		n := 0
+		for name, content := range files {
+			if strings.Contains(name, "/documents/") {
+				n += strings.Count(content, "\n")
+			}
+		}
+		if n != 40 {
+			t.Errorf("%d documents", n)
+		}
+	})
+}
+
+func TestAnExportFailsBeforeTheDiskIsFull(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		n := w.start(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) { return 1 << 20, nil }})
+		if w.postgres {
+			w.must(w.tasks.Stop(t.Context()))
+		}
+		if e := w.exported(n, w.session(w.ada)); e.Status != accountdata.StatusFailed || e.ErrorCode != "no_space" || e.Bytes != 0 {
+			t.Errorf("got %+v", e)
+		}
+		if _, _, err := n.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
+			t.Errorf("it could be had: %v", err)
+		}
+	})
+}
+
+func TestAnExportIsItsOwnersAndGoesAfterAWhile(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		first := w.exported(w.node, w.session(w.ada))
+		for name, actor := range map[string]core.Actor{
+			"somebody else": w.session(w.bob), "a key for agents": w.key(w.ada, core.ScopeAgents, core.ScopeManage),
+		} {
+			_, getErr := w.exports.Get(ctx, actor)
+			_, _, openErr := w.exports.Open(ctx, actor)
+			for _, err := range []error{getErr, openErr, w.exports.Delete(ctx, actor)} {
+				if !core.IsKind(err, core.KindNotFound) && !core.IsKind(err, core.KindForbidden) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+		second := w.exported(w.node, w.session(w.ada))
+		if first.ID == second.ID {
+			t.Error("the old one was not replaced")
+		}
+		w.must(w.exports.Delete(ctx, w.session(w.ada)))
+		w.exported(w.node, w.session(w.ada))
+		w.clock.Advance(7*24*time.Hour - time.Millisecond)
+		w.must(w.exports.Prune(ctx))
+		_, r, err := w.exports.Open(ctx, w.session(w.ada))
+		w.must(err)
+		if _, err := io.ReadAll(r); err != nil {
+			t.Error(err)
+		}
+		w.clock.Advance(time.Millisecond)
+		if _, err := w.exports.Get(ctx, w.session(w.ada)); !core.IsKind(err, core.KindNotFound) {
+			t.Errorf("after its time: %v", err)
+		}
+		w.must(w.exports.Prune(ctx))
+		if _, err := w.db.Export(ctx, w.ada.ID); !core.IsKind(err, core.KindNotFound) {
+			t.Errorf("after housekeeping: %v", err)
+		}
+	})
+}
+
+func TestPartsOfAnExportAreReadFromAnyPlace(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		w.agent(w.ada, documents(20, 200_000))
+		w.exported(w.node, w.session(w.ada))
+		e, r, err := w.exports.Open(t.Context(), w.session(w.ada))
+		w.must(err)
+		all, err := io.ReadAll(r)
+		w.must(err)
+		if e.Bytes < 1<<20 {
+			t.Fatalf("%d bytes are one part", e.Bytes)
+		}
+		for _, from := range []int64{0, 1, 1<<20 - 1, 1 << 20, e.Bytes - 1, e.Bytes} {
+			_, err := r.Seek(from, io.SeekStart)
+			w.must(err)
+			got, err := io.ReadAll(r)
+			w.must(err)
+			if string(got) != string(all[from:]) {
+				t.Errorf("from %d on it is something else", from)
+			}
+		}
+	})
+}

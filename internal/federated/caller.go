@@ -1,0 +1,199 @@
+package federated
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"carrel/internal/outbound"
+)
+
+// caller makes the requests to one source.
+type caller struct {
+	kind     string
+	host     string
+	language string
+	settings Settings
+	options  Options
+	pace     *pace
+}
+
+// maxAnswer bounds an answer, in bytes. A hundred abstracts are a few hundred kilobytes.
+const maxAnswer = 8 << 20
+
+// tries is how often a request is made, and firstPause what comes after the first.
+const (
+	tries      = 3
+	firstPause = 300 * time.Millisecond
+)
+
+// request is one to make.
+type request struct {
+	path   string
+	query  url.Values
+	header http.Header
+	// body is sent as JSON; nil makes it a GET.
+	body any
+}
+
+// getJSON asks, and reads the answer as JSON.
+func (c *caller) getJSON(ctx context.Context, r request, into any) error {
+	body, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return unexpected(err)
+	}
+	return nil
+}
+
+// getXML asks, and reads the answer as XML. The decoder knows no entities but the predefined ones, so none expands.
+func (c *caller) getXML(ctx context.Context, r request, into any) error {
+	body, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
+		return unexpected(err)
+	}
+	return nil
+}
+
+// do makes a request, and makes it again where that may help and the deadline allows.
+func (c *caller) do(ctx context.Context, r request) ([]byte, error) {
+	var body []byte
+	var err error
+	for try := range tries {
+		if err := c.pace.wait(ctx); err != nil {
+			return nil, err
+		}
+		var after time.Duration
+		body, after, err = c.once(ctx, r)
+		if err == nil || !worthAgain(err) || ctx.Err() != nil {
+			return body, err
+		}
+		pause := max(after, jitter(firstPause<<try))
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
+			return nil, err // there is no time to wait, and the reason is known
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// worthAgain reports whether the same request may work a moment later: the host says so, or the line broke.
+func worthAgain(err error) bool {
+	var s statusError
+	if errors.As(err, &s) {
+		return s.again()
+	}
+	return !errors.Is(err, outbound.ErrNotPublic) && !errors.Is(err, outbound.ErrTooLarge)
+}
+
+// jitter spreads a pause, so that those who failed together do not come back together.
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d) //nolint:gosec // nobody gains from guessing it
+}
+
+// once makes a request once, and returns how long the host wants us to stay away.
+func (c *caller) once(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
+	req, err := c.newRequest(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	resp, err := c.options.Client.Do(req)
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, retryAfter(resp.Header), statusError{status: resp.StatusCode}
+	}
+	body, err = outbound.ReadAll(resp.Body, maxAnswer)
+	return body, 0, err
+}
+
+func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, error) {
+	address := c.host + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	method, body := http.MethodGet, io.Reader(nil)
+	if r.body != nil {
+		b, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, err
+		}
+		method, body = http.MethodPost, bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return nil, bare(err)
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", c.userAgent())
+	return req, nil
+}
+
+// userAgent names us, and whom to write to.
+func (c *caller) userAgent() string {
+	agent := "Carrel/" + c.options.Version
+	if c.options.Contact != "" {
+		agent += " (mailto:" + c.options.Contact + ")"
+	}
+	return agent
+}
+
+// bare takes the address off an error, which may hold a key.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// retryAfter reads how long to stay away, in seconds or as a date (RFC 9110, 10.2.3).
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(max(0, seconds)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// bearer is the header with the key as a bearer token.
+func (c *caller) bearer() http.Header {
+	if c.settings.Key == "" {
+		return nil
+	}
+	return http.Header{"Authorization": {"Bearer " + c.settings.Key}}
+}
+
+// keyIn is the key in a header of another name, if there is one.
+func (c *caller) keyIn(name string) http.Header {
+	h := http.Header{}
+	if c.settings.Key != "" {
+		h.Set(name, c.settings.Key)
+	}
+	return h
+}

@@ -1,0 +1,90 @@
+package federated
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/internal/outbound"
+	"carrel/internal/testkit"
+)
+
+// TestNoRedirectTakesAKeyToAnotherOrigin covers every kind that takes a key: the server that is asked sends us to
+// another one, with every status that a client could follow with the same method, headers and body.
+func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
+	t.Parallel()
+	for kind, k := range kinds {
+		if k.key == never {
+			continue
+		}
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			t.Run(kind+" "+strconv.Itoa(status), func(t *testing.T) {
+				t.Parallel()
+				var elsewhere atomic.Int64
+				other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+				t.Cleanup(other.Close)
+				a := serve(t, answerWith(status, "Location", other.URL+"/"))
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				if _, err := search(ctx, kind, a, Query{Text: "x"}); err == nil {
+					t.Error("a redirect is an answer")
+				}
+				if a.asked.Load() == 0 || elsewhere.Load() != 0 {
+					t.Errorf("asked %d times, and elsewhere %d times", a.asked.Load(), elsewhere.Load())
+				}
+			})
+		}
+	}
+}
+
+// TestTheKeyOfAnMCPSourceGoesToItsOriginAlone holds the transport to the origin, whatever the SDK asks it for.
+func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
+	t.Parallel()
+	r := &reached{}
+	c := New(Options{Client: &http.Client{Transport: r}, Version: "test"}).caller("mcp", kinds["mcp"], Settings{Address: "https://wiki.example.org/mcp", Key: secret})
+	for address, want := range map[string]int{
+		"https://wiki.example.org/other": 1, "https://WIKI.example.org:443/mcp": 1, "http://wiki.example.org/mcp": 0,
+		"https://wiki.example.org:8443/mcp": 0, "https://evil.example/mcp": 0, "https://wiki.example.org@evil.example/mcp": 0,
+	} {
+		r.hosts = nil
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.mcpClient().Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		if len(r.hosts) != want {
+			t.Errorf("%s: reached %v", address, r.hosts)
+		}
+	}
+}
+
+// TestAPrivateNameAndAnUnknownOneFailAlike compares all that the owner of a source sees: the error, and how often the
+// name was looked up, which is the part of the time that we decide on.
+func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
+	t.Parallel()
+	for kind, k := range kinds {
+		if k.address != must {
+			continue
+		}
+		var failures []error
+		var lookups []int
+		for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
+			names, asked := testkit.CountedNames(t, answers...)
+			c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}), Version: "test"})
+			_, err := c.Search(t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1})
+			failures, lookups = append(failures, err), append(lookups, asked())
+		}
+		for i := range failures {
+			if failures[i] == nil || failures[i].Error() != failures[0].Error() || lookups[i] != lookups[0] {
+				t.Errorf("%s: %v (%d lookups) and %v (%d lookups)", kind, failures[0], lookups[0], failures[i], lookups[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package federated
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"carrel/internal/source"
+)
+
+// semanticScholar searches api.semanticscholar.org/graph/v1/paper/search.
+func semanticScholar(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+	v := url.Values{
+		"query": {q.Text}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(n)},
+		"fields": {"title,abstract,authors,year,venue,externalIds,url,citationCount,openAccessPdf,publicationDate,publicationTypes"},
+	}
+	if q.bounded() {
+		v.Set("year", openEnded(q.FromYear)+"-"+openEnded(q.ToYear))
+	}
+	var reply struct {
+		Total *int           `json:"total"`
+		Data  []scholarPaper `json:"data"`
+	}
+	if err := c.getJSON(ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyIn("X-Api-Key")}, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Total == nil && reply.Data == nil { // without a hit there is no list
+		return nil, errUnexpected
+	}
+	out := make([]source.Document, len(reply.Data))
+	for i, p := range reply.Data {
+		out[i] = p.document()
+	}
+	return out, nil
+}
+
+// openEnded is a bound, or nothing, which leaves that side open.
+func openEnded(y int) string {
+	if y == 0 {
+		return ""
+	}
+	return strconv.Itoa(y)
+}
+
+type scholarPaper struct {
+	ID          string `json:"paperId"`
+	Title       string `json:"title"`
+	Abstract    string `json:"abstract"`
+	Year        int    `json:"year"`
+	Date        string `json:"publicationDate"`
+	Venue       string `json:"venue"`
+	URL         string `json:"url"`
+	CitedBy     *int   `json:"citationCount"`
+	ExternalIDs struct {
+		DOI string `json:"DOI"`
+	} `json:"externalIds"`
+	OpenAccess *struct {
+		URL string `json:"url"`
+	} `json:"openAccessPdf"`
+	Types   []string `json:"publicationTypes"`
+	Authors []struct {
+		Name string `json:"name"`
+	} `json:"authors"`
+}
+
+func (p scholarPaper) document() source.Document {
+	d := source.Document{
+		ExternalID: p.ID, Title: plain(p.Title), Text: plain(p.Abstract), Year: p.Year, PublishedAt: date(p.Date), Venue: plain(p.Venue),
+		DOI: doi(p.ExternalIDs.DOI), CitationCount: count(p.CitedBy), Type: first(p.Types...),
+	}
+	d.URL = first(p.URL, doiURL(d.DOI))
+	var authors []string
+	for _, a := range p.Authors {
+		authors = append(authors, a.Name)
+	}
+	d.Authors = names(authors)
+	if p.OpenAccess != nil {
+		d.OpenAccessURL = p.OpenAccess.URL
+	}
+	return d
+}

@@ -1,0 +1,161 @@
+package federated
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"html"
+	"strconv"
+	"strings"
+	"time"
+
+	xhtml "golang.org/x/net/html"
+
+	"carrel/internal/core"
+)
+
+// plain makes one line of a text that may hold marks of HTML or JATS, which the catalogues leave in titles and abstracts.
+func plain(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return core.OneLine(s)
+	}
+	var b strings.Builder
+	z := xhtml.NewTokenizer(strings.NewReader(s))
+	for {
+		switch z.Next() {
+		case xhtml.ErrorToken:
+			return core.OneLine(html.UnescapeString(b.String())) // some escape twice
+		case xhtml.TextToken:
+			b.Write(z.Text())
+		case xhtml.StartTagToken, xhtml.EndTagToken, xhtml.SelfClosingTagToken:
+			if name, _ := z.TagName(); !inline[string(name)] {
+				b.WriteByte(' ')
+			}
+		}
+	}
+}
+
+// inline are elements inside of words; all others part them.
+var inline = map[string]bool{
+	"i": true, "b": true, "em": true, "strong": true, "sub": true, "sup": true, "u": true, "span": true, "mark": true,
+	"jats:italic": true, "jats:bold": true, "jats:sub": true, "jats:sup": true, "jats:sc": true,
+}
+
+// doi brings an identifier into the form 10.…, without the address of a resolver.
+func doi(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	if !strings.HasPrefix(s, "10.") {
+		return ""
+	}
+	return s
+}
+
+// doiURL is the address of a document that has none but its identifier.
+func doiURL(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "https://doi.org/" + id
+}
+
+// first returns the first text that is not empty.
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// year reads the year that a date starts with, or 0.
+func year(date string) int {
+	if len(date) < 4 {
+		return 0
+	}
+	y, err := strconv.Atoi(date[:4])
+	if err != nil || y < 1 {
+		return 0
+	}
+	return y
+}
+
+// The forms of dates that the APIs use.
+var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
+
+// date brings a day into the form 2006-01-02; what is none is empty.
+func date(s string) string {
+	for _, form := range dateForms {
+		if t, err := time.Parse(form, s); err == nil && t.Year() >= 1 {
+			return t.Format(time.DateOnly)
+		}
+	}
+	return ""
+}
+
+// dateOf puts a date together of its parts, as far as they go to the day.
+func dateOf(y, m, d int) string {
+	if y < 1 || y > 9999 || m < 1 || d < 1 {
+		return ""
+	}
+	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
+	if t.Day() != d {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+// yearOr is a bound or, without one, what stands for none.
+func yearOr(y, other int) string {
+	if y == 0 {
+		y = other
+	}
+	return strconv.Itoa(y)
+}
+
+// The widest bounds, for APIs that want both.
+const (
+	firstYear = 1000
+	lastYear  = 3000
+)
+
+// names leaves out authors without a name.
+func names(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, n := range list {
+		if n = core.OneLine(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// count returns how often something was cited, where that is known.
+func count(n *int) *int {
+	if n == nil || *n < 0 {
+		return nil
+	}
+	return n
+}
+
+// maxTitle bounds a title that is made of the beginning of a text, in code points.
+const maxTitle = 120
+
+// cut shortens a text to n code points.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return strings.TrimSpace(string(r[:n-1])) + "…"
+	}
+	return s
+}
+
+// digest names a text that has no name.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:12])
+}
+
+// webAddress returns an address that a person can open, or nothing.
+func webAddress(s string) string { return core.WebLink(s) }

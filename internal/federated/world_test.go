@@ -1,0 +1,105 @@
+package federated
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"carrel/internal/outbound"
+	"carrel/internal/source"
+)
+
+// contact is whom public APIs may write to, and secret a key that nobody must see.
+const (
+	contact = "library@example.org"
+	secret  = "SECRET-0123456789"
+)
+
+// api is a server that stands for one public API.
+type api struct {
+	*httptest.Server
+	asked atomic.Int64
+}
+
+// serve starts an API. What the handler finds wrong with a request it answers with 400, as the real ones do.
+func serve(t testing.TB, h http.HandlerFunc) *api {
+	t.Helper()
+	a := &api{}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.asked.Add(1)
+		h(w, r)
+	}))
+	t.Cleanup(a.Close)
+	return a
+}
+
+// catalogue returns one whose requests of a kind go to an address on this machine.
+func catalogue(kind, host string) *Catalogue {
+	return New(Options{
+		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
+		Contact: contact, Version: "test", Private: true, Hosts: map[string]string{kind: host},
+	})
+}
+
+// settingsOf are settings that a kind accepts.
+func settingsOf(kind, host string) Settings {
+	var s Settings
+	if kinds[kind].key != never {
+		s.Key = secret
+	}
+	if kinds[kind].address == must {
+		s.Address = host
+	}
+	return s
+}
+
+// search asks an API of a kind.
+func search(ctx context.Context, kind string, a *api, q Query) (Found, error) {
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	return catalogue(kind, a.URL).Search(ctx, kind, settingsOf(kind, a.URL), q)
+}
+
+// want fails a request that is not as it must be.
+type want struct {
+	path   string
+	method string
+	query  map[string]string
+	header map[string]string
+}
+
+func (x want) wrong(r *http.Request) string {
+	if r.Method != x.method && (x.method != "" || r.Method != http.MethodGet) {
+		return "method " + r.Method
+	}
+	if r.URL.Path != x.path {
+		return "path " + r.URL.Path
+	}
+	for name, value := range x.query {
+		if got := r.URL.Query().Get(name); got != value {
+			return fmt.Sprintf("%s is %q, not %q", name, got, value)
+		}
+	}
+	for name, value := range x.header {
+		if got := r.Header.Get(name); got != value {
+			return fmt.Sprintf("header %s is not %q", name, value)
+		}
+	}
+	if agent := r.UserAgent(); agent != "Carrel/test (mailto:"+contact+")" {
+		return "agent " + agent
+	}
+	return ""
+}
+
+func titles(docs []source.Document) []string {
+	out := make([]string, len(docs))
+	for i, d := range docs {
+		out[i] = d.Title
+	}
+	return out
+}

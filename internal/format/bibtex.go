@@ -1,0 +1,323 @@
+package format
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"carrel/internal/format/budget"
+)
+
+// readBibTeX reads a bibliography as LaTeX has it. Entries are independent: one that is not closed ends where the next
+// begins.
+func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) (err error) {
+	waited := b.Document(maxListed, func() { err = readEntries(b, r, tell, yield) })
+	if waited != nil {
+		return waited
+	}
+	return err
+}
+
+func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	source, err := readListed(b, r)
+	if err != nil {
+		return err
+	}
+	tell()
+	p := &bibParser{s: source, line: 1, macros: map[string]string{}, b: b}
+	seen := make(idSet)
+	for entries := 0; ; entries++ {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		b.Work(workRecord)
+		kind, ok := p.nextEntry()
+		if !ok && entries == 0 && strings.TrimSpace(source) != "" {
+			return &RecordError{"the file", "holds no entry: in BibTeX each begins as @article{ does"}
+		}
+		if !ok {
+			return nil
+		}
+		line := p.line
+		place := "line " + strconv.Itoa(line)
+		var fields map[string]string
+		var key string
+		d, err := guarded(place, func() (Document, error) {
+			var err error
+			if key, fields, err = p.entry(kind); err != nil || fields == nil {
+				return Document{ExternalID: "-", Title: "-"}, err
+			}
+			return bibReference(key, kind, fields).document(), nil
+		})
+		if err == nil && fields == nil {
+			continue // a macro, a comment
+		}
+		if err == nil {
+			d, err = seen.once(d, place, line)
+		}
+		if !yield(d, err) {
+			return nil
+		}
+	}
+}
+
+// once refuses a document whose id a line before it had.
+func (s idSet) once(d Document, place string, line int) (Document, error) {
+	if first, again := s.add(d.ExternalID, line); again {
+		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+	}
+	return d, nil
+}
+
+// readListed reads a file of records that is parsed as a whole.
+func readListed(b *budget.Budget, r io.Reader) (string, error) {
+	data, err := b.ReadAll(r, maxListed, 0)
+	if err != nil {
+		return "", err
+	}
+	b.Hold(len(data)) // for the text made of them
+	if len(data) > maxListed {
+		return "", &RecordError{"the file", "is larger than 64 MiB; part it"}
+	}
+	s, err := decodeText(data)
+	if err != nil {
+		return "", &RecordError{"the file", err.Error()}
+	}
+	return s, nil
+}
+
+// bibParser reads entries from a text.
+type bibParser struct {
+	s      string
+	pos    int
+	line   int
+	macros map[string]string
+	b      *budget.Budget
+	// size is how much the values of the current entry hold.
+	size int
+}
+
+// maxMacro is how long a macro may be. Macros are made of macros: without a limit each could be twice the one before.
+const maxMacro = 64 << 10
+
+// nextEntry goes to the next "@kind{" and returns the kind in lower case.
+func (p *bibParser) nextEntry() (string, bool) {
+	for {
+		at := strings.IndexByte(p.s[p.pos:], '@')
+		if at < 0 {
+			return "", false
+		}
+		p.advance(at + 1)
+		kind := strings.ToLower(p.identifier())
+		p.skipSpace()
+		if kind != "" && (p.peek() == '{' || p.peek() == '(') {
+			p.advance(1)
+			return kind, true
+		}
+	}
+}
+
+func (p *bibParser) advance(n int) {
+	p.b.Work(workTable * n)
+	p.line += strings.Count(p.s[p.pos:p.pos+n], "\n")
+	p.pos += n
+}
+
+func (p *bibParser) peek() byte {
+	if p.pos < len(p.s) {
+		return p.s[p.pos]
+	}
+	return 0
+}
+
+func (p *bibParser) skipSpace() {
+	n := len(p.s[p.pos:]) - len(strings.TrimLeft(p.s[p.pos:], " \t\n"))
+	p.advance(n)
+}
+
+func (p *bibParser) identifier() string {
+	start := p.pos
+	for p.pos < len(p.s) && !strings.ContainsRune(" \t\n{}(),=\"#%", rune(p.s[p.pos])) {
+		p.pos++
+	}
+	return p.s[start:p.pos]
+}
+
+const errBibEntry = fault("is not closed, has a field without a value, or is longer than 16 MiB")
+
+// entry reads the inside of an entry. What is no reference has no fields.
+func (p *bibParser) entry(kind string) (key string, fields map[string]string, err error) {
+	p.size = 0
+	switch kind {
+	case "comment", "preamble":
+		return "", nil, nil // what follows is passed over on the way to the next "@"
+	case "string":
+		p.skipSpace()
+		name := strings.ToLower(p.identifier())
+		value, ok := p.assigned()
+		if ok && len(value) <= maxMacro {
+			p.macros[name] = value
+		}
+		return "", nil, nil
+	}
+	p.skipSpace()
+	key = strings.TrimSpace(p.identifier())
+	p.skipSpace()
+	fields = map[string]string{}
+	for {
+		p.skipSpace()
+		switch p.peek() {
+		case ',':
+			p.advance(1)
+			continue
+		case '}', ')':
+			p.advance(1)
+			return key, fields, nil
+		}
+		name := strings.ToLower(p.identifier())
+		if name == "" {
+			return key, fields, errBibEntry
+		}
+		value, ok := p.assigned()
+		if !ok {
+			return key, fields, errBibEntry
+		}
+		if _, again := fields[name]; !again {
+			fields[name] = value
+		}
+	}
+}
+
+// assigned reads "= value # value".
+func (p *bibParser) assigned() (string, bool) {
+	p.skipSpace()
+	if p.peek() != '=' {
+		return "", false
+	}
+	p.advance(1)
+	var out strings.Builder
+	for {
+		p.skipSpace()
+		part, ok := p.value()
+		if !ok {
+			return "", false
+		}
+		if p.size += len(part); p.size > maxLine {
+			return "", false
+		}
+		out.WriteString(part)
+		p.skipSpace()
+		if p.peek() != '#' {
+			return out.String(), true
+		}
+		p.advance(1)
+	}
+}
+
+// value reads one value: in braces, in quotes, a number, or the name of a macro.
+func (p *bibParser) value() (string, bool) {
+	switch open := p.peek(); open {
+	case '{', '"':
+		p.advance(1)
+		return p.delimited(open)
+	}
+	word := p.identifier()
+	if word == "" {
+		return "", false
+	}
+	if s, ok := p.macros[strings.ToLower(word)]; ok {
+		return s, true
+	}
+	if s, ok := bibMonths[strings.ToLower(word)]; ok {
+		return s, true
+	}
+	return word, true
+}
+
+// delimited reads up to the closing brace or quote; braces inside nest.
+func (p *bibParser) delimited(open byte) (string, bool) {
+	depth := 0
+	for i := p.pos; i < len(p.s); i++ {
+		c := p.s[i]
+		if (i-p.pos)&1023 == 1023 {
+			p.b.Work(workTable * 1024) // also where the value does not end, and is read again for the next entry
+		}
+		switch {
+		case c == '\\':
+			i++
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0 && open == '{', c == '"' && depth == 0 && open == '"':
+			value := p.s[p.pos:i]
+			p.advance(i + 1 - p.pos)
+			return value, true
+		case c == '}':
+			depth--
+		case c == '@' && i > 0 && p.s[i-1] == '\n' && depth >= 0 && looksLikeEntry(p.s[i:]):
+			return "", false // this one was never closed, and the next begins
+		}
+	}
+	return "", false
+}
+
+func looksLikeEntry(s string) bool {
+	word, _, found := strings.Cut(s[1:min(len(s), 40)], "{")
+	return found && word != "" && strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz ") == ""
+}
+
+var bibMonths = map[string]string{
+	"jan": "01", "feb": "02", "mar": "03", "apr": "04", "may": "05", "jun": "06",
+	"jul": "07", "aug": "08", "sep": "09", "oct": "10", "nov": "11", "dec": "12",
+}
+
+func bibReference(key, kind string, f map[string]string) reference {
+	text := func(names ...string) string {
+		for _, n := range names {
+			if s := strings.TrimSpace(delatex(f[n])); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	r := reference{
+		id: key, title: text("title"), abstract: text("abstract"), url: f["url"], doi: f["doi"], kind: kindOfReference(kind),
+		venue: text("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished"),
+		year:  yearOfDate(text("year", "date", "issued")), date: text("date"),
+	}
+	people := firstOf(f["author"], f["editor"])
+	for _, name := range splitAtAnd(people) {
+		r.authors = append(r.authors, turnName(delatex(name)))
+	}
+	if k := text("keywords", "keyword"); k != "" {
+		r.keywords = strings.FieldsFunc(k, func(c rune) bool { return c == ',' || c == ';' })
+	}
+	if r.id == "" {
+		r.id = firstOf(bareDOI(r.doi), r.title)
+	}
+	return r
+}
+
+// splitAtAnd parts names at "and" outside braces: a company in braces may have one in its name.
+func splitAtAnd(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		if i > start && strings.IndexByte(" \n\t", s[i]) >= 0 && strings.IndexByte(" \n\t", s[i-1]) >= 0 {
+			continue // a run of white space is looked past once
+		}
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ' ', '\n', '\t':
+			rest := strings.TrimLeft(s[i:], " \n\t")
+			if depth == 0 && len(rest) > 4 && strings.EqualFold(rest[:3], "and") && strings.IndexByte(" \n\t", rest[3]) >= 0 {
+				out = append(out, s[start:i])
+				i = len(s) - len(rest) + 3
+				start = i
+			}
+		}
+	}
+	return append(out, s[start:])
+}

@@ -1,0 +1,128 @@
+package format
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"carrel/internal/format/budget"
+)
+
+// parseDOCX makes a document of a word processor's file (Office Open XML).
+func parseDOCX(b *budget.Budget, name string, data []byte) (Document, error) {
+	o, leave, err := openOffice(b, data)
+	if err != nil {
+		return Document{}, err
+	}
+	defer leave()
+	w := &docxWriter{}
+	found, err := o.tokens("word/document.xml", w.visit)
+	if err != nil {
+		return Document{}, err
+	}
+	if !found {
+		return Document{}, fault("holds no text document")
+	}
+	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
+		w.flow.want(gapParagraph)
+		if _, err := o.tokens(notes, w.visit); err != nil {
+			return Document{}, err
+		}
+	}
+	core := coreReader{values: dublinCore{}}
+	_, _ = o.tokens("docProps/core.xml", core.visit) // what was read before an error counts: it is only about the document
+	dc := core.values
+	d := Document{Text: w.flow.String()}
+	d.Title = oneLine(firstOf(dc.first("title"), w.title, w.heading, titleLine(d.Text), stem(name)))
+	d.Authors = splitNames(dc.first("creator"))
+	d.DOI = doiIn(d.Text)
+	if d.Year = yearOfDate(w.date); d.Year == 0 {
+		d.Year = yearIn(d.Text)
+	}
+	if d.Year == 0 {
+		d.Year = yearOfDate(dc.first("created"))
+	}
+	return d, nil
+}
+
+// docxWriter writes the text of a word processor's file as its elements are read.
+type docxWriter struct {
+	flow flow
+	// The first paragraphs in the styles of titles, of headings and of dates.
+	title, heading, date string
+	style                string
+	paragraph            strings.Builder
+	inText               bool
+	// cells is how many cells of tables are open: in one, paragraphs are parts of a line.
+	cells int
+}
+
+func (w *docxWriter) visit(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		w.open(t)
+	case xml.EndElement:
+		w.close(t.Name.Local)
+	case xml.CharData:
+		if w.inText {
+			w.flow.words(string(t))
+			if w.paragraph.Len() < maxTitle {
+				w.paragraph.Write(t)
+			}
+		}
+	}
+}
+
+func (w *docxWriter) open(e xml.StartElement) {
+	switch e.Name.Local {
+	case "p":
+		w.around()
+		w.style = ""
+		w.paragraph.Reset()
+	case "pStyle":
+		w.style = strings.ToLower(attribute(e, "val"))
+	case "t":
+		w.inText = true
+	case "tab":
+		w.flow.want(gapSpace)
+	case "br", "cr":
+		w.flow.want(gapLine)
+	case "tc":
+		w.cells++
+	case "tbl":
+		w.flow.want(gapParagraph)
+	}
+}
+
+// around asks for the room around a paragraph.
+func (w *docxWriter) around() {
+	if w.cells > 0 {
+		w.flow.want(gapSpace)
+		return
+	}
+	w.flow.want(gapParagraph)
+}
+
+func (w *docxWriter) close(element string) {
+	switch element {
+	case "t":
+		w.inText = false
+	case "p":
+		text := strings.TrimSpace(w.paragraph.String())
+		switch {
+		case w.title == "" && w.style == "title":
+			w.title = text
+		case w.heading == "" && strings.HasPrefix(w.style, "heading"):
+			w.heading = text
+		case w.date == "" && w.style == "date":
+			w.date = text
+		}
+		w.around()
+	case "tc":
+		w.cells--
+		w.flow.want(gapCell)
+	case "tr":
+		w.flow.want(gapLine)
+	case "tbl":
+		w.flow.want(gapParagraph)
+	}
+}

@@ -1,0 +1,265 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"carrel/internal/format/budget"
+)
+
+// folder is a set of texts in files of their own.
+type folder struct {
+	// open returns the files, and what to call when they are no longer needed.
+	open  func(b *budget.Budget) (opener, func() error, error)
+	files []file
+	// archive is the size of the archive that the files are packed in, or 0.
+	archive int64
+}
+
+// opener opens files by their names in a folder or an archive.
+type opener interface {
+	Open(name string, b *budget.Budget) (io.ReadCloser, error)
+}
+
+// onDisk are files that are not packed.
+type onDisk struct{ fs.FS }
+
+// Open returns the content of a file.
+func (d onDisk) Open(name string, _ *budget.Budget) (io.ReadCloser, error) { return d.FS.Open(name) }
+
+// file is one text of a folder.
+type file struct {
+	name string
+	size int64
+	// wrong is why the file can't be read at all, known from its name.
+	wrong fault
+}
+
+// openFolder lists the texts of a folder, so that every reading sees the same ones and the size is known.
+func openFolder(dir string) (reader, error) {
+	f := &folder{open: func(*budget.Budget) (opener, func() error, error) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return onDisk{root.FS()}, root.Close, nil
+	}}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	fsys := root.FS()
+	if err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return f.list(fsys, name, entry)
+	}); err != nil {
+		return nil, fmt.Errorf("list the folder: %w", err)
+	}
+	if len(f.files) == 0 {
+		return nil, unsupported("This folder holds nothing that can be read.")
+	}
+	return f, nil
+}
+
+// list adds an entry of the folder, if it is a text. A link to a file is followed while it stays in the folder,
+// which os.Root sees to; a link to a folder never is, for it may lead back to where it came from.
+func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
+	switch {
+	case name == ".":
+		return nil
+	case strings.HasPrefix(entry.Name(), "."):
+		return skip(entry)
+	case !utf8.ValidString(entry.Name()):
+		if entry.IsDir() || readable(name) {
+			f.files = append(f.files, file{name: name, wrong: "has a name that is not UTF-8"})
+		}
+		return skip(entry)
+	case entry.IsDir() || !readable(name):
+		return nil
+	}
+	info, err := fs.Stat(fsys, name)
+	if err != nil || !info.Mode().IsRegular() {
+		// A link that leads nowhere or outside, a pipe, a device: no text of this folder.
+		return nil //nolint:nilerr // see above
+	}
+	f.files = append(f.files, file{name: name, size: info.Size()})
+	return nil
+}
+
+func skip(entry fs.DirEntry) error {
+	if entry.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func (f *folder) size() int64 {
+	var n int64
+	for _, file := range f.files {
+		n += file.size
+	}
+	return n
+}
+
+func (f *folder) stored() int64 {
+	if f.archive > 0 {
+		return f.archive
+	}
+	return f.size()
+}
+
+func (f *folder) sort() {
+	slices.SortFunc(f.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+}
+
+func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+	files, done, err := f.open(b)
+	if err != nil {
+		return fmt.Errorf("open the folder: %w", err)
+	}
+	defer func() { _ = done() }() // nothing was written
+	if f.archive > 0 {
+		defer b.Enter()()
+	}
+	var told int64
+	for _, file := range f.files {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		if more, err := file.read(b, files, yield); err != nil || !more {
+			return err
+		}
+		told += file.size
+		progress(told)
+	}
+	return nil
+}
+
+// readable reports whether a file in a folder is read. An archive in a folder is not opened: it may hold another.
+func readable(name string) bool {
+	_, _, known := kindOf(name)
+	return known
+}
+
+// read gives the documents of one file to yield, and reports whether reading goes on with the next.
+func (f file) read(b *budget.Budget, files opener, yield func(Document, error) bool) (more bool, err error) {
+	if k, packed, _ := kindOf(f.name); k.many != nil && f.wrong == "" {
+		return f.readMany(b, files, k.many, packed, yield)
+	}
+	d, err := f.readOne(b, files)
+	if _, goesOn := errors.AsType[*RecordError](err); err != nil && !goesOn {
+		return false, err
+	}
+	return yield(d, err), nil
+}
+
+// readOne makes the document of a file that holds one.
+func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
+	place := printable(f.name)
+	if f.wrong != "" {
+		return Document{}, &RecordError{place, string(f.wrong)}
+	}
+	k, _, _ := kindOf(f.name)
+	waited := b.Document(f.size*max(1, k.weight), func() {
+		d, err = guarded(place, func() (Document, error) {
+			data, err := f.content(b, files, k.limit)
+			if err != nil {
+				return Document{}, broken(err)
+			}
+			d, err := k.one(b, f.name, data)
+			d.ExternalID = f.name
+			return d, err
+		})
+	})
+	if waited != nil {
+		return Document{}, waited
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return Document{}, &RecordError{place, "can't be opened: permission denied"}
+	}
+	return d, err
+}
+
+// content reads a file, which may have grown since its size was seen. One that is too large is a fault.
+func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, error) {
+	opened, err := files.Open(f.name, b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = opened.Close() }()
+	data, err := b.ReadAll(opened, limit, f.size)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fault(fmt.Sprintf("is larger than %d MiB", limit>>20))
+	}
+	return data, nil
+}
+
+// readMany gives the records of a file. Their ids are made those of the file's: other files may have the same.
+func (f file) readMany(b *budget.Budget, files opener, read records, packed bool, yield func(Document, error) bool) (more bool, err error) {
+	place := printable(f.name)
+	more = true
+	err = func() error {
+		opened, err := files.Open(f.name, b)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = opened.Close() }()
+		content, leave, err := unpacked(opened, packed, b)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return read(b, content, func() {}, func(d Document, err error) bool {
+			if record, is := errors.AsType[*RecordError](err); is {
+				err = &RecordError{place + ", " + record.Place, record.Reason}
+			} else {
+				d.ExternalID = f.name + "#" + d.ExternalID
+			}
+			more = yield(d, err)
+			return more
+		})
+	}()
+	_, over := errors.AsType[*Exceeded](err)
+	switch {
+	case !more || err == nil:
+		return more, nil
+	case b.Err() != nil || over || errors.Is(err, fs.ErrNotExist):
+		return false, err
+	case errors.Is(err, fs.ErrPermission):
+		return yield(Document{}, &RecordError{place, "can't be opened: permission denied"}), nil
+	}
+	reason := "can't be read to its end: it is damaged"
+	if record, is := errors.AsType[*RecordError](err); is {
+		reason = record.Reason
+	}
+	return yield(Document{}, &RecordError{place, reason}), nil
+}
+
+// stem is a file's name as a title of last resort.
+func stem(name string) string {
+	base := path.Base(name)
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+// printable makes a name safe to show: one that could drive a terminal is quoted.
+func printable(name string) string {
+	if utf8.ValidString(name) && strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return name
+	}
+	return strconv.QuoteToGraphic(name)
+}

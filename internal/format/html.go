@@ -1,0 +1,185 @@
+package format
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"carrel/internal/format/budget"
+)
+
+// parseHTML makes a document of a web page.
+func parseHTML(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
+	source, err := decodeText(data)
+	if err != nil {
+		return Document{}, err
+	}
+	p := readPage(b, dropEmbedded(source))
+	d := p.meta.document()
+	d.Title = oneLine(firstOf(d.Title, p.title.String(), p.heading.String(), stem(name)))
+	d.Text = p.text.String()
+	return d, nil
+}
+
+// page is what is of use in a web page.
+type page struct {
+	meta pageMeta
+	// title is the text of <title>, heading that of the first <h1>.
+	title, heading, text flow
+
+	inTitle, inHeading bool
+	// pre is how many <pre> are open.
+	pre int
+	// skipped is the element whose content is being left out, depth how many of that name are open.
+	skipped string
+	depth   int
+}
+
+// maxHeading ends a heading that was never closed.
+const maxHeading = 1000
+
+const (
+	// maxToken is how long a tag or a stretch of text may be. The tokenizer keeps 32 bytes for each attribute of a tag.
+	maxToken = 1 << 20
+	// paidAtOnce is how many bytes are counted at once.
+	paidAtOnce = 4096
+	// maxAttributes is how many attributes of a tag are looked at.
+	maxAttributes = 50
+)
+
+// readPage goes over the tokens of a page. It builds no tree: nesting then costs nothing however deep, and time
+// and memory stay in proportion to the page, which the tree builder does not promise.
+func readPage(b *budget.Budget, source string) *page {
+	p := &page{meta: make(pageMeta)}
+	for source != "" {
+		source = source[p.readTokens(b, source):]
+	}
+	return p
+}
+
+// readTokens reads to the end, or to where a token gets too long, and returns how far it came. The tokenizer gives such a
+// token up to the limit, and then ends; the next one goes on from there.
+func (p *page) readTokens(b *budget.Budget, source string) (read int) {
+	z := html.NewTokenizer(strings.NewReader(source))
+	z.SetMaxBuf(maxToken)
+	for paid := 0; ; {
+		kind := z.Next()
+		if kind == html.ErrorToken && errors.Is(z.Err(), html.ErrBufferExceeded) {
+			return max(read, 1)
+		}
+		if read += len(z.Raw()); read >= paid {
+			b.Work(workHTML * paidAtOnce)
+			paid += paidAtOnce
+		}
+		switch kind {
+		case html.ErrorToken:
+			return len(source)
+		case html.TextToken:
+			p.addText(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, hasAttrs := z.TagName()
+			p.open(string(name), z, hasAttrs)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			p.close(string(name))
+		}
+	}
+}
+
+func (p *page) addText(s string) {
+	if p.inHeading {
+		p.heading.words(s)
+		p.inHeading = p.heading.b.Len() < maxHeading
+	}
+	switch {
+	case p.inTitle:
+		p.title.words(s)
+	case p.skipped != "":
+	case p.pre > 0:
+		p.text.verbatim(s)
+	default:
+		p.text.words(s)
+	}
+}
+
+func (p *page) open(name string, z *html.Tokenizer, hasAttrs bool) {
+	// A page often keeps its title in a <header>, which is otherwise left out.
+	if name == "h1" && p.heading.b.Len() == 0 && (p.skipped == "" || p.skipped == "header") {
+		p.inHeading = true
+	}
+	if p.skipped != "" {
+		if name == p.skipped {
+			p.depth++
+		}
+		return
+	}
+	switch {
+	case skippedElements[name]:
+		p.skipped, p.depth = name, 1
+		p.inTitle = name == "title" && p.title.b.Len() == 0
+	case name == "meta" && hasAttrs:
+		p.meta.addMeta(attributes(z))
+	case name == "link" && hasAttrs:
+		p.meta.addLink(attributes(z))
+	case name == "pre":
+		p.pre++
+	}
+	p.text.want(gapAround[name])
+}
+
+func (p *page) close(name string) {
+	if name == "h1" {
+		p.inHeading = false
+	}
+	if p.skipped != "" {
+		if name == p.skipped {
+			if p.depth--; p.depth == 0 {
+				p.skipped, p.inTitle = "", false
+			}
+		}
+		return
+	}
+	if name == "pre" && p.pre > 0 {
+		p.pre--
+	}
+	p.text.want(gapAround[name])
+}
+
+// attributes returns the attributes of the tag that was just read. The first of two equal ones counts.
+func attributes(z *html.Tokenizer) map[string]string {
+	out := make(map[string]string)
+	for {
+		key, value, more := z.TagAttr()
+		if _, again := out[string(key)]; !again {
+			out[string(key)] = string(value)
+		}
+		if !more || len(out) >= maxAttributes {
+			return out
+		}
+	}
+}
+
+// skippedElements hold what is not the text of a page: programs, and what is around the text on every page.
+var skippedElements = map[string]bool{
+	"script": true, "style": true, "template": true, "noscript": true, "title": true, "iframe": true,
+	"nav": true, "header": true, "footer": true, "aside": true,
+}
+
+// gapAround is the room that an element has before and after it. What is not here is part of a line.
+var gapAround = map[string]gap{
+	"p": gapParagraph, "h1": gapParagraph, "h2": gapParagraph, "h3": gapParagraph, "h4": gapParagraph,
+	"h5": gapParagraph, "h6": gapParagraph, "ul": gapParagraph, "ol": gapParagraph, "dl": gapParagraph,
+	"blockquote": gapParagraph, "pre": gapParagraph, "table": gapParagraph, "figure": gapParagraph,
+	"section": gapParagraph, "article": gapParagraph, "main": gapParagraph, "hr": gapParagraph,
+	"body": gapParagraph, "head": gapParagraph, "header": gapParagraph, "footer": gapParagraph,
+	"nav": gapParagraph, "aside": gapParagraph, "form": gapParagraph, "fieldset": gapParagraph,
+	"details": gapParagraph,
+
+	"div": gapLine, "br": gapLine, "li": gapLine, "dt": gapLine, "dd": gapLine, "tr": gapLine,
+	"caption": gapLine, "figcaption": gapLine, "address": gapLine, "summary": gapLine, "legend": gapLine,
+	"option": gapLine, "thead": gapLine, "tbody": gapLine, "tfoot": gapLine,
+
+	"td": gapCell, "th": gapCell,
+}

@@ -1,0 +1,91 @@
+package format
+
+import "strings"
+
+// pageMeta is what a page says of itself in its head: values by name, in lower case.
+type pageMeta map[string][]string
+
+// canonicalLink is the name under which the page's own address is kept.
+const canonicalLink = "canonical"
+
+// addMeta takes a <meta> element.
+func (m pageMeta) addMeta(attrs map[string]string) {
+	name := strings.ToLower(strings.TrimSpace(firstOf(attrs["name"], attrs["property"], attrs["itemprop"])))
+	// Dublin Core is written with either prefix, and with a colon as well as with a dot.
+	name = strings.Replace(name, "dcterms", "dc", 1)
+	if strings.HasPrefix(name, "dc:") {
+		name = "dc." + name[len("dc:"):]
+	}
+	if value := strings.TrimSpace(attrs["content"]); name != "" && value != "" {
+		m[name] = append(m[name], value)
+	}
+}
+
+// addLink takes a <link> element.
+func (m pageMeta) addLink(attrs map[string]string) {
+	if strings.EqualFold(strings.TrimSpace(attrs["rel"]), "canonical") {
+		m[canonicalLink] = append(m[canonicalLink], attrs["href"])
+	}
+}
+
+// The names under which pages give each thing, the most careful habit first: what publishers write for scholarly
+// search (citation_), Dublin Core, what is written for social networks, and what people write by hand.
+var (
+	metaTitle  = []string{"citation_title", "dc.title", "og:title"}
+	metaAuthor = []string{"citation_author", "citation_authors", "dc.creator", "author", "article:author"}
+	metaDate   = []string{
+		"citation_publication_date", "citation_date", "citation_year", "dc.issued", "dc.date.issued", "dc.date",
+		"article:published_time", "datepublished", "date",
+	}
+	metaDOI   = []string{"citation_doi", "dc.identifier", "dc.identifier.doi", "doi"}
+	metaURL   = []string{canonicalLink, "og:url", "citation_abstract_html_url", "citation_public_url"}
+	metaVenue = []string{"citation_journal_title", "citation_conference_title", "dc.source"}
+	metaType  = []string{"dc.type"}
+)
+
+// document returns what the page says of itself.
+func (m pageMeta) document() Document {
+	d := Document{
+		Title: m.first(metaTitle, oneLine),
+		URL:   m.first(metaURL, webAddress),
+		DOI:   m.first(metaDOI, bareDOI),
+		Venue: m.first(metaVenue, oneLine),
+		Type:  m.first(metaType, oneLine),
+	}
+	for _, name := range metaDate {
+		for _, v := range m[name] {
+			if d.Year == 0 {
+				d.Year = yearOfDate(v)
+			}
+		}
+	}
+	for _, name := range metaAuthor {
+		if d.Authors = m.authors(name); len(d.Authors) > 0 {
+			break
+		}
+	}
+	return d
+}
+
+// first returns the first value that is of use.
+func (m pageMeta) first(names []string, use func(string) string) string {
+	for _, name := range names {
+		for _, v := range m[name] {
+			if s := use(v); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// authors returns the people under one name. Some pages give the address of a profile instead: that is nobody.
+func (m pageMeta) authors(name string) []string {
+	var out []string
+	for _, v := range m[name] {
+		if webAddress(v) == "" {
+			out = append(out, splitNames(v)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+
+	"carrel/internal/format/budget"
+)
+
+const (
+	// maxLine bounds what one record can take of memory.
+	maxLine = 16 << 20
+	// readBuffer is how much is read at once, and how often progress is told.
+	readBuffer = 256 << 10
+)
+
+// JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
+func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		b := budget.New(ctx, budget.Default, 0, nil)
+		err := budget.Catch(func() error {
+			return readLines(b, r, func() {}, func(d Document, err error) bool {
+				more := yield(d, err)
+				b.Progress(len(d.Text))
+				return more
+			})
+		})
+		if err != nil {
+			yield(Document{}, err)
+		}
+	}
+}
+
+// readLines gives every record to yield until it has enough. It tells after each line that it has been read.
+func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
+	seen := make(idSet)
+	for {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		line, err := lines.nextFilled()
+		tell()
+		b.Work(workRecord + workJSON*len(line))
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil && len(line) == 0:
+			continue
+		case err != nil && !errors.Is(err, errLongLine):
+			return err
+		}
+		if !yield(record(lines.n, line, err, seen)) {
+			return nil
+		}
+	}
+}
+
+// record makes the document of one line.
+func record(n int, line []byte, tooLong error, seen idSet) (Document, error) {
+	place := "line " + strconv.Itoa(n)
+	d, err := guarded(place, func() (Document, error) {
+		if tooLong != nil {
+			return Document{}, tooLong
+		}
+		return parseJSONLine(line)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	if first, again := seen.add(d.ExternalID, n); again {
+		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+	}
+	return d, nil
+}
+
+// idSet knows the line of every id by the id's hash, half of SHA-256: short, and wide enough that two ids are
+// never taken for one.
+type idSet map[[16]byte]int
+
+// add keeps an id, or returns the line where it was first.
+func (s idSet) add(id string, line int) (first int, again bool) {
+	sum := sha256.Sum256([]byte(id))
+	key := [16]byte(sum[:16])
+	if first, again = s[key]; again {
+		return first, true
+	}
+	s[key] = line
+	return 0, false
+}
+
+// errLongLine is a line that was skipped because it is too long to be held.
+const errLongLine = fault("is longer than 16 MiB")
+
+// lineReader reads lines of any length and returns those that are short enough.
+type lineReader struct {
+	r    *bufio.Reader
+	long []byte
+	// n is the number of the line that was read last, counted from 1.
+	n int
+}
+
+// keptLine is how much a line may leave allocated for the next one.
+const keptLine = 1 << 20
+
+// nextFilled is next without the blank lines before it. They are passed over a buffer at a time, so that a file of nothing
+// else costs no more than its reading.
+func (l *lineReader) nextFilled() ([]byte, error) {
+	for {
+		if _, err := l.r.Peek(1); err != nil {
+			return l.next()
+		}
+		ready, _ := l.r.Peek(l.r.Buffered()) // it is buffered
+		blank := len(ready) - len(bytes.TrimLeft(ready, " \t\r\n"))
+		if blank == 0 {
+			return l.next()
+		}
+		l.n += bytes.Count(ready[:blank], []byte("\n"))
+		_, _ = l.r.Discard(blank) // it is buffered
+	}
+}
+
+// next returns the next line without white space around it, valid until the next call; errLongLine for one that
+// was passed over; or io.EOF.
+func (l *lineReader) next() ([]byte, error) {
+	if cap(l.long) > keptLine {
+		l.long = nil
+	}
+	l.long = l.long[:0]
+	size := 0
+	for {
+		part, err := l.r.ReadSlice('\n')
+		size += len(part)
+		tooLong := size > maxLine
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if !tooLong {
+				l.long = append(l.long, part...)
+			}
+			continue
+		}
+		if err != nil && (!errors.Is(err, io.EOF) || size == 0) {
+			return nil, err
+		}
+		l.n++
+		if tooLong {
+			return nil, errLongLine
+		}
+		line := part
+		if size > len(part) {
+			l.long = append(l.long, part...)
+			line = l.long
+		}
+		if l.n == 1 {
+			line = bytes.TrimPrefix(line, utf8BOM)
+		}
+		return bytes.Trim(line, " \t\r\n"), nil
+	}
+}

@@ -1,0 +1,301 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// parseJSONLine makes a document of one JSON object. The standard decoder takes "ID" for "id", the last of two
+// equal names, and any bytes for UTF-8; here names are exact and what is ambiguous is refused. It is also the
+// faster way: a value that is not wanted is only stepped over.
+func parseJSONLine(line []byte) (Document, error) {
+	if !utf8.Valid(line) {
+		return Document{}, fault("is not valid UTF-8")
+	}
+	if !json.Valid(line) {
+		return Document{}, notJSON(line)
+	}
+	if line[0] != '{' {
+		return Document{}, fault("is not a JSON object")
+	}
+	var d Document
+	seen := make([]string, 0, 16)
+	err := eachMember(line, func(name, value []byte) error {
+		field := fields[string(name)]
+		if field == "" {
+			return nil
+		}
+		if slices.Contains(seen, field) {
+			return fault("has " + field + " twice")
+		}
+		seen = append(seen, field)
+		if string(value) == "null" {
+			return nil
+		}
+		return d.set(field, value)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	if d.Year == 0 {
+		d.Year = yearOfDate(d.PublishedAt)
+	}
+	return d, nil
+}
+
+// fields are the names that mean something in a record. They map to themselves, so that a name among bytes is
+// looked up without making a string of it.
+var fields = map[string]string{
+	"id": "id", "title": "title", "text": "text", "authors": "authors", "year": "year",
+	"url": "url", "doi": "doi", "venue": "venue", "type": "type",
+	"publishedAt": "publishedAt", "citationCount": "citationCount", "openAccessUrl": "openAccessUrl",
+}
+
+// notJSON says where the line stops being JSON.
+func notJSON(line []byte) error {
+	var whole json.RawMessage
+	syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(line, &whole))
+	if !is || syntax.Error() == endOfJSON {
+		return fault("is not valid JSON (it ends too early)")
+	}
+	return fault(fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset))
+}
+
+// endOfJSON is what the standard decoder says of JSON that is cut off. It has no other sign for it.
+const endOfJSON = "unexpected end of JSON input"
+
+// set takes the value of one field, which is not null.
+func (d *Document) set(field string, value []byte) error {
+	switch field {
+	case "id":
+		return d.setID(value)
+	case "authors":
+		return d.setAuthors(value)
+	case "year":
+		return d.setYear(value)
+	case "publishedAt":
+		return d.setPublishedAt(value)
+	case "citationCount":
+		return d.setCitationCount(value)
+	}
+	s, err := jsonString(field, value)
+	switch field {
+	case "title":
+		d.Title = s
+	case "text":
+		d.Text = s
+	case "venue":
+		d.Venue = s
+	case "type":
+		d.Type = s
+	case "url":
+		d.URL = webAddress(s)
+	case "doi":
+		d.DOI = bareDOI(s)
+	case "openAccessUrl":
+		d.OpenAccessURL = webAddress(s)
+	}
+	return err
+}
+
+// setID takes a string, or a number as it is written: 007 and 7.0 can't both become 7.
+func (d *Document) setID(value []byte) (err error) {
+	if c := value[0]; c == '-' || '0' <= c && c <= '9' {
+		d.ExternalID = string(value)
+		return nil
+	}
+	if value[0] != '"' {
+		return fault("has an id that is neither a string nor a number")
+	}
+	d.ExternalID, err = jsonString("id", value)
+	return err
+}
+
+// setAuthors takes a list of names, or all of them in one string.
+func (d *Document) setAuthors(value []byte) error {
+	if value[0] == '"' {
+		all, err := jsonString("authors", value)
+		if err != nil {
+			return err
+		}
+		d.Authors = splitNames(all)
+		return nil
+	}
+	if len(value) > maxNames {
+		return fault("has authors of more than 256 KiB")
+	}
+	var names []string
+	if json.Unmarshal(value, &names) != nil {
+		return fault("has authors that are neither a list of strings nor a string")
+	}
+	d.Authors = cleanNames(names)
+	return nil
+}
+
+// setYear takes a whole number. 0 and "" are no year.
+func (d *Document) setYear(value []byte) error {
+	year, given, err := wholeNumber("year", value)
+	if err != nil || given && year != 0 && (year < minYear || year > maxYear) {
+		return fault(fmt.Sprintf("has a year that is not a whole number from %d to %d", minYear, maxYear))
+	}
+	d.Year = int(year)
+	return nil
+}
+
+// maxCitations is more than any work ever had.
+const maxCitations = 1e9
+
+// setCitationCount takes a whole number; "" is none.
+func (d *Document) setCitationCount(value []byte) error {
+	count, given, err := wholeNumber("citationCount", value)
+	if err != nil || count < 0 || count > maxCitations {
+		return fault(fmt.Sprintf("has a citationCount that is not a whole number from 0 to %d", int(maxCitations)))
+	}
+	if given {
+		n := int(count)
+		d.CitationCount = &n
+	}
+	return nil
+}
+
+// wholeNumber reads a whole number, also in a string or with ".0", as spreadsheets write it. A blank string is none.
+func wholeNumber(name string, value []byte) (n float64, given bool, err error) {
+	digits := string(value)
+	if value[0] == '"' {
+		s, err := jsonString(name, value)
+		if err != nil {
+			return 0, false, err
+		}
+		if digits = strings.TrimSpace(s); digits == "" {
+			return 0, false, nil
+		}
+	}
+	n, err = strconv.ParseFloat(digits, 64)
+	if err == nil && n != math.Trunc(n) {
+		err = strconv.ErrSyntax
+	}
+	return n, true, err
+}
+
+// setPublishedAt takes a date, with a time or without; "" is none.
+func (d *Document) setPublishedAt(value []byte) error {
+	s, err := jsonString("publishedAt", value)
+	if err != nil {
+		return err
+	}
+	if s = strings.TrimSpace(s); s != "" && !isDate(s) {
+		return fault("has a publishedAt that is neither a date (2006-01-02) nor a time (2006-01-02T15:04:05Z) of RFC 3339")
+	}
+	d.PublishedAt = s
+	return nil
+}
+
+// jsonString returns the string that a valid JSON value stands for.
+func jsonString(name string, value []byte) (string, error) {
+	if value[0] != '"' {
+		return "", fault("has " + article(name) + " that is not a string")
+	}
+	inner := value[1 : len(value)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner), nil
+	}
+	var s string
+	if err := json.Unmarshal(value, &s); err != nil {
+		return "", fault("is not valid JSON")
+	}
+	return s, nil
+}
+
+// article puts the right one before a field's name.
+func article(name string) string {
+	if name == "openAccessUrl" {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// eachMember gives the members of an object to visit. The object must be valid JSON, without white space around.
+func eachMember(object []byte, visit func(name, value []byte) error) error {
+	i := skipSpace(object, 1)
+	for object[i] != '}' {
+		end := endOfValue(object, i)
+		name := object[i+1 : end-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			plain, err := jsonString("name", object[i:end])
+			if err != nil {
+				return err
+			}
+			name = []byte(plain)
+		}
+		i = skipSpace(object, skipSpace(object, end)+len(":"))
+		end = endOfValue(object, i)
+		if err := visit(name, object[i:end]); err != nil {
+			return err
+		}
+		if i = skipSpace(object, end); object[i] == ',' {
+			i = skipSpace(object, i+1)
+		}
+	}
+	return nil
+}
+
+func skipSpace(b []byte, i int) int {
+	for b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// endOfValue returns where the value that starts at i ends. It steps over nested values by counting, so that
+// their depth costs nothing.
+func endOfValue(b []byte, i int) int {
+	depth := 0
+	for {
+		switch b[i] {
+		case '"':
+			i = endOfString(b, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			i++
+		default:
+			i = endOfWord(b, i)
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+}
+
+// endOfString returns where the string that starts at i ends: after the first quote that is not escaped.
+func endOfString(b []byte, i int) int {
+	for i++; ; i++ {
+		i += bytes.IndexByte(b[i:], '"')
+		escapes := 0
+		for b[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// endOfWord returns where the number, true, false or null that starts at i ends.
+func endOfWord(b []byte, i int) int {
+	for i < len(b) && bytes.IndexByte([]byte(",:]} \t\n\r"), b[i]) < 0 {
+		i++
+	}
+	return i
+}

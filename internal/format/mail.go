@@ -1,0 +1,234 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+
+	"carrel/internal/format/budget"
+)
+
+const (
+	// maxMessage is how large one message may be, pictures and all.
+	maxMessage = 32 << 20
+	// Parts may be nested so deep, and be so many.
+	maxMailDepth = 8
+	maxMailParts = 200
+	// maxHead is how large the head of a message may be: the standard library keeps every header. maxHeader is how much of
+	// one is parsed.
+	maxHead   = 1 << 20
+	maxHeader = 64 << 10
+)
+
+// readMbox reads messages that are kept in one file, each after a line that begins with "From ".
+func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+	in := bufio.NewReaderSize(r, readBuffer)
+	seen := make(idSet)
+	var message bytes.Buffer
+	n, started, tooLong := 0, false, false
+	give := func() bool {
+		if !started {
+			return true
+		}
+		n++
+		place := "message " + strconv.Itoa(n)
+		d, err := guarded(place, func() (Document, error) {
+			if tooLong {
+				return Document{}, fault("is larger than 32 MiB")
+			}
+			b.Work(workMessage)
+			d, err := parseMail(b, "", message.Bytes())
+			d.ExternalID = firstOf(d.ExternalID, place)
+			return d, err
+		})
+		if err == nil {
+			if first, again := seen.add(d.ExternalID, n); again {
+				d, err = Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
+			}
+		}
+		if message.Reset(); message.Cap() > keptLine {
+			message = bytes.Buffer{}
+		}
+		tooLong = false
+		return yield(d, err)
+	}
+	for atStart, blank := true, true; ; {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		part, err := in.ReadSlice('\n')
+		whole := err == nil
+		tell()
+		b.Work(workLine + len(part))
+		switch {
+		case atStart && blank && bytes.HasPrefix(part, []byte("From ")):
+			if !give() {
+				return nil
+			}
+			started = true
+		case !started:
+		case message.Len()+len(part) > maxMessage:
+			tooLong = true
+		default:
+			message.Write(unquoteFrom(part, atStart))
+		}
+		blank = len(bytes.TrimSpace(part)) == 0 && atStart
+		atStart = whole
+		switch {
+		case err == nil || errors.Is(err, bufio.ErrBufferFull):
+		case !errors.Is(err, io.EOF):
+			return err
+		case !started:
+			return &RecordError{"the file", "is not a mailbox: it holds no line that begins with From"}
+		default:
+			give()
+			return nil
+		}
+	}
+}
+
+// unquoteFrom undoes what is done to lines that would look like the start of a message.
+func unquoteFrom(line []byte, atStart bool) []byte {
+	if rest := bytes.TrimLeft(line, ">"); atStart && len(rest) < len(line) && bytes.HasPrefix(rest, []byte("From ")) {
+		return line[1:]
+	}
+	return line
+}
+
+var words = mime.WordDecoder{CharsetReader: charsetReader}
+
+func charsetReader(name string, in io.Reader) (io.Reader, error) {
+	return charset.NewReaderLabel(name, in)
+}
+
+// parseMail makes a document of one message: its plain text where it has one, else that of its page.
+func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(4 * len(data))
+	if headLength(data) > maxHead {
+		return Document{}, fault("has a head of more than 1 MiB")
+	}
+	m, err := mail.ReadMessage(bytes.NewReader(data))
+	if err != nil {
+		return Document{}, fault("is not a mail message")
+	}
+	head := func(key string) string {
+		raw := cut(m.Header.Get(key), maxHeader)
+		s, err := words.DecodeHeader(raw)
+		if err != nil {
+			s = raw
+		}
+		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
+	}
+	d := Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
+	if len(d.ExternalID) > maxExternalID {
+		d.ExternalID = ""
+	}
+	if at, err := mail.ParseDate(m.Header.Get("Date")); err == nil && at.Year() >= minYear && at.Year() <= maxYear {
+		d.Year, d.PublishedAt = at.UTC().Year(), at.UTC().Format(time.RFC3339)
+	}
+	parser := mail.AddressParser{WordDecoder: &words}
+	if from, err := parser.ParseList(cut(m.Header.Get("From"), maxHeader)); err == nil {
+		for _, a := range from {
+			d.Authors = append(d.Authors, strings.ToValidUTF8(strings.ReplaceAll(firstOf(a.Name, a.Address), "\x00", ""), ""))
+		}
+		d.Authors = cleanNames(d.Authors)
+	}
+	body := mailBody{b: b}
+	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body, 0)
+	d.Text = strings.TrimSpace(firstOf(body.plain.String(), body.page.String()))
+	d.Title = firstOf(d.Title, titleLine(d.Text), stem(name))
+	return d, nil
+}
+
+// headLength returns the length of the head of a message: up to its first empty line.
+func headLength(data []byte) int {
+	for at := 0; at < len(data); {
+		n := bytes.IndexByte(data[at:], '\n')
+		if n < 0 {
+			return len(data)
+		}
+		if len(bytes.TrimRight(data[at:at+n], "\r")) == 0 {
+			return at
+		}
+		at += n + 1
+	}
+	return len(data)
+}
+
+// workLine is the share of a line in finding where messages begin, and workMessage that of a message, however short: the
+// standard library allocates its buffers for each.
+const (
+	workLine    = 20
+	workMessage = 8000
+)
+
+// mailBody is the text of a message.
+type mailBody struct {
+	b           *budget.Budget
+	plain, page strings.Builder
+	parts       int
+}
+
+func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
+	if b.parts++; b.parts > maxMailParts || depth > maxMailDepth || b.plain.Len() > maxText || b.page.Len() > maxText {
+		return
+	}
+	kind, params, err := mime.ParseMediaType(cut(contentType, maxHeader))
+	if err != nil {
+		kind = "text/plain" // RFC 2045, section 5.2
+	}
+	r = decodeTransfer(r, encoding)
+	switch {
+	case strings.HasPrefix(kind, "multipart/"):
+		parts := multipart.NewReader(r, params["boundary"])
+		for b.parts <= maxMailParts {
+			b.b.Work(workRecord)
+			p, err := parts.NextRawPart()
+			if err != nil {
+				return // what came before it counts
+			}
+			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") {
+				b.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
+			}
+		}
+	case kind == "text/plain":
+		b.plain.WriteString(decodeCharset(r, params["charset"]))
+		b.plain.WriteByte('\n')
+	case kind == "text/html":
+		b.page.WriteString(readPage(b.b, decodeCharset(r, params["charset"])).text.String())
+		b.page.WriteByte('\n')
+	}
+}
+
+func decodeTransfer(r io.Reader, encoding string) io.Reader {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "base64":
+		return base64.NewDecoder(base64.StdEncoding, r)
+	case "quoted-printable":
+		return quotedprintable.NewReader(r)
+	}
+	return r
+}
+
+// decodeCharset returns the characters of a part, as far as they can be read.
+func decodeCharset(r io.Reader, name string) string {
+	if name != "" {
+		if decoded, err := charsetReader(name, r); err == nil {
+			r = decoded
+		}
+	}
+	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // what was read before an error counts
+	s := strings.ToValidUTF8(string(data), "")
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "\r\n", "\n")
+}

@@ -1,0 +1,185 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	render "github.com/yuin/goldmark/renderer/html"
+
+	"carrel/internal/format/budget"
+)
+
+// parseMarkdown makes a document of a Markdown text.
+func parseMarkdown(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(workText * len(data))
+	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
+	source, err := decodeText(data)
+	if err != nil {
+		return Document{}, err
+	}
+	fm, body := cutFrontMatter(source)
+	body = dropEmbedded(body)
+	d := fm.document()
+	tree, read := markdownTree(b, []byte(body), maxWork)
+	if !read {
+		// Too tangled to be worth the time: it is still a text that can be read and found.
+		d.Text = strings.TrimSpace(body)
+		d.Title = firstOf(d.Title, titleLine(strings.TrimLeft(d.Text, "# ")), stem(name))
+		return d, nil
+	}
+	d.Text = markdownText(b, tree, []byte(body))
+	if d.Title == "" {
+		if h := firstHeading(tree); h != nil {
+			d.Title = oneLine(markdownText(b, h, []byte(body)))
+		}
+	}
+	d.Title = firstOf(d.Title, stem(name))
+	return d, nil
+}
+
+// dropEmbedded leaves out the content of images that are in the text itself, as word processors put them there:
+// it can be most of the file, and no part of it can be read.
+func dropEmbedded(s string) string {
+	const mark = ";base64,"
+	if !strings.Contains(s, mark) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, mark)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(mark)
+		s = strings.TrimLeft(after, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+	}
+}
+
+// firstHeading returns the first heading that is not inside a quotation or a list.
+func firstHeading(tree ast.Node) ast.Node {
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() == ast.KindHeading && n.HasChildren() {
+			return n
+		}
+	}
+	return nil
+}
+
+// markdownText returns the readable text of a node and what is below it.
+func markdownText(b *budget.Budget, top ast.Node, source []byte) string {
+	w := markdownWriter{b: b, source: source}
+	walk(top, w.visit)
+	return w.flow.String()
+}
+
+// walk visits a node and all below it, each on the way in and on the way out. It does not call itself: the nodes
+// may be nested deeper than a stack should grow.
+func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
+	for n, entering := top, true; ; {
+		visit(n, entering)
+		switch {
+		case entering && n.FirstChild() != nil:
+			n = n.FirstChild()
+		case entering:
+			entering = false
+		case n == top:
+			return
+		case n.NextSibling() != nil:
+			n, entering = n.NextSibling(), true
+		default:
+			n = n.Parent()
+		}
+	}
+}
+
+// markdownWriter writes the text of nodes as they are visited.
+type markdownWriter struct {
+	b      *budget.Budget
+	source []byte
+	flow   flow
+}
+
+func (w *markdownWriter) visit(n ast.Node, entering bool) {
+	w.b.Work(workNode)
+	switch n.Kind() {
+	case ast.KindList:
+		if n.Parent().Kind() == ast.KindListItem {
+			w.flow.want(gapLine)
+			break
+		}
+		w.flow.want(gapParagraph)
+	case ast.KindParagraph, ast.KindHeading, ast.KindBlockquote, ast.KindThematicBreak, extast.KindTable:
+		w.flow.want(gapParagraph)
+	case ast.KindTextBlock, ast.KindListItem, extast.KindTableRow, extast.KindTableHeader:
+		w.flow.want(gapLine)
+	case extast.KindTableCell:
+		w.flow.want(gapCell)
+	}
+	if !entering {
+		return
+	}
+	switch n := n.(type) {
+	case *ast.Text:
+		w.text(n)
+	case *ast.String:
+		w.flow.words(string(n.Value))
+	case *ast.AutoLink:
+		w.flow.words(string(n.Label(w.source)))
+	case *ast.RawHTML:
+		if isLineBreak(n.Segments.Value(w.source)) {
+			w.flow.want(gapLine)
+		}
+	case *ast.CodeBlock, *ast.FencedCodeBlock:
+		w.flow.want(gapParagraph)
+		w.flow.verbatim(string(n.Lines().Value(w.source)))
+		w.flow.want(gapParagraph)
+	case *ast.HTMLBlock:
+		w.flow.want(gapParagraph)
+		w.html(n)
+		w.flow.want(gapParagraph)
+	}
+}
+
+func (w *markdownWriter) text(n *ast.Text) {
+	value := n.Segment.Value(w.source)
+	if !n.IsRaw() && bytes.ContainsAny(value, `\&`) {
+		w.flow.words(unescape(value))
+	} else {
+		w.flow.words(string(value))
+	}
+	switch {
+	case n.HardLineBreak():
+		w.flow.want(gapLine)
+	case n.SoftLineBreak():
+		w.flow.want(gapSpace)
+	}
+}
+
+// unescape resolves backslashes and entities. The library does both only on the way to HTML, so it is asked for
+// HTML, which is then undone.
+func unescape(value []byte) string {
+	var b strings.Builder
+	out := bufio.NewWriter(&b)
+	render.DefaultWriter.Write(out, value)
+	// A strings.Builder does not fail.
+	_ = out.Flush()
+	return html.UnescapeString(b.String())
+}
+
+// html writes the text of a block of HTML, which may be a fragment of a page.
+func (w *markdownWriter) html(n *ast.HTMLBlock) {
+	source := n.Lines().Value(w.source)
+	if n.HasClosure() {
+		source = append(source, n.ClosureLine.Value(w.source)...)
+	}
+	w.flow.verbatim(readPage(w.b, string(source)).text.String())
+}
+
+func isLineBreak(tag []byte) bool {
+	return len(tag) > 3 && strings.EqualFold(string(tag[:3]), "<br")
+}

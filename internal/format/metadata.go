@@ -1,0 +1,142 @@
+package format
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"carrel/internal/core"
+)
+
+const (
+	minYear = 1
+	maxYear = 9999
+)
+
+// webAddress returns s if it is an absolute http or https address, else nothing. A link is shown to people to
+// click on, so anything else ("javascript:", a local path) must not get through; it is no reason to refuse a text.
+func webAddress(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > maxURL {
+		return ""
+	}
+	return core.WebLink(s)
+}
+
+var (
+	doiPrefix = regexp.MustCompile(`(?i)^(?:https?://)?(?:(?:dx\.|www\.)?doi\.org/)?(?:doi:)?\s*`)
+	doiForm   = regexp.MustCompile(`^10\.\d{4,9}/[^\s\x00-\x1f\x7f]+$`)
+)
+
+// bareDOI returns a DOI without the many things it is written with, or nothing if it is none.
+func bareDOI(s string) string {
+	if s = strings.TrimSpace(s); len(s) > maxURL {
+		return ""
+	}
+	bare := s[len(doiPrefix.FindString(s)):]
+	if strings.Contains(bare, "%") && len(bare) < len(s) {
+		if plain, err := url.PathUnescape(bare); err == nil && utf8.ValidString(plain) {
+			bare = plain
+		}
+	}
+	if !doiForm.MatchString(bare) {
+		return ""
+	}
+	return bare
+}
+
+// betweenNames is what stands between the names where all authors are in one string. A comma does not part them:
+// it is in "Lovelace, Ada" too.
+var betweenNames = regexp.MustCompile(`\s*;\s*(?:and\s)?|\s+and\s+`)
+
+// maxNames is how much of the names of authors is read, in bytes. Papers with a thousand authors have less.
+const maxNames = 256 << 10
+
+// splitNames returns the authors of a single string.
+func splitNames(s string) []string { return cleanNames(betweenNames.Split(cut(s, maxNames), -1)) }
+
+// cut returns the beginning of a text, in whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// cleanNames trims names and drops empty ones.
+func cleanNames(names []string) []string {
+	var out []string
+	size := 0
+	for _, n := range names {
+		if size += len(n) + 1; size > maxNames {
+			break
+		}
+		if n = strings.Join(strings.Fields(n), " "); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+var dateYear = regexp.MustCompile(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
+
+// yearOfDate finds the year in a date as people and pages write it: "2021-03-04", "20210304", "4 March 2021".
+// It returns 0 when there is none.
+func yearOfDate(s string) int {
+	m := dateYear.FindStringSubmatch(cut(s, maxTitle))
+	if m == nil {
+		return 0
+	}
+	year, err := strconv.Atoi(m[1])
+	if err != nil || year < minYear || year > maxYear {
+		return 0
+	}
+	return year
+}
+
+// dateForm is a full-date or a date-time of RFC 3339, section 5.6. time.Parse alone takes some that are neither.
+var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$`)
+
+// isDate reports whether s is such a date, of a day that there was and in a year that a document can have.
+func isDate(s string) bool {
+	if !dateForm.MatchString(s) {
+		return false
+	}
+	layout := time.RFC3339
+	if len(s) == len(time.DateOnly) {
+		layout = time.DateOnly
+	}
+	at, err := time.Parse(layout, s)
+	return err == nil && at.Year() >= minYear
+}
+
+// oneLine makes a title of text found in a document: white space folded, cut where a title must end.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(cut(s, 64*maxTitle)), " ")
+	if len(s) <= maxTitle {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > maxTitle {
+			return strings.TrimSpace(s[:i])
+		}
+	}
+	return s
+}
+
+// firstOf returns the first string that is not blank.
+func firstOf(candidates ...string) string {
+	for _, s := range candidates {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package format
+
+import (
+	"errors"
+
+	"carrel/internal/format/budget"
+	"carrel/internal/format/pdf"
+)
+
+// parsePDF makes a document of a PDF file. Its own metadata counts where it says something; else the first page does.
+func parsePDF(b *budget.Budget, name string, data []byte) (Document, error) {
+	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
+	switch {
+	case errors.Is(err, pdf.ErrNotPDF):
+		return Document{}, fault("is not a PDF file, or one that is damaged")
+	case errors.Is(err, pdf.ErrEncrypted):
+		return Document{}, fault("needs a password; save it without one")
+	case errors.Is(err, pdf.ErrNoText):
+		return Document{}, fault("holds pictures of text and no text; run it through text recognition first")
+	case err != nil:
+		return Document{}, err
+	}
+	d := Document{Text: t.String(), Type: ""}
+	first := ""
+	if len(t.Pages) > 0 {
+		first = t.Pages[0]
+	}
+	title := oneLine(t.Title)
+	if !saysSomething(title) {
+		title = ""
+	}
+	heading := oneLine(t.Heading)
+	d.Title = firstOf(title, heading, titleLine(first), stem(name))
+	d.Authors = splitNames(t.Author)
+	if len(d.Authors) == 0 {
+		d.Authors = authorsBelow(first, firstOf(heading, title))
+	}
+	d.DOI = firstOf(bareDOI(t.DOI), doiIn(first))
+	if d.Year = yearIn(first); d.Year == 0 {
+		d.Year = yearOfDate(t.Created)
+	}
+	return d, nil
+}

@@ -1,0 +1,134 @@
+package pdf
+
+import "carrel/internal/format/budget"
+
+// cmap tells which text the codes of a font stand for (its ToUnicode map).
+type cmap struct {
+	text map[uint32]string
+	b    *budget.Budget
+	// lengths are the ranges of codes by how many bytes they have.
+	ranges []codeRange
+}
+
+type codeRange struct {
+	low, high uint32
+	bytes     int
+}
+
+// maxMapped is how many codes a map may have: as many as a font can hold.
+const maxMapped = 1 << 16
+
+func (f *file) readCMap(data []byte) *cmap {
+	m := &cmap{text: map[uint32]string{}, b: f.b}
+	l := lexer{data: data, b: f.b}
+	defer func() { f.b.Release(l.held) }()
+	var operands []any
+	for {
+		x, ok := l.next()
+		if !ok {
+			return m
+		}
+		op, isOp := x.(opword)
+		if !isOp {
+			if len(operands) < 3*maxMapped {
+				l.hold(memoryItem)
+				operands = append(operands, x)
+			}
+			continue
+		}
+		switch op {
+		case "endcodespacerange":
+			for ; len(operands) >= 2; operands = operands[2:] {
+				m.addRange(operands[0], operands[1])
+			}
+		case "endbfchar":
+			for ; len(operands) >= 2; operands = operands[2:] {
+				from, _ := operands[0].(str)
+				to, _ := operands[1].(str)
+				m.set(codeValue(string(from)), string(to))
+			}
+		case "endbfrange":
+			for ; len(operands) >= 3; operands = operands[3:] {
+				m.addTexts(operands[0], operands[1], operands[2])
+			}
+		}
+		operands = operands[:0]
+		f.b.Release(l.held)
+		l.held = 0
+	}
+}
+
+func codeValue(s string) (v uint32) {
+	for i := range min(4, len(s)) {
+		v = v<<8 | uint32(s[i])
+	}
+	return v
+}
+
+// maxUnits is how many bytes of UTF-16 one code may stand for. A ligature has eight; without a limit one range of codes
+// repeats a long text 65,536 times.
+const maxUnits = 64
+
+// set notes the text of a code, given as UTF-16.
+func (m *cmap) set(c uint32, units string) {
+	m.b.Work(2 * workEntry)
+	if len(m.text) < maxMapped {
+		text := utf16Text(units[:min(len(units), maxUnits)])
+		m.b.Hold(memoryEntry + len(text))
+		m.text[c] = text
+	}
+}
+
+func (m *cmap) addRange(low, high any) {
+	from, ok := low.(str)
+	to, _ := high.(str)
+	if n := len(from); ok && n >= 1 && n <= 4 && len(to) == n && len(m.ranges) < 256 {
+		m.ranges = append(m.ranges, codeRange{codeValue(string(from)), codeValue(string(to)), n})
+	}
+}
+
+func (m *cmap) addTexts(low, high, to any) {
+	from, _ := low.(str)
+	until, _ := high.(str)
+	first, last := codeValue(string(from)), codeValue(string(until))
+	if last < first || last-first > maxMapped {
+		return
+	}
+	switch to := to.(type) {
+	case array:
+		for i, x := range to {
+			s, _ := x.(str)
+			m.set(first+uint32(i), string(s))
+		}
+	case str:
+		units := []byte(to[:min(len(to), maxUnits)])
+		for c := first; c <= last && len(units) > 0; c++ {
+			m.set(c, string(units))
+			// The last unit counts up, carries included: some writers cross from one byte to the next.
+			for i := len(units) - 1; i >= max(0, len(units)-2); i-- {
+				if units[i]++; units[i] != 0 {
+					break
+				}
+			}
+			if c == 1<<32-1 {
+				return
+			}
+		}
+	}
+}
+
+// length returns how many bytes the next code of a string has.
+func (m *cmap) length(s string) int {
+	for n := 1; n <= min(4, len(s)); n++ {
+		v := codeValue(s[:n])
+		for _, r := range m.ranges {
+			if r.bytes == n && r.low <= v && v <= r.high {
+				return n
+			}
+		}
+	}
+	if len(m.ranges) > 0 {
+		return m.ranges[0].bytes
+	}
+	return 2
+}

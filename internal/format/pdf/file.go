@@ -1,0 +1,491 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/flate"
+	"io"
+	"strconv"
+
+	"carrel/internal/format/budget"
+)
+
+// file is a PDF file whose objects can be read by their numbers.
+type file struct {
+	data    []byte
+	b       *budget.Budget
+	places  map[int]place
+	trailer dict
+	cache   map[int]any
+	// reading are the objects that are being read: one that needs itself is null.
+	reading map[int]bool
+	packs   map[int]*pack
+	// packed is the memory that packs hold.
+	packed int
+	fonts  map[ref]*font
+	// inline are the fonts that have no object of their own, by the address of their dictionaries.
+	inline map[uintptr]*font
+	crypt  *crypt
+	// inflater is used for one stream after the other: each has 40 KB of tables.
+	inflater io.ReadCloser
+}
+
+// place is where an object is: at an offset, or in an object stream.
+type place struct {
+	offset int
+	pack   int
+	inPack bool
+}
+
+// pack is an object stream, unpacked once.
+type pack struct {
+	data    []byte
+	offsets map[int]int
+}
+
+// maxPacked is how much memory unpacked object streams may keep. Beyond it they are unpacked again when needed.
+const maxPacked = 16 << 20
+
+// open finds the objects of a file: by its cross-reference tables, or by looking through all of it where these are
+// missing or wrong.
+func open(data []byte, b *budget.Budget) (*file, error) {
+	head := data[:min(len(data), 1024)]
+	if !bytes.Contains(head, []byte("%PDF-")) {
+		return nil, ErrNotPDF
+	}
+	f := &file{data: data, b: b, inflater: flate.NewReader(bytes.NewReader(nil))}
+	f.reset()
+	if !f.readTables() || !f.hasPages() {
+		f.reset()
+		f.rebuild()
+	}
+	if f.trailer["Encrypt"] != nil {
+		c, err := f.newCrypt()
+		if err != nil {
+			return nil, err
+		}
+		f.crypt = c
+		clear(f.cache) // what was read was not decrypted
+		f.dropPacks()
+	}
+	if !f.hasPages() {
+		return nil, ErrNotPDF
+	}
+	return f, nil
+}
+
+func (f *file) reset() {
+	f.places, f.trailer, f.cache = map[int]place{}, dict{}, map[int]any{}
+	f.reading, f.packs, f.fonts, f.inline = map[int]bool{}, map[int]*pack{}, map[ref]*font{}, map[uintptr]*font{}
+}
+
+func (f *file) dropPacks() {
+	clear(f.packs)
+	f.b.Release(f.packed)
+	f.packed = 0
+}
+
+func (f *file) hasPages() bool { return len(f.dictOf(f.dictOf(f.trailer["Root"])["Pages"])) > 0 }
+
+func (f *file) lexer(at int) *lexer { return &lexer{data: f.data, pos: at, refs: true, b: f.b} }
+
+// readTables follows the cross-reference tables from the newest to the oldest.
+func (f *file) readTables() bool {
+	tail := max(0, len(f.data)-2048)
+	i := bytes.LastIndex(f.data[tail:], []byte("startxref"))
+	if i < 0 {
+		return false
+	}
+	at, _ := f.lexer(tail + i + len("startxref")).next()
+	seen := map[int]bool{}
+	for todo := []any{at}; len(todo) > 0; todo = todo[1:] {
+		n, ok := todo[0].(float64)
+		offset := int(n)
+		if !ok || offset <= 0 || offset >= len(f.data) {
+			return false
+		}
+		if seen[offset] {
+			continue
+		}
+		seen[offset] = true
+		t := f.readTable(offset)
+		if t == nil {
+			return false
+		}
+		for k, v := range t {
+			if _, have := f.trailer[k]; !have {
+				f.trailer[k] = v
+			}
+		}
+		for _, k := range []name{"XRefStm", "Prev"} {
+			if t[k] != nil {
+				todo = append(todo, t[k])
+			}
+		}
+	}
+	return true
+}
+
+// readTable reads one table of either kind and returns its trailer.
+func (f *file) readTable(offset int) dict {
+	l := f.lexer(offset)
+	l.skipSpace()
+	if !bytes.HasPrefix(f.data[l.pos:], []byte("xref")) {
+		s, ok := f.objectAt(l.pos, -1).(*stream)
+		if !ok || !f.readTableStream(s) {
+			return nil
+		}
+		return s.dict
+	}
+	l.pos += len("xref")
+	for {
+		x, ok := l.next()
+		first, isNumber := x.(float64)
+		if !ok {
+			return nil
+		}
+		if x == opword("trailer") {
+			t, _ := l.next()
+			d, _ := t.(dict)
+			return d
+		}
+		count, _ := l.next()
+		n, isCount := count.(float64)
+		if !isNumber || !isCount {
+			return nil
+		}
+		for i := range int(min(n, float64(len(f.data)))) {
+			at, ok := l.next()
+			if !ok {
+				break
+			}
+			_, _ = l.next() // the generation
+			if kind, _ := l.next(); kind == opword("n") {
+				f.place(int(first)+i, place{offset: asInt(at)})
+			}
+		}
+	}
+}
+
+// place notes where an object is, unless a newer table has said so.
+func (f *file) place(num int, p place) {
+	f.b.Work(workEntry)
+	if _, have := f.places[num]; !have && num >= 0 {
+		f.b.Hold(memoryEntry)
+		f.places[num] = p
+	}
+}
+
+// readTableStream reads a table that is a stream (section 7.5.8 of ISO 32000-1).
+func (f *file) readTableStream(s *stream) bool {
+	var w [3]int
+	widths := f.arrayOf(s.dict["W"])
+	if len(widths) < 3 {
+		return false
+	}
+	for i := range w {
+		if w[i] = asInt(widths[i]); w[i] < 0 || w[i] > 8 {
+			return false
+		}
+	}
+	row := w[0] + w[1] + w[2]
+	data, held := f.decode(s)
+	defer f.b.Release(held)
+	index := f.arrayOf(s.dict["Index"])
+	if len(index) < 2 {
+		index = array{0.0, s.dict["Size"]}
+	}
+	for ; len(index) >= 2 && row > 0; index = index[2:] {
+		first := asInt(index[0])
+		for i := 0; i < asInt(index[1]) && len(data) >= row; i++ {
+			f.b.Work(workEntry)
+			kind := 1
+			if w[0] > 0 {
+				kind = bigEndian(data[:w[0]])
+			}
+			value := bigEndian(data[w[0] : w[0]+w[1]])
+			switch kind {
+			case 1:
+				f.place(first+i, place{offset: value})
+			case 2:
+				f.place(first+i, place{pack: value, inPack: true})
+			}
+			data = data[row:]
+		}
+	}
+	return true
+}
+
+func bigEndian(b []byte) (n int) {
+	for _, c := range b {
+		n = n<<8 | int(c)
+	}
+	return n
+}
+
+// objectStarts gives the number and the offset of everything that looks like "12 0 obj".
+func (f *file) objectStarts(visit func(num, offset int)) {
+	const word = "obj"
+	for at := 0; ; {
+		i := bytes.Index(f.data[at:], []byte(word))
+		if i < 0 {
+			return
+		}
+		end := at + i
+		at = end + len(word)
+		f.b.Work(workToken + i/16)
+		if at < len(f.data) && wordByte(f.data[at]) {
+			continue
+		}
+		gen, ok := numberBefore(f.data, end, 5)
+		if !ok {
+			continue
+		}
+		start, ok := numberBefore(f.data, gen, 9)
+		if !ok || start > 0 && !space[f.data[start-1]] && f.data[start-1] != '>' {
+			continue
+		}
+		digits := f.data[start:]
+		for n := range digits {
+			if digits[n] < '0' || digits[n] > '9' {
+				num, _ := strconv.Atoi(string(digits[:n])) // nine digits are a number
+				visit(num, start)
+				break
+			}
+		}
+	}
+}
+
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// numberBefore returns where the digits start that end before white space before a position.
+func numberBefore(data []byte, at, most int) (start int, ok bool) {
+	i := at
+	for i > 0 && at-i < 64 && space[data[i-1]] {
+		i--
+	}
+	end := i
+	for i > 0 && end-i < most && data[i-1] >= '0' && data[i-1] <= '9' {
+		i--
+	}
+	return i, end < at && i < end
+}
+
+// rebuild looks for objects in the whole file. Of two with the same number the later one counts.
+func (f *file) rebuild() {
+	f.objectStarts(func(num, offset int) {
+		if _, have := f.places[num]; !have {
+			f.b.Hold(memoryEntry)
+		}
+		f.places[num] = place{offset: offset}
+	})
+	for num := range f.places {
+		if f.typeOf(num) != "ObjStm" {
+			continue
+		}
+		for inside := range f.pack(num).offsets {
+			f.place(inside, place{pack: num, inPack: true})
+		}
+	}
+	for rest, at := f.data, 0; ; {
+		i := bytes.Index(rest, []byte("trailer"))
+		if i < 0 {
+			break
+		}
+		at += i + len("trailer")
+		rest = f.data[at:]
+		if x, _ := f.lexer(at).next(); x != nil {
+			d, _ := x.(dict)
+			for k, v := range d {
+				f.trailer[k] = v
+			}
+		}
+	}
+	for num := range f.places {
+		if f.trailer["Root"] != nil {
+			break
+		}
+		if f.typeOf(num) == "Catalog" {
+			f.trailer["Root"] = ref{num, 0}
+		}
+	}
+}
+
+// typeOf returns the type of an object without keeping the object.
+func (f *file) typeOf(num int) name {
+	p := f.places[num]
+	if p.inPack {
+		return f.nameOf(f.dictOf(ref{num, 0})["Type"])
+	}
+	l := f.lexer(p.offset)
+	x, _ := l.body(num)
+	d, _ := x.(dict)
+	kind := f.nameOf(d["Type"])
+	f.b.Release(l.held)
+	return kind
+}
+
+// get returns an object by its number.
+func (f *file) get(num int) any {
+	if x, ok := f.cache[num]; ok {
+		return x
+	}
+	p, ok := f.places[num]
+	if !ok || f.reading[num] {
+		return nil
+	}
+	f.reading[num] = true
+	defer delete(f.reading, num)
+	var x any
+	if p.inPack {
+		x = f.fromPack(p.pack, num)
+	} else {
+		x = f.objectAt(p.offset, num)
+	}
+	f.cache[num] = x
+	return x
+}
+
+// body reads "1 0 obj" and what follows it. A number of -1 takes any object.
+func (l *lexer) body(num int) (x any, self ref) {
+	if l.pos < 0 || l.pos >= len(l.data) {
+		return nil, ref{}
+	}
+	own, _ := l.next()
+	gen, _ := l.next()
+	word, _ := l.next()
+	if n, ok := own.(float64); !ok || num >= 0 && int(n) != num || word != opword("obj") {
+		return nil, ref{}
+	}
+	x, _ = l.next()
+	return x, ref{asInt(own), asInt(gen)}
+}
+
+// objectAt reads the object at an offset. A number of -1 takes any object.
+func (f *file) objectAt(offset, num int) any {
+	l := f.lexer(offset)
+	x, self := l.body(num)
+	d, isDict := x.(dict)
+	if !isDict {
+		return f.decryptStrings(x, self, 0)
+	}
+	l.skipSpace()
+	if !bytes.HasPrefix(f.data[l.pos:], []byte("stream")) {
+		return f.decryptStrings(x, self, 0)
+	}
+	l.pos += len("stream")
+	if l.at(0) == '\r' {
+		l.pos++
+	}
+	if l.at(0) == '\n' {
+		l.pos++
+	}
+	return &stream{dict: d, raw: f.streamBytes(d, l.pos), of: self}
+}
+
+// streamBytes returns the bytes of a stream: as many as it says, if it ends there, and else up to where it does.
+func (f *file) streamBytes(d dict, start int) []byte {
+	n := asInt(f.resolve(d["Length"]))
+	if end := start + n; n >= 0 && end <= len(f.data) && end >= start {
+		after := bytes.TrimLeft(f.data[end:min(end+16, len(f.data))], "\r\n \t")
+		if bytes.HasPrefix(after, []byte("endstream")) {
+			return f.data[start:end]
+		}
+	}
+	size := bytes.Index(f.data[start:], []byte("endstream"))
+	if size < 0 {
+		size = len(f.data) - start
+	}
+	f.b.Work(size / 3)
+	return f.data[start : start+size]
+}
+
+func (f *file) pack(num int) *pack {
+	if p, ok := f.packs[num]; ok {
+		return p
+	}
+	p := &pack{offsets: map[int]int{}}
+	f.packs[num] = p
+	if f.places[num].inPack {
+		return p // a stream is never in another
+	}
+	s, ok := f.get(num).(*stream)
+	if !ok {
+		return p
+	}
+	data, held := f.decode(s)
+	first, count := asInt(f.resolve(s.dict["First"])), asInt(f.resolve(s.dict["N"]))
+	if first <= 0 || first > len(data) {
+		f.b.Release(held)
+		return p
+	}
+	if f.packed += held; f.packed > maxPacked {
+		f.dropPacks()
+		f.b.Hold(held)
+		f.packed = held
+		f.packs[num] = p
+	}
+	p.data = data[first:]
+	l := lexer{data: data[:first], b: f.b}
+	for range min(count, len(data)) {
+		n, ok := l.next()
+		at, _ := l.next()
+		if !ok {
+			break
+		}
+		f.b.Hold(memoryEntry)
+		f.packed += memoryEntry
+		p.offsets[asInt(n)] = asInt(at)
+	}
+	return p
+}
+
+func (f *file) fromPack(packed, num int) any {
+	p := f.pack(packed)
+	at, ok := p.offsets[num]
+	if !ok || at < 0 || at >= len(p.data) {
+		return nil
+	}
+	l := lexer{data: p.data, pos: at, refs: true, b: f.b}
+	x, _ := l.next()
+	return x
+}
+
+// resolve follows references.
+func (f *file) resolve(x any) any {
+	for range maxNesting {
+		r, ok := x.(ref)
+		if !ok {
+			return x
+		}
+		f.b.Work(1)
+		x = f.get(r.num)
+	}
+	return nil
+}
+
+// dictOf returns a dictionary, which may be that of a stream.
+func (f *file) dictOf(x any) dict {
+	switch x := f.resolve(x).(type) {
+	case dict:
+		return x
+	case *stream:
+		return x.dict
+	}
+	return nil
+}
+
+func (f *file) arrayOf(x any) array { a, _ := f.resolve(x).(array); return a }
+
+func (f *file) nameOf(x any) name { n, _ := f.resolve(x).(name); return n }
+
+func (f *file) numberOf(x any) float64 { n, _ := f.resolve(x).(float64); return n }
+
+func asInt(x any) int {
+	n, _ := x.(float64)
+	if n > 1<<52 || n < -(1<<52) {
+		return -1
+	}
+	return int(n)
+}

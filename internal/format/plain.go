@@ -1,0 +1,39 @@
+package format
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"carrel/internal/format/budget"
+)
+
+// maxTitleLine is how long the first line of a text may be to be its title.
+const maxTitleLine = 120
+
+// parsePlain makes a document of a text without any markup.
+func parsePlain(b *budget.Budget, name string, data []byte) (Document, error) {
+	b.Work(workText * len(data))
+	b.Hold(len(data)) // for the text made of them
+	text, err := decodeText(data)
+	if err != nil {
+		return Document{}, err
+	}
+	return Document{Title: firstOf(titleLine(text), stem(name)), Text: strings.TrimSpace(text)}, nil
+}
+
+// titleLine returns the first line that is not blank, if it looks like a title: short, with a letter, not the end
+// of a sentence, and not the first line of a paragraph that runs on.
+func titleLine(text string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if utf8.RuneCountInString(first) > maxTitleLine || strings.IndexFunc(first, unicode.IsLetter) < 0 {
+		return ""
+	}
+	if first = strings.TrimSpace(first); strings.ContainsRune(".,;:", rune(first[len(first)-1])) {
+		return ""
+	}
+	if r, _ := utf8.DecodeRuneInString(rest); unicode.IsLower(r) {
+		return ""
+	}
+	return oneLine(first)
+}

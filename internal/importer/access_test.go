@@ -1,0 +1,112 @@
+package importer_test
+
+import (
+	"strings"
+	"testing"
+
+	"carrel/internal/account"
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/source"
+)
+
+// TestTheServicesOfSourcesAskForTheGrant calls every method of the services of sources and files with grants that are too
+// low. The protocols ask before they call; a service must not rely on that.
+func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	upload, err := w.intake.Begin(ctx, w.actor, w.agent, w.upload.ID, "a.txt", 5)
+	w.must(err)
+	name := "x"
+	read := map[string]func(core.Actor) error{
+		"list":    func(a core.Actor) error { _, err := w.sources.List(ctx, a, w.agent); return err },
+		"get":     func(a core.Actor) error { _, err := w.sources.Get(ctx, a, w.agent, w.upload.ID); return err },
+		"default": func(a core.Actor) error { _, err := w.sources.Default(ctx, a, w.agent); return err },
+		"files": func(a core.Actor) error {
+			_, _, err := w.intake.Files(ctx, a, w.agent, w.upload.ID, core.Page{})
+			return err
+		},
+		"imports": func(a core.Actor) error { _, err := w.intake.Imports(ctx, a, w.agent, w.upload.ID); return err },
+		"events":  func(a core.Actor) error { _, err := w.intake.Events(ctx, a, w.agent, w.upload.ID, nil); return err },
+	}
+	manage := map[string]func(core.Actor) error{
+		"add": func(a core.Actor) error {
+			_, err := w.sources.Add(ctx, a, w.agent, source.New{Name: "New", Kind: source.KindUpload})
+			return err
+		},
+		"add or find": func(a core.Actor) error {
+			_, err := w.sources.AddOrFind(ctx, a, w.agent, source.New{Name: "New", Kind: source.KindUpload})
+			return err
+		},
+		"change": func(a core.Actor) error {
+			_, err := w.sources.Change(ctx, a, w.agent, w.upload.ID, source.Change{Name: &name})
+			return err
+		},
+		"delete": func(a core.Actor) error { return w.sources.Delete(ctx, a, w.agent, w.upload.ID, "") },
+		"sync":   func(a core.Actor) error { _, err := w.intake.Sync(ctx, a, w.agent, w.upload.ID); return err },
+		"begin": func(a core.Actor) error {
+			_, err := w.intake.Begin(ctx, a, w.agent, w.upload.ID, "b.txt", 5)
+			return err
+		},
+		"find": func(a core.Actor) error { _, err := w.intake.Find(ctx, a, w.agent, w.upload.ID, upload.ID); return err },
+		"append": func(a core.Actor) error {
+			_, err := w.intake.Append(ctx, a, w.agent, w.upload.ID, upload.ID, 0, strings.NewReader("x"))
+			return err
+		},
+		"put": func(a core.Actor) error {
+			_, err := w.intake.Put(ctx, a, w.agent, w.upload.ID, "c.txt", strings.NewReader("x"))
+			return err
+		},
+		"read":        func(a core.Actor) error { return w.intake.Read(ctx, a, w.agent, w.upload.ID) },
+		"delete file": func(a core.Actor) error { return w.intake.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none") },
+		"cancel":      func(a core.Actor) error { return w.intake.Cancel(ctx, a, w.agent, w.upload.ID, upload.ID) },
+	}
+	for _, grant := range []core.Grant{core.GrantNone, core.GrantViewer, core.GrantUser} {
+		other := w.shared(grant)
+		for what, call := range manage {
+			want := "forbidden"
+			if grant == core.GrantNone {
+				want = "not_found"
+			}
+			if got := codeOf(call(other)); got != want {
+				t.Errorf("%s with the grant %q: %q, want %s", what, grant, got, want)
+			}
+		}
+		for what, call := range read {
+			want := ""
+			if grant == core.GrantNone {
+				want = "not_found"
+			}
+			if got := codeOf(call(other)); got != want {
+				t.Errorf("%s with the grant %q: %q, want %q", what, grant, got, want)
+			}
+		}
+	}
+}
+
+func codeOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return core.AsError(err).Code
+}
+
+// shared returns another user, who has this grant for the agent.
+func (w *world) shared(g core.Grant) core.Actor {
+	w.t.Helper()
+	user := account.User{
+		ID: core.NewID(core.PrefixUser), Email: "other" + g.String() + "@example.org", Name: "Other", Role: core.RoleMember, Plan: core.PlanOpen,
+		CreatedAt: w.clock.Now(),
+	}
+	w.must(w.db.InsertUser(w.t.Context(), user, "hash"))
+	other := core.Actor{
+		UserID: user.ID, Role: user.Role, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+	}
+	if g != core.GrantNone {
+		now := w.clock.Now()
+		w.must(w.db.Offer(w.t.Context(), w.actor.UserID, w.agent, agent.Offer{Invitee: other.UserID, Grant: g, At: now}, agent.MaxInvitations))
+		w.must(w.db.AcceptInvitation(w.t.Context(), other.UserID, w.agent, now, now))
+	}
+	return other
+}

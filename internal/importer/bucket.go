@@ -1,0 +1,202 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"carrel/internal/core"
+	"carrel/internal/format"
+	"carrel/internal/s3"
+	"carrel/internal/source"
+)
+
+// objects is the work of a source that is a bucket: objects are fetched one by one, as they are read.
+type objects struct {
+	listed
+	bucket *s3.Bucket
+	dir    string
+}
+
+// bucketWork compares a bucket with what is stored of it. Nothing is removed unless all of it could be listed.
+func (s *Service) bucketWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
+	secret, err := s.sources.Secret(src)
+	if errors.Is(err, source.ErrSecretUnreadable) {
+		return nil, unreadable("The secret can't be used with this store and access key. " +
+			"Enter the secret again in the settings of the source.").Because(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := s3.Open(s3.Options{
+		Client: s.options.Client, Bucket: set.Bucket, Endpoint: set.Endpoint, Region: set.Region, KeyID: set.AccessKeyID, Secret: secret,
+		Now: s.clock.Now, Wait: pause, UserAgent: userAgent,
+	})
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.stored(ctx, src.ID)
+	if err != nil {
+		return nil, err
+	}
+	o := &objects{listed: listed{service: s, src: src}, bucket: bucket}
+	for object, err := range bucket.List(ctx, set.Prefix) {
+		if err != nil {
+			return nil, bucketTrouble(ctx, err)
+		}
+		if name := object.Key; format.Reads(name) && len(name) <= maxName && utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
+			o.compare(known, found{name: name, size: object.Size, version: objectVersion(object)})
+		}
+	}
+	for _, f := range known {
+		o.gone = append(o.gone, f)
+	}
+	if o.dir, err = os.MkdirTemp(s.options.Scratch, "carrel-bucket-"); err != nil {
+		return nil, fmt.Errorf("make a folder for objects: %w", err)
+	}
+	o.done = func() { _ = os.RemoveAll(o.dir) } // the system empties it one day
+	return o, nil
+}
+
+// pause waits, unless the import ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// objectVersion tells of a change: the ETag does of every one, the time where there is none.
+func objectVersion(o s3.Object) string {
+	switch {
+	case o.ETag != "" && len(o.ETag) < 200:
+		return "etag " + o.ETag
+	case !o.Modified.IsZero():
+		return "date " + o.Modified.UTC().Format(time.RFC3339Nano)
+	}
+	return ""
+}
+
+func (o *objects) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+	if len(o.gone) > 0 || len(o.todo) == 0 {
+		return o.listed.next(ctx, actor, t)
+	}
+	out, err := o.fetch(ctx, actor, o.todo[0], t)
+	if err == nil {
+		o.todo = o.todo[1:]
+	}
+	return out, err
+}
+
+// fetch gets one object and reads it. One that went since it was listed is removed; one that is refused is reported, and
+// stays as it was; a store that has had enough ends the import, and the next one goes on from there.
+func (o *objects) fetch(ctx context.Context, actor core.Actor, f found, t *teller) (outcome, error) {
+	s := o.service
+	out := outcome{Name: f.name, Size: f.size}
+	old, err := s.store.FileByName(ctx, o.src.ID, f.name)
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
+		return out, err
+	}
+	reason, err := s.objectTooLarge(f.size), error(nil)
+	if reason == "" {
+		reason, err = o.save(ctx, &f)
+	}
+	fault, refused := errors.AsType[*s3.Error](err)
+	switch {
+	case refused && fault.Status == http.StatusNotFound:
+		if out.Removed = old.ID != ""; out.Removed {
+			out.Documents.Deleted, err = s.store.DeleteFile(ctx, o.src.ID, old.ID, s.clock.Now())
+			return out, err
+		}
+		out.Same = true // it never was here
+		return out, nil
+	case refused && !fault.Busy():
+		reason = fmt.Sprintf("The store refuses it with status %d.", fault.Status)
+	case err != nil:
+		return out, err
+	}
+	if reason != "" {
+		out.Error = reason
+		return out, s.noteFailure(ctx, o.src, old, out)
+	}
+	defer func() { _ = os.Remove(f.path) }()
+	return s.read(ctx, actor, o.src, f, t)
+}
+
+func (s *Service) objectTooLarge(size int64) string {
+	if size <= s.options.MaxUpload {
+		return ""
+	}
+	return fmt.Sprintf("It is larger than %d MiB.", s.options.MaxUpload>>20)
+}
+
+// save puts an object on the disk as it is now, with the version that it has now: it may have changed since it was
+// listed. The reason is why this one can't be read.
+func (o *objects) save(ctx context.Context, f *found) (reason string, err error) {
+	body, object, err := o.bucket.Get(ctx, f.name)
+	if err != nil {
+		return "", bucketTrouble(ctx, err)
+	}
+	defer func() { _ = body.Close() }() // nothing was written
+	f.path = scratchPath(o.dir, f.name)
+	out, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", err
+	}
+	n, err := io.Copy(out, io.LimitReader(body, o.service.options.MaxUpload+1))
+	closed := out.Close()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case closed != nil:
+		return "", closed
+	case err != nil:
+		return "It did not arrive whole.", nil
+	}
+	f.size, f.version = n, objectVersion(object)
+	return o.service.objectTooLarge(n), nil
+}
+
+// unreadable is a bucket that can't be read now; what is stored of it stays.
+func unreadable(detail string) *core.Error { return core.Conflict("bucket_unreadable", detail) }
+
+// bucketFaults says for each word of the store's what is to be done.
+var bucketFaults = map[string]string{
+	"NoSuchBucket":          "There is no such bucket in this store. Check its name, region and endpoint.",
+	"InvalidAccessKeyId":    "The store does not know this access key. Check settings.accessKeyId.",
+	"SignatureDoesNotMatch": "The secret does not belong to this access key. Set the secret again.",
+	"AccessDenied":          "The store does not let this access key list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
+	"RequestTimeTooSkewed":  "The clock of this server is wrong: the store refuses what is signed at another time than its own.",
+}
+
+// bucketTrouble says why a bucket can't be read, in our words: what a store sends is shown to nobody.
+func bucketTrouble(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fault, refused := errors.AsType[*s3.Error](err)
+	switch {
+	case errors.Is(err, s3.ErrEndless):
+		return unreadable("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to read a part of it.").Because(err)
+	case !refused:
+		return unreadable("The store can't be read: " + fetchTrouble(err) + ". Check the endpoint and the region.").Because(err)
+	case fault.Busy():
+		return unreadable("The store is too busy to answer. What was read stays, and the next import goes on from there.").Because(err)
+	case source.IsRegion(fault.Region) && bucketFaults[fault.Code] == "":
+		return unreadable("The bucket is in another region: set settings.region to " + fault.Region + ".").Because(err)
+	case bucketFaults[fault.Code] != "":
+		return unreadable(bucketFaults[fault.Code]).Because(err)
+	}
+	return unreadable(fmt.Sprintf("The store answers with status %d. Check the bucket, the region and the access key.", fault.Status)).Because(err)
+}

@@ -1,0 +1,290 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/mail"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html/charset"
+
+	"carrel/internal/core"
+	"carrel/internal/format"
+	"carrel/internal/source"
+)
+
+// maxFeed is how large a feed may be, and maxEntries how many entries of it are read.
+const (
+	maxFeed    = 20 << 20
+	maxEntries = 10_000
+	// maxEntry is how large one entry may be: the standard library keeps every attribute and element of it.
+	maxEntry = 6 << 20
+)
+
+// feedWork is the work of a source that is a feed. Entries that a feed no longer lists are kept: it shows only the latest.
+type feedWork struct {
+	service *Service
+	src     source.Source
+	url     string
+	done    bool
+}
+
+func (w *feedWork) size() (int, int64) {
+	if w.done {
+		return 0, 0
+	}
+	return 1, 0
+}
+
+func (w *feedWork) close() {}
+
+func (w *feedWork) skip(done map[string]bool) { w.done = w.done || done[w.url] }
+
+func (w *feedWork) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+	if w.done {
+		return outcome{End: true}, nil
+	}
+	o, err := w.read(ctx, actor, t)
+	w.done = err == nil
+	return o, err
+}
+
+func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+	s := w.service
+	o := outcome{Name: w.url}
+	old, err := s.store.FileByName(ctx, w.src.ID, w.url)
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
+		return o, err
+	}
+	res, err := s.get(ctx, w.url, old.Version, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return o, context.Cause(ctx)
+		}
+		o.Error = "It can't be fetched: " + fetchTrouble(err) + "."
+		return o, s.noteFailure(ctx, w.src, old, o)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusNotModified && old.ID != "" {
+		o.Same = true
+		return o, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
+	var entries []format.Document
+	if err == nil && res.StatusCode == http.StatusOK && len(data) <= maxFeed {
+		entries, err = parseFeed(ctx, data)
+	}
+	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
+		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
+		return o, s.noteFailure(ctx, w.src, old, o)
+	}
+	o.Size = int64(len(data))
+	return w.store(ctx, actor, entries, versionOf(res.Header), o, t)
+}
+
+func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []format.Document, version string, o outcome, t *teller) (outcome, error) {
+	s := w.service
+	now := s.clock.Now()
+	f := File{ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now, UpdatedAt: now}
+	id, err := s.store.PutFile(ctx, f)
+	if err != nil {
+		return o, err
+	}
+	var docs iter.Seq2[source.Document, error] = func(yield func(source.Document, error) bool) {
+		for _, e := range entries {
+			d := Documented(e)
+			d.File = id
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+	imported, err := s.sources.Import(ctx, actor, w.src, docs, func(so source.Imported) { t.reading(ctx, w.url, 0, so) })
+	if err != nil {
+		return o, err
+	}
+	o.imported(imported)
+	f.ID, f.Version, f.Documents = id, version, imported.Total()
+	_, err = s.store.PutFile(ctx, f)
+	return o, err
+}
+
+// feedEntry is an item of RSS or an entry of Atom: the elements of both, by their local names.
+type feedEntry struct {
+	Title       string     `xml:"title"`
+	Links       []feedLink `xml:"link"`
+	GUID        string     `xml:"guid"`
+	ID          string     `xml:"id"`
+	Description string     `xml:"description"`
+	Summary     string     `xml:"summary"`
+	Content     feedText   `xml:"content"`
+	Encoded     string     `xml:"encoded"`
+	PubDate     string     `xml:"pubDate"`
+	Published   string     `xml:"published"`
+	Updated     string     `xml:"updated"`
+	Date        string     `xml:"date"`
+	Creator     []string   `xml:"creator"`
+	Authors     []struct {
+		Name string `xml:"name"`
+		Text string `xml:",chardata"`
+	} `xml:"author"`
+	DOI string `xml:"doi"`
+}
+
+// feedText is text with markup: as character data, or as elements.
+type feedText struct {
+	Text  string `xml:",chardata"`
+	Inner string `xml:",innerxml"`
+	Type  string `xml:"type,attr"`
+}
+
+type feedLink struct {
+	Href string `xml:"href,attr"`
+	Rel  string `xml:"rel,attr"`
+	Text string `xml:",chardata"`
+}
+
+// parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
+// none can grow.
+func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return parseJSONFeed(ctx, data)
+	}
+	bounded := &boundedReader{r: bytes.NewReader(data)}
+	d := xml.NewDecoder(bounded)
+	d.CharsetReader = charset.NewReaderLabel
+	d.Entity = xml.HTMLEntity
+	d.Strict = false
+	var out []format.Document
+	title, isFeed := "", false
+	for len(out) < maxEntries {
+		bounded.left = maxEntry
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		e, ok := t.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch e.Name.Local {
+		case "rss", "feed", "RDF":
+			isFeed = true
+		case "title":
+			if title == "" {
+				_ = d.DecodeElement(&title, &e) // a feed without a name is still one
+			}
+		case "item", "entry":
+			var entry feedEntry
+			if err := d.DecodeElement(&entry, &e); err != nil {
+				return nil, err
+			}
+			if doc, usable := entry.document(ctx, strings.TrimSpace(title)); usable {
+				out = append(out, doc)
+			}
+		}
+	}
+	if !isFeed {
+		return nil, errors.New("not a feed")
+	}
+	return out, nil
+}
+
+// boundedReader ends the reading of one element of a feed that is too large.
+type boundedReader struct {
+	r    io.Reader
+	left int
+}
+
+var errLargeEntry = errors.New("an entry is too large")
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLargeEntry
+	}
+	n, err := b.r.Read(p)
+	b.left -= n
+	return n, err
+}
+
+func (e feedEntry) document(ctx context.Context, feed string) (format.Document, bool) {
+	d := format.Document{
+		Title: line(format.PageText(ctx, e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
+		Text: format.PageText(ctx, longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
+	}
+	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // it was escaped once more
+		d.Text = format.PageText(ctx, d.Text)
+	}
+	d.ExternalID = line(longest(firstOf(e.GUID, e.ID), ""))
+	if d.ExternalID == "" {
+		d.ExternalID = firstOf(d.URL, d.Title)
+	}
+	for _, name := range e.Creator {
+		d.Authors = append(d.Authors, line(name))
+	}
+	for _, a := range e.Authors {
+		if name := line(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
+			d.Authors = append(d.Authors, name)
+		}
+	}
+	if at, ok := feedDate(firstOf(e.PubDate, e.Published, e.Date, e.Updated)); ok {
+		d.Year, d.PublishedAt = at.Year(), at.Format(time.RFC3339)
+	}
+	return d, d.ExternalID != "" && len(d.ExternalID) <= 512 && (d.Title != "" || d.Text != "")
+}
+
+// link is the address of the entry itself, not of its comments or pictures.
+func (e feedEntry) link() string {
+	for _, l := range e.Links {
+		address := strings.TrimSpace(firstOf(l.Href, l.Text))
+		if (l.Rel == "" || l.Rel == "alternate") && (strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")) {
+			return address
+		}
+	}
+	return ""
+}
+
+func feedDate(s string) (time.Time, bool) {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339, time.DateOnly, time.RFC1123Z, time.RFC1123, "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, s); err == nil && at.Year() > 0 && at.Year() < 10000 {
+			return at.UTC(), true
+		}
+	}
+	at, err := mail.ParseDate(s)
+	return at.UTC(), err == nil && at.Year() > 0
+}
+
+func firstOf(candidates ...string) string {
+	for _, s := range candidates {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func longest(candidates ...string) string {
+	best := ""
+	for _, s := range candidates {
+		if len(s) > len(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// line folds white space and drops what can't be kept.
+func line(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
+	return strings.ToValidUTF8(s[:min(len(s), 2000)], "")
+}

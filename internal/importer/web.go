@@ -1,0 +1,254 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"carrel/internal/core"
+	"carrel/internal/source"
+)
+
+const (
+	// maxPage is how large a page may be, and pageTime how long it may take.
+	maxPage   = 50 << 20
+	pageTime  = time.Minute
+	maxMoves  = 5
+	userAgent = "Carrel"
+)
+
+// extensions are the sorts of answers that are read, and the ends of names by which they are.
+var extensions = map[string]string{
+	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "text/plain": ".txt", "text/markdown": ".md",
+	"application/epub+zip": ".epub", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+}
+
+// pages is the work of a web source.
+type pages struct {
+	listed
+	urls  []string
+	known map[string]File
+	dir   string
+	// robots says what the sites ask programs to leave alone.
+	robots *robots
+}
+
+func (s *Service) webWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
+	known, err := s.stored(ctx, src.ID)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.options.Scratch, "carrel-web-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for pages: %w", err)
+	}
+	p := &pages{urls: set.URLs, known: map[string]File{}, dir: dir, robots: &robots{service: s, sites: map[string]robotRules{}}}
+	p.service, p.src = s, src
+	p.done = func() { _ = os.RemoveAll(dir) } // the system empties it one day
+	for _, u := range set.URLs {
+		if f, ok := known[u]; ok {
+			p.known[u] = f
+			delete(known, u)
+		}
+	}
+	for _, f := range known {
+		p.gone = append(p.gone, f)
+	}
+	return p, nil
+}
+
+func (p *pages) size() (int, int64) { return len(p.urls) + len(p.gone), 0 }
+
+func (p *pages) skip(done map[string]bool) {
+	p.listed.skip(done)
+	p.urls = slices.DeleteFunc(slices.Clone(p.urls), func(u string) bool { return done[u] })
+}
+
+func (p *pages) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+	if len(p.gone) > 0 || len(p.urls) == 0 {
+		return p.listed.next(ctx, actor, t)
+	}
+	address := p.urls[0]
+	o, err := p.fetch(ctx, actor, address, t)
+	if err == nil {
+		p.urls = p.urls[1:]
+	}
+	return o, err
+}
+
+// fetch gets one page and reads it, unless it says that it has not changed. One that is gone is removed; one that does not
+// answer is reported, and stays as it was.
+func (p *pages) fetch(ctx context.Context, actor core.Actor, address string, t *teller) (outcome, error) {
+	s, old := p.service, p.known[address]
+	o := outcome{Name: address}
+	res, err := s.get(ctx, address, old.Version, p.robots.allow)
+	if err != nil {
+		if ctx.Err() != nil {
+			return o, context.Cause(ctx)
+		}
+		o.Error = "It can't be fetched: " + fetchTrouble(err) + "."
+		return o, s.noteFailure(ctx, p.src, old, o)
+	}
+	defer func() { _ = res.Body.Close() }()
+	switch {
+	case res.StatusCode == http.StatusNotModified && old.ID != "":
+		o.Same = true
+		return o, nil
+	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
+		if old.ID == "" {
+			break
+		}
+		n, err := s.store.DeleteFile(ctx, p.src.ID, old.ID, s.clock.Now())
+		o.Removed, o.Documents.Deleted = true, n
+		return o, err
+	}
+	if res.StatusCode != http.StatusOK {
+		o.Error = fmt.Sprintf("It answers with status %d.", res.StatusCode)
+		return o, s.noteFailure(ctx, p.src, old, o)
+	}
+	f, reason := p.save(address, res)
+	if reason != "" {
+		o.Error = reason
+		return o, s.noteFailure(ctx, p.src, old, o)
+	}
+	defer func() { _ = os.Remove(f.path) }()
+	return s.read(ctx, actor, p.src, f, t)
+}
+
+// save puts an answer on the disk under a name that says what it is.
+func (p *pages) save(address string, res *http.Response) (f found, reason string) {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	extension, ok := extensions[kind]
+	if !ok {
+		return f, "It is no text, page or document that can be read."
+	}
+	path := filepath.Join(p.dir, "page"+extension)
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return f, "It could not be stored."
+	}
+	n, err := io.Copy(out, io.LimitReader(res.Body, maxPage+1))
+	if err = errors.Join(err, out.Close()); err != nil {
+		return f, "It did not arrive whole."
+	}
+	if n > maxPage {
+		return f, "It is larger than 50 MiB."
+	}
+	return found{name: address, path: path, size: n, url: address, version: versionOf(res.Header)}, ""
+}
+
+// versionOf is what to ask with whether a page has changed.
+func versionOf(h http.Header) string {
+	switch {
+	case h.Get("ETag") != "" && len(h.Get("ETag")) < 200:
+		return "etag " + h.Get("ETag")
+	case h.Get("Last-Modified") != "" && len(h.Get("Last-Modified")) < 100:
+		return "date " + h.Get("Last-Modified")
+	}
+	return ""
+}
+
+// get asks for an address, and follows it when it has moved. Every hop is a request of its own to the guarded client, and
+// one that is allowed, unless all are.
+func (s *Service) get(ctx context.Context, address, version string, allow func(context.Context, *url.URL) error) (*http.Response, error) {
+	if s.options.Client == nil {
+		return nil, errors.New("no client")
+	}
+	for range maxMoves + 1 {
+		from, err := url.Parse(address)
+		if err == nil && from.User != nil {
+			err = errMoved // net/http would send the password of the address along
+		}
+		if err == nil && allow != nil {
+			err = allow(ctx, from)
+		}
+		if err != nil {
+			return nil, err
+		}
+		res, err := s.ask(ctx, address, version)
+		if err != nil {
+			return nil, err
+		}
+		if res.StatusCode < 300 || res.StatusCode > 399 || res.StatusCode == http.StatusNotModified {
+			return res, nil
+		}
+		_ = res.Body.Close() // nothing in it is wanted
+		to, err := from.Parse(res.Header.Get("Location"))
+		if err != nil || to.Scheme != "http" && to.Scheme != "https" || res.Header.Get("Location") == "" {
+			return nil, errMoved
+		}
+		address = to.String()
+	}
+	return nil, errMoved
+}
+
+var errMoved = errors.New("it has moved too often")
+
+func (s *Service) ask(ctx context.Context, address, version string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept", "text/html, application/pdf, text/plain;q=0.9, application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.1")
+	if len(version) > 5 {
+		switch version[:5] {
+		case "etag ":
+			req.Header.Set("If-None-Match", version[5:])
+		case "date ":
+			req.Header.Set("If-Modified-Since", version[5:])
+		}
+	}
+	res, err := s.options.Client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = &endingBody{res.Body, cancel}
+	return res, nil
+}
+
+// endingBody ends the time of a request with its body.
+type endingBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *endingBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// fetchTrouble says in a few words why something could not be fetched, without what the other side or the network sent.
+func fetchTrouble(err error) string {
+	switch {
+	case errors.Is(err, errForbidden):
+		return "the site's robots.txt forbids it to programs, or can't be read"
+	case errors.Is(err, errMoved):
+		return "it has moved too often, or to nowhere"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it does not answer in time"
+	}
+	return "the address does not answer, or must not be reached from here"
+}
+
+// noteFailure keeps why a page could not be read, beside the documents that came of it before.
+func (s *Service) noteFailure(ctx context.Context, src source.Source, old File, o outcome) error {
+	now := s.clock.Now()
+	f := File{
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: old.Size, Hash: []byte{}, Documents: old.Documents, Skipped: old.Skipped,
+		Error: o.Error, CreatedAt: now, UpdatedAt: now,
+	}
+	_, err := s.store.PutFile(ctx, f)
+	return err
+}

@@ -1,0 +1,334 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"carrel/internal/core"
+	"carrel/internal/format"
+	"carrel/internal/source"
+)
+
+// work is what is left to do for a source, one file after the other.
+type work interface {
+	// size is how many files and bytes are left, as far as is known.
+	size() (files int, bytes int64)
+	// next reads the next file and stores what came of it; the outcome's End says that there is none.
+	next(ctx context.Context, actor core.Actor, t *teller) (outcome, error)
+	// skip leaves out the files that an earlier attempt of the import has done.
+	skip(done map[string]bool)
+	close()
+}
+
+// workOf finds out what there is to do for a source.
+func (s *Service) workOf(ctx context.Context, src source.Source) (work, error) {
+	set, err := src.SettingsOf()
+	if err != nil {
+		return nil, err
+	}
+	switch src.Kind {
+	case source.KindUpload:
+		return s.uploadWork(ctx, src)
+	case source.KindFolder:
+		return s.folderWork(ctx, src, set)
+	case source.KindWeb:
+		return s.webWork(ctx, src, set)
+	case source.KindFeed:
+		return &feedWork{service: s, src: src, url: set.URL}, nil
+	case source.KindS3:
+		return s.bucketWork(ctx, src, set)
+	}
+	return nil, core.Conflict("conflict", "Sources of this kind hold no files.")
+}
+
+// found is a file that is at hand on the disk.
+type found struct {
+	name, path, version string
+	size                int64
+	// url is where its documents can be seen, or empty.
+	url string
+	// ownIDs keeps the ids of records as they came, where no other file of the source can have the same.
+	ownIDs bool
+}
+
+// read makes documents of a file, unless it is there as it is. It stores the file last, so that one that was cut off is
+// read again.
+func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source, f found, t *teller) (outcome, error) {
+	o := outcome{Name: f.name, Size: f.size}
+	hash, err := hashFile(f.path)
+	if err != nil {
+		o.Error = "It can't be opened."
+		return o, nil //nolint:nilerr // its trouble is that of one file
+	}
+	old, err := s.store.FileByName(ctx, src.ID, f.name)
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
+		return o, err
+	}
+	now := s.clock.Now()
+	file := File{
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: f.name, Size: f.size, Version: f.version, Hash: hash[:16], CreatedAt: now, UpdatedAt: now,
+	}
+	if old.ID != "" && string(old.Hash) == string(file.Hash) && old.Error == "" {
+		o.Same = true
+		file.Documents, file.Skipped = old.Documents, old.Skipped
+		_, err := s.store.PutFile(ctx, file)
+		return o, err
+	}
+	// First without its hash: until the last of its documents is stored, it counts as changed.
+	unread := file
+	unread.Hash, unread.Version, unread.Documents = []byte{}, "", old.Documents
+	if file.ID, err = s.store.PutFile(ctx, unread); err != nil {
+		return o, err
+	}
+	if err := s.fill(ctx, actor, src, f, file.ID, &o, t); err != nil {
+		return o, err
+	}
+	file.Documents, file.Skipped, file.Error = o.Documents.Added+o.Documents.Updated+o.Documents.Unchanged, o.Skipped, o.Error
+	if o.Error != "" {
+		file.Documents = old.Documents // those of before stay
+	}
+	_, err = s.store.PutFile(ctx, file)
+	return o, err
+}
+
+// fill stores the documents of a file and removes those that it no longer holds.
+func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source, f found, fileID string, o *outcome, t *teller) error {
+	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
+	if err != nil {
+		if over, is := errors.AsType[*format.Exceeded](err); is {
+			o.Error = limitReached(over)
+			return nil
+		}
+		var told *core.Error
+		if !errors.As(err, &told) {
+			return err
+		}
+		o.Error = told.Detail
+		return nil
+	}
+	var bytes int64
+	seen := ids{}
+	reader := &fileReader{f: f, fileID: fileID, o: o, seen: seen}
+	imported, err := s.sources.Import(ctx, actor, src, reader.documents(library.Documents(ctx, func(n int64) { bytes = n })), func(so source.Imported) {
+		t.reading(ctx, f.name, min(bytes, f.size), so)
+	})
+	o.imported(imported)
+	over, isOver := errors.AsType[*format.Exceeded](reader.failed)
+	switch {
+	case isOver:
+		o.Error = limitReached(over)
+		return nil
+	case reader.failed != nil && ctx.Err() == nil:
+		o.Error = "It can't be read to its end: it is damaged."
+		return nil
+	case err != nil:
+		return err
+	case imported.Total() == 0 && o.Skipped > 0:
+		o.Error, o.Problems, o.Skipped = o.Problems[0], nil, 0
+		return nil
+	}
+	o.Documents.Deleted, err = s.removeGone(ctx, src.ID, fileID, seen)
+	return err
+}
+
+// limitReached says which limit a file went over, and what to do.
+func limitReached(over *format.Exceeded) string {
+	return "It " + over.Error() + "."
+}
+
+// fileReader hands the documents of a file to a source.
+type fileReader struct {
+	f      found
+	fileID string
+	o      *outcome
+	seen   ids
+	// failed is why the reading ended early.
+	failed error
+}
+
+func (r *fileReader) documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
+		for d, err := range read {
+			var record *format.RecordError
+			switch {
+			case errors.As(err, &record):
+				r.o.skip(record.Place + ": " + record.Reason)
+				continue
+			case err != nil:
+				r.failed = err
+				return
+			}
+			doc := Documented(d)
+			doc.ExternalID, doc.File = r.id(d.ExternalID), r.fileID
+			if doc.URL == "" {
+				doc.URL = r.f.url
+			}
+			r.seen.add(doc.ExternalID)
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// id is a document's id in its source: other files may hold the same one.
+func (r *fileReader) id(own string) string {
+	switch {
+	case format.Archive(r.f.path):
+		return r.f.name + "/" + own
+	case !format.Lists(r.f.path):
+		return r.f.name
+	case r.f.ownIDs:
+		return own
+	}
+	return r.f.name + "#" + own
+}
+
+// Documented makes a document of a source of one that was read.
+func Documented(d format.Document) source.Document {
+	return source.Document{
+		ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year, URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
+		PublishedAt: d.PublishedAt, CitationCount: d.CitationCount, OpenAccessURL: d.OpenAccessURL,
+	}
+}
+
+// ids is a set of ids by their hashes, which are short and wide enough that two are never taken for one.
+type ids map[[16]byte]struct{}
+
+func (s ids) add(id string) { s[short(id)] = struct{}{} }
+
+func (s ids) has(id string) bool { _, ok := s[short(id)]; return ok }
+
+func short(id string) [16]byte {
+	sum := sha256.Sum256([]byte(id))
+	return [16]byte(sum[:16])
+}
+
+// gonePage is how many documents are looked at, and removed, at once.
+const gonePage = 500
+
+// removeGone removes the documents of a file that it no longer holds.
+func (s *Service) removeGone(ctx context.Context, sourceID, fileID string, seen ids) (removed int, err error) {
+	for after := ""; ; {
+		page, err := s.store.FileDocuments(ctx, sourceID, fileID, after, gonePage)
+		if err != nil || len(page) == 0 {
+			return removed, err
+		}
+		after = page[len(page)-1]
+		var gone []string
+		for _, id := range page {
+			if !seen.has(id) {
+				gone = append(gone, id)
+			}
+		}
+		if len(gone) > 0 {
+			n, err := s.store.DeleteDocuments(ctx, sourceID, gone, s.clock.Now())
+			if err != nil {
+				return removed, err
+			}
+			removed += n
+		}
+		if len(page) < gonePage {
+			return removed, nil
+		}
+	}
+}
+
+func hashFile(path string) (sum [32]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum, err
+	}
+	return [32]byte(h.Sum(nil)), nil
+}
+
+// uploads is the work of a source of uploaded files.
+type uploads struct {
+	service *Service
+	src     source.Source
+	dir     string
+	files   int
+	bytes   int64
+}
+
+func (s *Service) uploadWork(ctx context.Context, src source.Source) (work, error) {
+	files, bytes, err := s.store.WaitingUploads(ctx, src.ID)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.options.Scratch, "carrel-upload-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for uploads: %w", err)
+	}
+	return &uploads{service: s, src: src, dir: dir, files: files, bytes: bytes}, nil
+}
+
+func (u *uploads) size() (int, int64) { return u.files, u.bytes }
+
+func (u *uploads) close() { _ = os.RemoveAll(u.dir) } // the system empties it one day
+
+// skip does nothing: an upload that was read is no longer there.
+func (u *uploads) skip(map[string]bool) {}
+
+func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+	ready, err := u.service.store.ReadyUploads(ctx, u.src.ID, 1)
+	if err != nil || len(ready) == 0 {
+		return outcome{End: true}, err
+	}
+	up := ready[0]
+	path := scratchPath(u.dir, up.Name)
+	if err := u.assemble(ctx, up, path); err != nil {
+		return outcome{}, err
+	}
+	defer func() { _ = os.Remove(path) }()
+	o, err := u.service.read(ctx, actor, u.src, found{name: up.Name, path: path, size: up.Size, ownIDs: true}, t)
+	if err != nil && noRoom(err) == nil {
+		return o, err
+	}
+	// One that there is no room for goes too: it would take room from what fits.
+	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil && !core.IsKind(gone, core.KindNotFound) {
+		return o, gone
+	}
+	return o, err
+}
+
+// maxScratchName is how long a name on the disk may be; file systems take 255 bytes.
+const maxScratchName = 200
+
+// scratchPath is where a file of a source is put to be read. The end of its name says how, and may become its title; the
+// folders before it are of no use on a disk.
+func scratchPath(dir, name string) string {
+	base := path.Base(name)
+	base = base[max(0, len(base)-maxScratchName):]
+	return filepath.Join(dir, strings.ToValidUTF8(base, ""))
+}
+
+// assemble puts the pieces of an upload together.
+func (u *uploads) assemble(ctx context.Context, up Upload, path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	for offset := int64(0); offset < up.Size && err == nil; {
+		var chunk []byte
+		chunk, err = u.service.store.UploadChunk(ctx, up.ID, offset)
+		if err == nil {
+			_, err = f.Write(chunk)
+			offset += int64(len(chunk))
+		}
+	}
+	return errors.Join(err, f.Close())
+}

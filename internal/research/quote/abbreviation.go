@@ -1,0 +1,140 @@
+package quote
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"carrel/internal/search/analysis"
+)
+
+// rules tell where a full stop ends no sentence.
+type rules struct {
+	// never are abbreviations that something always follows: titles before a name, "e.g.".
+	never map[string]bool
+	// numbered are followed by a number, and are words of their own otherwise ("no.", "fig.", "Mar.").
+	numbered map[string]bool
+	// either may stand anywhere, also at the end: there only the next word tells.
+	either map[string]bool
+	// openers are words that in a sentence have a capital only at its beginning.
+	openers map[string]bool
+	// ordinals says that a number with a full stop is an ordinal ("im 19. Jahrhundert").
+	ordinals bool
+}
+
+// ends reports whether the stop at i is the end of a sentence: last is the last of its stops, end is after its
+// closing marks, and next is the first thing after it.
+func (s *splitter) ends(i, last, end, next int) bool {
+	word := next
+	for word < s.block.end && isOpening(s.text[word]) {
+		word++
+	}
+	if word == s.block.end {
+		return true
+	}
+	first := s.text[word]
+	if unicode.IsLower(first) && !s.isCamel(word) {
+		return false
+	}
+	if s.text[i] != '.' || last != i || end > i+1 && analysis.IsClosing(s.text[i+1]) {
+		return !unicode.IsLower(first)
+	}
+	before := i
+	for before > s.block.body && isAbbreviable(s.text[before-1]) {
+		before--
+	}
+	return s.endsAfter(s.text[before:i], word)
+}
+
+// endsAfter reports whether a full stop after the word before ends a sentence, the next one beginning at next.
+func (s *splitter) endsAfter(before []rune, next int) bool {
+	if len(before) == 0 {
+		return true
+	}
+	first := s.text[next]
+	rules := s.rules
+	if unicode.Is(unicode.Cyrillic, before[0]) {
+		rules = languageRules["ru"]
+	}
+	opens := s.opens(rules, next)
+	if strings.Trim(string(before), "0123456789") == "" {
+		return !rules.ordinals || len(before) > 3 || opens || !unicode.IsUpper(first)
+	}
+	key := strings.ToLower(strings.Trim(string(before), "-'’"))
+	key = key[strings.LastIndexAny(key, "-'’")+1:]
+	switch {
+	case rules.never[key] && (unicode.IsUpper(before[0]) || !titles[key]):
+		return false
+	case rules.numbered[key]:
+		// "The answer is no. He left."
+		return !unicode.IsDigit(first) && !isRoman(s.text[next:s.block.end]) && first != '(' && !unicode.IsLower(first)
+	case rules.either[key], isDotted(key):
+		return opens
+	case utf8.RuneCountInString(key) == 1 && unicode.IsUpper(before[0]):
+		return opens // an initial, unless "vitamin C."
+	}
+	return true
+}
+
+// isDotted reports whether a word is letters with full stops between them: u.s.a, ph.d, but not node.js.
+func isDotted(key string) bool {
+	first, rest, found := strings.Cut(key, ".")
+	return found && utf8.RuneCountInString(first) <= 2 && utf8.RuneCountInString(rest) <= 2*strings.Count(rest, ".")+1
+}
+
+// opens reports whether the word at i is one that has a capital only at the beginning of a sentence.
+func (s *splitter) opens(rules *rules, i int) bool {
+	if !unicode.IsUpper(s.text[i]) {
+		return false
+	}
+	end := i
+	for end < s.block.end && unicode.IsLetter(s.text[end]) {
+		end++
+	}
+	// "A. A. Milne" and "the U.S. A" aside, one letter with a full stop is an initial.
+	if end == i+1 && end < s.block.end && s.text[end] == '.' {
+		return false
+	}
+	return rules.openers[strings.ToLower(string(s.text[i:end]))]
+}
+
+// isCamel reports whether the word at i begins small but holds a capital or a digit: iPhone, pH, p53.
+func (s *splitter) isCamel(i int) bool {
+	for ; i < s.block.end && (unicode.IsLetter(s.text[i]) || unicode.IsDigit(s.text[i])); i++ {
+		if !unicode.IsLower(s.text[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isAbbreviable(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '.' || r == '-' || r == '\'' || r == '’'
+}
+
+// isRoman reports whether a text begins with a Roman number, as parts of works have them.
+func isRoman(text []rune) bool {
+	n := 0
+	for n < len(text) && strings.ContainsRune("IVXLC", text[n]) {
+		n++
+	}
+	return n > 0 && n < 8 && (n == len(text) || !unicode.IsLetter(text[n]))
+}
+
+func wordSet(lists ...string) map[string]bool {
+	set := make(map[string]bool)
+	for _, list := range lists {
+		for word := range strings.FieldsSeq(list) {
+			set[word] = true
+		}
+	}
+	return set
+}
+
+// rulesOf returns the rules of a language. Those of English hold where nothing is known.
+func rulesOf(language string) *rules {
+	if r := languageRules[language]; r != nil {
+		return r
+	}
+	return languageRules["en"]
+}

@@ -1,0 +1,283 @@
+package quote
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"carrel/internal/search/analysis"
+)
+
+// State is what a check says of a sentence.
+type State uint8
+
+// The states of sentences.
+const (
+	Uncited     State = iota // claims no source
+	Supported                // its quotes are there, with all of its numbers
+	Unsupported              // cites what is not there
+)
+
+// Reason says why a sentence is not supported.
+type Reason string
+
+// The reasons.
+const (
+	NoReason     Reason = ""
+	NoSuchSource Reason = "no_such_source" // it cites only keys that were never given out
+	NoQuote      Reason = "no_quote"       // nothing is stored under its keys
+	NumberAbsent Reason = "number_absent"  // a number is in none of its quotes
+	WordsAbsent  Reason = "words_absent"   // words in quotation marks are in none of its quotes
+)
+
+// Checked is a sentence of an answer and what became of it.
+type Checked struct {
+	Start, End int // in the cleaned text, code points
+	Keys       []int
+	State      State
+	Reason     Reason
+	Absent     []string // the numbers or words that are in no quote
+}
+
+// Checks is an answer whose marks were checked.
+type Checks struct {
+	// Text is the answer with a mark [n] for every key that is known, and no other.
+	Text      string
+	Sentences []Checked
+}
+
+// Check holds an answer to its quotes, which are given by their keys. Marks [2], [1][3], [1, 3] and [1–3] cite keys;
+// unknown ones are taken out. A sentence that cites is supported if there is a quote under one of its keys and every
+// number and every longer quotation in it occurs in one of them. Numbers are compared by value; words from two to
+// twelve only where the quotes have other small numbers, for a sentence may count its sources.
+func Check(answer string, quotes map[int][]string) Checks {
+	text, unknown := cleanMarks([]rune(answer), quotes)
+	// Taking a mark out of another one makes a third: [9[9]].
+	removed := unknown
+	for pass := 0; len(removed) > 0 && pass < maxPasses; pass++ {
+		text, removed = cleanMarks(text, quotes)
+		unknown = append(unknown, removed...)
+	}
+	if len(removed) > 0 {
+		text = slices.DeleteFunc(text, func(r rune) bool { return r == '[' || r == '【' })
+	}
+	checks := Checks{Text: string(text)}
+	for _, s := range sentencesOf(text, rulesOf(analysis.Guess(checks.Text))) {
+		c := Checked{Start: s.Start, End: s.End}
+		if s.Kind == Prose || s.Kind == Item {
+			c.Keys = keysIn(text[s.Start:s.End])
+			lost := len(c.Keys) == 0 && slices.ContainsFunc(unknown, func(at int) bool { return s.Start < at && at <= s.End })
+			c.judge(string(withoutMarks(text[s.Body:s.End])), quotes, lost)
+		}
+		checks.Sentences = append(checks.Sentences, c)
+	}
+	return checks
+}
+
+// judge sets the state of a sentence, given its text without marks. Lost says that it cited unknown keys alone.
+func (c *Checked) judge(text string, quotes map[int][]string, lost bool) {
+	switch {
+	case lost:
+		c.State, c.Reason = Unsupported, NoSuchSource
+		return
+	case len(c.Keys) == 0:
+		return
+	}
+	var cited []string
+	for _, key := range c.Keys {
+		for _, quote := range quotes[key] {
+			if strings.ContainsFunc(quote, isWordRune) {
+				cited = append(cited, quote)
+			}
+		}
+	}
+	c.State = Unsupported
+	if len(cited) == 0 {
+		c.Reason = NoQuote
+		return
+	}
+	if c.Absent = absentNumbers(text, cited); len(c.Absent) > 0 {
+		c.Reason = NumberAbsent
+		return
+	}
+	if c.Absent = absentWords(text, cited); len(c.Absent) > 0 {
+		c.Reason = WordsAbsent
+		return
+	}
+	c.State = Supported
+}
+
+// absentNumbers returns the numbers of a text that are in none of the quotes.
+func absentNumbers(text string, quotes []string) []string {
+	wanted := numerals(text)
+	if len(wanted) == 0 {
+		return nil
+	}
+	var there []numeral
+	for _, quote := range quotes {
+		there = append(there, numerals(quote)...)
+	}
+	small := slices.ContainsFunc(there, isSmall)
+	var absent []string
+	for _, n := range wanted {
+		if n.word && !small {
+			continue
+		}
+		if !slices.ContainsFunc(there, func(o numeral) bool { return o.value == n.value && (o.percent || !n.percent) }) {
+			absent = append(absent, n.text)
+		}
+	}
+	return absent
+}
+
+// isSmall reports whether a number could have been written as a word.
+func isSmall(n numeral) bool {
+	value, err := strconv.Atoi(n.value)
+	return err == nil && 2 <= value && value <= 12 && !n.percent
+}
+
+// absentWords returns the quotations in a text that are in none of the quotes. Fewer than four words may be a term or
+// a title and not what someone said.
+func absentWords(text string, quotes []string) []string {
+	const least = 4
+	var absent []string
+	for part := range quotations(text) {
+		if len(strings.Fields(part)) < least {
+			continue
+		}
+		part = strings.TrimRight(part, ".,;:!?… ")
+		if !slices.ContainsFunc(quotes, func(quote string) bool { _, _, ok := Find(quote, part); return ok }) {
+			absent = append(absent, part)
+		}
+	}
+	return absent
+}
+
+// quotations yields what stands in double quotation marks.
+func quotations(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		open := -1
+		for i, r := range text {
+			if !isDoubleQuote(r) {
+				continue
+			}
+			if open < 0 {
+				open = i + len(string(r))
+				continue
+			}
+			if !yield(text[open:i]) {
+				return
+			}
+			open = -1
+		}
+	}
+}
+
+// maxRange bounds what a mark like [1–3] can stand for.
+const maxRange = 20
+
+// cleanMarks writes every mark as [n] for its known keys, and returns where marks without any were taken out.
+func cleanMarks(text []rune, quotes map[int][]string) ([]rune, []int) {
+	out := make([]rune, 0, len(text))
+	var removed []int
+	for i := 0; i < len(text); {
+		size := markSize(text[i:])
+		if size == 0 {
+			out = append(out, text[i])
+			i++
+			continue
+		}
+		known := 0
+		for _, key := range keysOf(text[i+1 : i+size-1]) {
+			if _, ok := quotes[key]; ok {
+				out = append(out, []rune("["+strconv.Itoa(key)+"]")...)
+				known++
+			}
+		}
+		i += size
+		if known > 0 {
+			continue
+		}
+		// The space before it goes too, unless a word follows.
+		if n := len(out); n > 0 && out[n-1] == ' ' && (i == len(text) || !unicode.IsLetter(text[i]) && !unicode.IsDigit(text[i])) {
+			out = out[:n-1]
+		}
+		removed = append(removed, len(out))
+	}
+	return out, removed
+}
+
+// markSize returns the length of the mark that a text begins with, or 0. Some models write 【1】.
+func markSize(text []rune) int {
+	if text[0] == '[' {
+		return citationSize(text)
+	}
+	if text[0] != '【' {
+		return 0
+	}
+	end := slices.Index(text[:min(len(text), 40)], '】')
+	if end < 0 {
+		return 0
+	}
+	plain := slices.Concat([]rune("["), text[1:end], []rune("]"))
+	if citationSize(plain) == len(plain) {
+		return end + 1
+	}
+	return 0
+}
+
+// keysOf returns the keys within a mark, in order and each once.
+func keysOf(mark []rune) []int {
+	var keys []int
+	text := strings.NewReplacer("–", "-", " - ", "-", " – ", "-").Replace(string(mark))
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+		first, last, ranged := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			continue
+		}
+		to := from
+		if ranged {
+			if to, err = strconv.Atoi(last); err != nil || to < from || to-from >= maxRange {
+				to = from
+			}
+		}
+		for key := from; key <= to; key++ {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// keysIn returns the keys that a cleaned text cites, in order and each once.
+func keysIn(text []rune) []int {
+	var keys []int
+	for i := 0; i < len(text); i++ {
+		if size := markSize(text[i:]); size > 0 {
+			for _, key := range keysOf(text[i+1 : i+size-1]) {
+				if !slices.Contains(keys, key) {
+					keys = append(keys, key)
+				}
+			}
+			i += size - 1
+		}
+	}
+	return keys
+}
+
+func withoutMarks(text []rune) []rune {
+	out := make([]rune, 0, len(text))
+	for i := 0; i < len(text); {
+		if size := markSize(text[i:]); size > 0 {
+			out = append(out, ' ')
+			i += size
+			continue
+		}
+		out = append(out, text[i])
+		i++
+	}
+	return out
+}

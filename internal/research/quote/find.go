@@ -1,0 +1,200 @@
+package quote
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"carrel/internal/search/analysis"
+)
+
+// Text is a text made ready for finding many quotes in it.
+type Text struct{ *folded }
+
+// NewText makes a text ready.
+func NewText(text string) Text { return Text{fold(text)} }
+
+// Find returns the place of a quote in a text: code point offsets into the text as it is given, the end exclusive.
+//
+// A quote is found though its white space, its hyphens, dashes and quotation marks, its ligatures and other forms that
+// mean the same (NFKC) differ from the text's, and though the text or the quote has soft hyphens or words broken at
+// the end of a line. Letters, their case, and digits must be the same; and a quote begins and ends where words do, so
+// that "5 percent" is not found in "2.5 percent", nor "linear" in "non-linear".
+func Find(text, quote string) (start, end int, ok bool) { return NewText(text).Find(quote) }
+
+// Find is like the function of this name.
+func (t Text) Find(quote string) (start, end int, ok bool) {
+	q := fold(quote)
+	hanging := trimHyphen(q)
+	if !bytes.ContainsFunc(q.text, isWordRune) {
+		return 0, 0, false
+	}
+	for from := 0; ; {
+		at := bytes.Index(t.text[from:], q.text)
+		if at < 0 {
+			return 0, 0, false
+		}
+		at += from
+		if to := at + len(q.text); t.whole(at, to) && t.begins(at) && t.stops(to, hanging) && t.sameHyphens(q, at) {
+			return int(t.starts[at]), int(t.end(to, hanging)), true
+		}
+		_, size := utf8.DecodeRune(t.text[at:])
+		from = at + size
+	}
+}
+
+// trimHyphen takes a hyphen off the end of a quote and reports whether there was one: "pre-" of "pre- and postwar".
+func trimHyphen(q *folded) bool {
+	n := len(q.text)
+	if n < 2 || q.text[n-1] != '-' {
+		return false
+	}
+	if before, _ := utf8.DecodeLastRune(q.text[:n-1]); !isWordLetter(before) {
+		return false
+	}
+	q.text = q.text[:n-1]
+	return true
+}
+
+// whole reports whether no code point of the original is parted by the ends of a match: the ½ of "1".
+func (f *folded) whole(at, to int) bool {
+	return (at == 0 || f.starts[at] != f.starts[at-1]) && (to == len(f.text) || f.starts[to] != f.starts[to-1])
+}
+
+// hyphenAt returns the hyphen before a byte.
+func (f *folded) hyphenAt(at int) (hyphen, bool) {
+	i := f.hyphenFrom(at)
+	if i < len(f.hyphens) && f.hyphens[i].at == at {
+		return f.hyphens[i], true
+	}
+	return hyphen{}, false
+}
+
+// hyphenFrom returns the place of the first hyphen at or after a byte.
+func (f *folded) hyphenFrom(at int) int {
+	i, _ := slices.BinarySearchFunc(f.hyphens, at, func(h hyphen, at int) int { return cmp.Compare(h.at, at) })
+	return i
+}
+
+// begins reports whether a word or a number begins at a byte.
+func (f *folded) begins(at int) bool {
+	if at == 0 {
+		return true
+	}
+	if h, ok := f.hyphenAt(at); ok {
+		return h.kind == dash || h.kind == gap
+	}
+	first, _ := utf8.DecodeRune(f.text[at:])
+	before, size := utf8.DecodeLastRune(f.text[:at])
+	if unicode.IsMark(first) {
+		return false
+	}
+	if isWordRune(first) && isWordRune(before) {
+		return analysis.IsUnspaced(first) || analysis.IsUnspaced(before)
+	}
+	if !unicode.IsDigit(first) {
+		return true
+	}
+	// A number goes back over its point, comma, bar and sign.
+	earlier, _ := utf8.DecodeLastRune(f.text[:at-size])
+	switch before {
+	case '.', ',', '/', ':', '⁄':
+		return !unicode.IsDigit(earlier) && (before != '.' || at != size && earlier != ' ' && earlier != '-')
+	case '-':
+		// Between two numbers it makes a range, and after a word it joins (COVID-19).
+		return unicode.IsDigit(earlier)
+	}
+	return !isRaised(before)
+}
+
+// stops reports whether a word or a number ends before a byte; hanging says that a hyphen must follow.
+func (f *folded) stops(to int, hanging bool) bool {
+	h, aside := f.hyphenAt(to)
+	if hanging {
+		if aside || to == len(f.text) || f.text[to] != '-' {
+			return aside
+		}
+		after, _ := utf8.DecodeRune(f.text[to+1:])
+		return !unicode.IsMark(after)
+	}
+	if aside {
+		return h.kind == dash
+	}
+	if to == len(f.text) {
+		return true
+	}
+	last, _ := utf8.DecodeLastRune(f.text[:to])
+	next, size := utf8.DecodeRune(f.text[to:])
+	if unicode.IsMark(next) {
+		return false
+	}
+	if isWordRune(last) && isWordRune(next) {
+		return analysis.IsUnspaced(last) || analysis.IsUnspaced(next) || isWordLetter(last) && f.isNote(to)
+	}
+	later, _ := utf8.DecodeRune(f.text[to+size:])
+	switch {
+	case unicode.IsDigit(last):
+		switch next {
+		case '.', ',', '/', ':', '⁄':
+			return !unicode.IsDigit(later)
+		}
+		return !isRaised(next)
+	case next == '\'' && isWordLetter(last) && isWordLetter(later):
+		// The rest of "can't" changes everything, that of "Zipf's" nothing.
+		after, _ := utf8.DecodeRune(f.text[min(len(f.text), to+size+1):])
+		return later == 's' && !isWordRune(after)
+	}
+	return true
+}
+
+// isNote reports whether the byte was a raised digit after a letter: the number of a note, or a power.
+func (f *folded) isNote(at int) bool {
+	_, found := slices.BinarySearch(f.notes, at)
+	return found
+}
+
+// sameHyphens reports whether the hyphens within the quote are those of the text at a place.
+func (f *folded) sameHyphens(q *folded, at int) bool {
+	i := f.hyphenFrom(at + 1)
+	j := 0
+	for {
+		mine, theirs := len(q.text), len(q.text)
+		if i < len(f.hyphens) {
+			mine = min(mine, f.hyphens[i].at-at)
+		}
+		if j < len(q.hyphens) {
+			theirs = min(theirs, q.hyphens[j].at)
+		}
+		place := min(mine, theirs)
+		if place >= len(q.text) {
+			return true
+		}
+		a, b := none, none
+		if mine == place {
+			a = f.hyphens[i].kind
+			i++
+		}
+		if theirs == place {
+			b = q.hyphens[j].kind
+			j++
+		}
+		if !a.same(b) {
+			return false
+		}
+	}
+}
+
+// end returns where a match that ends before a byte ends in the original.
+func (f *folded) end(to int, hanging bool) int32 {
+	if hanging && to < len(f.text) && f.text[to] == '-' {
+		return f.ends[to]
+	}
+	if h, aside := f.hyphenAt(to); hanging && aside {
+		return h.end
+	}
+	return f.ends[to-1]
+}
+
+func isWordRune(r rune) bool { return isWordLetter(r) || unicode.IsDigit(r) }

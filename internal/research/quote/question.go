@@ -1,0 +1,193 @@
+package quote
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"carrel/internal/search/analysis"
+	"carrel/internal/search/query"
+)
+
+// maxTerms bounds the work that a question can ask for.
+const maxTerms = 48
+
+// Query is a question made ready.
+type Query struct {
+	Question string
+	// Text is what to search for: the question, and the words it was completed with.
+	Text string
+	// Added are the words of the talk so far that complete the question. They count less than its own.
+	Added []string
+
+	// bare says that all that the question is about comes from the talk: "When?"
+	bare bool
+	// known are the documents that the question is about, if it needs the talk to be understood.
+	known    []string
+	terms    []term
+	sequence []int // places in terms, in the order of the question
+	kind     kind
+}
+
+// term is what a word of the question is searched for as.
+type term struct {
+	text string
+	word string // as it stands in the question
+	// weight is 1 for words of the question, and less for those that were added.
+	weight float64
+	name   bool // has a capital that is not the sentence's
+	slight bool // says how something is asked about, more than what
+}
+
+// Ask reads a question. The talk before it may complete it; the statistics, which may be nil, tell which of its words
+// say the most.
+func (e *Extractor) Ask(question string, before Talk, statistics Statistics) Query {
+	q := Query{Question: question, Text: question, kind: e.words.kindOf(question)}
+	q.terms, q.sequence = e.termsOf(question)
+	for i := range q.terms {
+		q.terms[i].weight = 1
+	}
+	e.complete(&q, before, statistics)
+	if slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight }) {
+		for i := range q.terms {
+			if t := &q.terms[i]; t.slight && !t.name {
+				t.weight = min(t.weight, slightWeight)
+			}
+		}
+	}
+	return q
+}
+
+// slightWeight is what a word counts that says how something is asked about, beside the words that say what.
+const slightWeight = 0.3
+
+// Words returns how many words of the question say what it is about, without those that the talk added.
+func (q Query) Words() int {
+	n := 0
+	for _, t := range q.terms {
+		if t.weight == 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// weighty returns how many words of the question say what it is about.
+func (q *Query) weighty() int {
+	n := 0
+	for _, t := range q.terms {
+		if !t.slight {
+			n++
+		}
+	}
+	return n
+}
+
+// possessive is the s after a name, which would be a word of its own, and one that stands everywhere.
+var possessive = regexp.MustCompile(`(\pL)['’][sS]\b`)
+
+// termsOf returns the distinct terms of a question and their order in it. Stop words, pronouns and words of asking itself ask
+// for nothing.
+func (e *Extractor) termsOf(question string) ([]term, []int) {
+	if e.analyser.Language() == analysis.DefaultLanguage {
+		question = possessive.ReplaceAllString(question, "$1")
+	}
+	parsed := query.Parse(e.analyser, unspacedFrame.Replace(question))
+	if parsed.Stops {
+		return nil, nil
+	}
+	var terms []term
+	places := make(map[int]int)
+	for i, t := range parsed.Terms {
+		if len(terms) < maxTerms && !e.words.idle[t.Text] {
+			places[i] = len(terms)
+			terms = append(terms, term{text: t.Text, word: e.analyser.Surface(t.Text), slight: e.words.slight[t.Text]})
+		}
+	}
+	seen := make(map[string]bool)
+	for _, w := range parsed.Words {
+		i := slices.IndexFunc(terms, func(t term) bool { return t.text == w.Term })
+		if i < 0 || seen[w.Term] {
+			continue
+		}
+		seen[w.Term] = true
+		terms[i].word = w.Text
+		// A capital at the start says nothing, several do: "NASA".
+		first := []rune(w.Text)
+		terms[i].name = unicode.IsUpper(first[0]) && (w.Start > 0 || len(first) > 1 && unicode.IsUpper(first[1]))
+	}
+	var sequence []int
+	for _, i := range parsed.Sequence {
+		if place, ok := places[i]; ok {
+			sequence = append(sequence, place)
+		}
+	}
+	return terms, sequence
+}
+
+// kind is what an answer to a question must hold.
+type kind uint8
+
+const (
+	anything kind = iota
+	number
+	date
+	name
+	cause
+)
+
+// kindOf tells by its words what a question asks for.
+func (v *vocabulary) kindOf(question string) kind {
+	var folded strings.Builder
+	folded.WriteByte(' ')
+	for w := range v.analyser.Words(question) {
+		if w.Unspaced {
+			continue
+		}
+		folded.Write(w.Folded)
+		folded.WriteByte(' ')
+	}
+	for _, asking := range v.questions {
+		for _, phrase := range asking.phrases {
+			if strings.Contains(folded.String(), " "+phrase+" ") {
+				return asking.kind
+			}
+		}
+	}
+	for _, asking := range unspacedQuestions {
+		for _, phrase := range asking.phrases {
+			if strings.Contains(question, phrase) {
+				return asking.kind
+			}
+		}
+	}
+	return anything
+}
+
+// hasKind reports whether the tokens of a sentence hold a thing of the kind besides the question's own words, which
+// asked tells.
+func (v *vocabulary) hasKind(wanted kind, text []rune, tokens []analysis.Token, asked func(string) bool) bool {
+	if wanted == anything {
+		return false
+	}
+	for i, token := range tokens {
+		first := text[token.Start]
+		var found bool
+		switch wanted {
+		case name:
+			// The first word of a sentence has its capital for nothing.
+			found = i > 0 && !token.Stop && unicode.IsUpper(first)
+		case number:
+			found = unicode.IsDigit(first) || v.kinds[token.Term] == number
+		case date:
+			found = token.End-token.Start == 4 && (first == '1' || first == '2') || v.kinds[token.Term] == date
+		default:
+			found = v.kinds[token.Term] == wanted
+		}
+		if found && !asked(token.Term) {
+			return true
+		}
+	}
+	return false
+}

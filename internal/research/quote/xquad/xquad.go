@@ -1,0 +1,258 @@
+// Package xquad measures answers without a model by questions whose answers are known: XQuAD, or any set in the
+// format of SQuAD 1.1. The right passage of a question is known, and so is the right sentence in it.
+package xquad
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"carrel/internal/research/quote"
+)
+
+// candidates is how many passages the extractor is given.
+const candidates = 20
+
+// Retriever finds passages. Its statistics are of all that it searches.
+type Retriever interface {
+	quote.Statistics
+	// Retrieve returns up to n passages for a query, best first.
+	Retrieve(query string, n int) ([]quote.Passage, error)
+}
+
+// Report holds the measures, as shares of the questions unless said otherwise.
+type Report struct {
+	Passages, Sentences, Questions int
+
+	Sentence1 float64 // the right sentence is ranked first
+	Sentence3 float64 // … among the first three
+	Passage1  float64 // the first sentence is from the right passage
+	Quote1    float64 // the first quote, as it is shown, holds the answer
+	Quoted    float64 // any quote of what is shown does
+
+	// AUC is how often a question whose passage is there has a higher coverage than one whose passage was taken
+	// away, ties counting half.
+	AUC float64
+	// Of the questions that have their passage, and of those that were robbed of it.
+	Answered, FalselyAnswered float64 // called answered
+	Shown, FalselyShown       float64 // given any quotes
+
+	Mean time.Duration // for a question: retrieval and extraction
+}
+
+// String returns the report as a table.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d questions, %d passages, %d sentences\n", r.Questions, r.Passages, r.Sentences)
+	for _, row := range []struct {
+		name  string
+		value float64
+	}{
+		{"right sentence first", r.Sentence1},
+		{"right sentence in the first three", r.Sentence3},
+		{"right passage first", r.Passage1},
+		{"first quote holds the answer", r.Quote1},
+		{"any quote shown holds the answer", r.Quoted},
+		{"abstention AUC", r.AUC},
+		{"answered, passage there", r.Answered},
+		{"answered, passage taken away", r.FalselyAnswered},
+		{"quotes shown, passage there", r.Shown},
+		{"quotes shown, passage taken away", r.FalselyShown},
+	} {
+		fmt.Fprintf(&b, "%-36s %.3f\n", row.name, row.value)
+	}
+	fmt.Fprintf(&b, "%-36s %s\n", "mean time of a question", r.Mean.Round(10*time.Microsecond))
+	return b.String()
+}
+
+// Evaluate reads questions and measures the answers over a small search of its own.
+func Evaluate(r io.Reader) (Report, error) {
+	return EvaluateWith(r, func(passages []quote.Passage) (Retriever, error) { return newIndex(passages), nil })
+}
+
+// EvaluateWith measures the answers over the search that build makes of the passages. A passage's document id is all
+// that tells it from others.
+func EvaluateWith(r io.Reader, build func([]quote.Passage) (Retriever, error)) (Report, error) {
+	passages, questions, err := read(r)
+	if err != nil {
+		return Report{}, err
+	}
+	search, err := build(passages)
+	if err != nil {
+		return Report{}, fmt.Errorf("index the passages: %w", err)
+	}
+	e := evaluation{extractor: quote.New("en"), search: search}
+	e.report.Passages, e.report.Questions = len(passages), len(questions)
+	for _, p := range passages {
+		e.report.Sentences += len(quote.Sentences(p.Text, "en"))
+	}
+	for _, q := range questions {
+		if err := e.measure(q); err != nil {
+			return Report{}, fmt.Errorf("question %q: %w", q.text, err)
+		}
+	}
+	return e.sum(), nil
+}
+
+// question is one whose answer is known.
+type question struct {
+	text    string
+	passage string // the document id of the right one
+	answers []string
+}
+
+// evaluation counts while questions are asked.
+type evaluation struct {
+	extractor *quote.Extractor
+	search    Retriever
+	report    Report
+	spent     time.Duration
+	there     []float64 // coverages
+	away      []float64
+}
+
+func (e *evaluation) measure(q question) error {
+	began := time.Now()
+	asked := e.extractor.Ask(q.text, quote.Talk{}, e.search)
+	found, err := e.search.Retrieve(asked.Text, candidates+1)
+	if err != nil {
+		return err
+	}
+	passages := found[:min(len(found), candidates)]
+	answer := e.extractor.Answer(asked, passages, e.search)
+	e.spent += time.Since(began)
+
+	e.there = append(e.there, answer.Coverage)
+	e.report.Answered += share(answer.Outcome == quote.Answered)
+	e.report.Shown += share(answer.Outcome != quote.Nothing)
+	// What is shown is judged whatever the outcome: the threshold has its own measure.
+	e.rank(q, e.extractor.Rank(asked, passages, e.search), passages)
+	for i, quote := range answer.Quotes {
+		if quote.DocumentID == q.passage && q.holds(quote.Text) {
+			e.report.Quoted++
+			if i == 0 {
+				e.report.Quote1++
+			}
+			break
+		}
+	}
+
+	rest := slices.DeleteFunc(slices.Clone(found), func(p quote.Passage) bool { return p.DocumentID == q.passage })
+	robbed := e.extractor.Answer(asked, rest[:min(len(rest), candidates)], e.search)
+	e.away = append(e.away, robbed.Coverage)
+	e.report.FalselyAnswered += share(robbed.Outcome == quote.Answered)
+	e.report.FalselyShown += share(robbed.Outcome != quote.Nothing)
+	return nil
+}
+
+func (e *evaluation) rank(q question, ranked []quote.Ranked, passages []quote.Passage) {
+	for i, s := range ranked[:min(3, len(ranked))] {
+		p := passages[s.Passage]
+		right := p.DocumentID == q.passage
+		if i == 0 {
+			e.report.Passage1 += share(right)
+		}
+		if right && q.holds(string([]rune(p.Text)[s.Start:s.End])) {
+			e.report.Sentence3++
+			if i == 0 {
+				e.report.Sentence1++
+			}
+			return
+		}
+	}
+}
+
+// holds reports whether a text holds an answer, in either case.
+func (q question) holds(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(q.answers, func(answer string) bool { return strings.Contains(text, answer) })
+}
+
+func (e *evaluation) sum() Report {
+	r := e.report
+	n := float64(max(1, r.Questions))
+	for _, v := range []*float64{
+		&r.Sentence1, &r.Sentence3, &r.Passage1, &r.Quote1, &r.Quoted, &r.Answered, &r.FalselyAnswered, &r.Shown, &r.FalselyShown,
+	} {
+		*v /= n
+	}
+	r.AUC = auc(e.there, e.away)
+	r.Mean = e.spent / time.Duration(max(1, r.Questions))
+	return r
+}
+
+// auc returns how often one of high is above one of low, ties counting half: the area under the ROC curve.
+func auc(high, low []float64) float64 {
+	if len(high) == 0 || len(low) == 0 {
+		return 0
+	}
+	low = slices.Clone(low)
+	slices.Sort(low)
+	wins := 0.0
+	for _, v := range high {
+		below, _ := slices.BinarySearch(low, v)
+		upTo, _ := slices.BinarySearchFunc(low, v, func(x, v float64) int {
+			if x <= v {
+				return -1
+			}
+			return cmp.Compare(x, v)
+		})
+		wins += float64(below) + float64(upTo-below)/2
+	}
+	return wins / float64(len(high)*len(low))
+}
+
+func share(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// errNoQuestions says that a file is of another kind.
+var errNoQuestions = errors.New("no questions in the format of SQuAD")
+
+// read returns the passages and the questions of a set.
+func read(r io.Reader) ([]quote.Passage, []question, error) {
+	var set struct {
+		Data []struct {
+			Title      string
+			Paragraphs []struct {
+				Context string
+				Qas     []struct {
+					Question string
+					Answers  []struct{ Text string }
+				}
+			}
+		}
+	}
+	if err := json.NewDecoder(r).Decode(&set); err != nil {
+		return nil, nil, fmt.Errorf("read the questions: %w", err)
+	}
+	var passages []quote.Passage
+	var questions []question
+	for _, article := range set.Data {
+		for _, paragraph := range article.Paragraphs {
+			id := strconv.Itoa(len(passages))
+			title := strings.ReplaceAll(article.Title, "_", " ")
+			passages = append(passages, quote.Passage{DocumentID: id, SourceID: "xquad", Title: title, Text: paragraph.Context})
+			for _, qa := range paragraph.Qas {
+				q := question{text: qa.Question, passage: id}
+				for _, answer := range qa.Answers {
+					q.answers = append(q.answers, strings.ToLower(answer.Text))
+				}
+				questions = append(questions, q)
+			}
+		}
+	}
+	if len(questions) == 0 {
+		return nil, nil, errNoQuestions
+	}
+	return passages, questions, nil
+}
