@@ -16,7 +16,7 @@ import (
 const fetchTimeout = 10 * time.Second
 
 // importLimits are the limits of reading one upload, and the memory in which all uploads of this process are read.
-func importLimits(c config.Imports) format.Limits {
+func ImportLimits(c config.Imports) format.Limits {
 	memory := int64(c.MemoryMiB) << 20
 	return format.Limits{
 		Limits: budget.Limits{
@@ -27,18 +27,18 @@ func importLimits(c config.Imports) format.Limits {
 }
 
 // wireIntake makes what fills sources. It comes after the services that it works with.
-func (in *installation) wireIntake(cfg config.Config, log *slog.Logger) {
-	in.intake = importer.NewService(in.store, in.sources, in.tasks, in.clock, log, importer.Options{
+func (in *App) wireIntake(cfg config.Config, log *slog.Logger) {
+	in.Imports = importer.NewService(in.Store, in.Sources, in.Tasks, in.Clock, log, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
-		Limits: importLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
+		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Imported: func(ctx context.Context) {
-			if in.embedding == nil {
+			if in.Embedding == nil {
 				return
 			}
-			if err := in.embedding.Check(ctx); err != nil {
+			if err := in.Embedding.Check(ctx); err != nil {
 				log.WarnContext(ctx, "could not see whether documents lack vectors; it is tried again", slog.Any("error", err))
 			}
 		},
 	})
-	in.tasks.Register(in.intake.Kind())
+	in.Tasks.Register(in.Imports.Kind())
 }

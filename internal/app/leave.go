@@ -5,19 +5,19 @@ import (
 	"log/slog"
 	"time"
 
-	"carrel/internal/config"
 	"carrel/internal/accountdata"
+	"carrel/internal/config"
 )
 
 // scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room
 // for a second copy of the database; the next round tries again.
-func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
-	due, err := in.store.ScrubDue(ctx)
+func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
+	due, err := in.Store.ScrubDue(ctx)
 	if err != nil || !due {
 		return err
 	}
 	started := time.Now()
-	if err := in.store.Scrub(ctx); err != nil {
+	if err := in.Store.Scrub(ctx); err != nil {
 		return err
 	}
 	log.InfoContext(ctx, "remnants of deleted accounts were removed from the database's files",
@@ -26,19 +26,19 @@ func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
 }
 
 // wireLeave makes what accounts are exported and deleted with.
-func (in *installation) wireLeave(cfg config.Config, log *slog.Logger) {
-	in.archives = accountdata.NewArchives(accountdata.Contents{
-		Profiles: in.profiles, Usages: in.usages, Plans: in.plans, Agents: in.agents, Sources: in.sources, Memories: in.memories,
-		Favourites: in.favourites, Threads: in.threads, Credentials: in.credentials, Sessions: in.sessions, Webhooks: in.webhooks,
-		Audit: in.audit, Store: in.store,
-	}, in.clock)
+func (in *App) wireLeave(cfg config.Config, log *slog.Logger) {
+	in.Archives = accountdata.NewArchives(accountdata.Contents{
+		Profiles: in.profiles, Usages: in.Usages, Plans: in.Plans, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
+		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials, Sessions: in.sessions, Webhooks: in.webhooks,
+		Audit: in.Audit, Store: in.Store,
+	}, in.Clock)
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
 	if cfg.Database == "" {
 		// Another database has its room elsewhere.
 		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
 	}
-	in.exports = accountdata.NewExports(in.store, in.archives, in.tasks, in.clock, in.audit, o)
-	in.tasks.Register(in.exports.Kind())
-	in.deletions = accountdata.NewDeletions(in.store, in.tasks, in.clock, log)
-	in.tasks.Register(in.deletions.Kind())
+	in.exports = accountdata.NewExports(in.Store, in.Archives, in.Tasks, in.Clock, in.Audit, o)
+	in.Tasks.Register(in.exports.Kind())
+	in.Deletions = accountdata.NewDeletions(in.Store, in.Tasks, in.Clock, log)
+	in.Tasks.Register(in.Deletions.Kind())
 }

@@ -15,35 +15,35 @@ import (
 )
 
 // wireSignIn makes the services with which people prove who they are.
-func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
+func (in *App) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
 	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		return err
 	}
-	in.accounts.RecordTo(in.audit)
-	in.browsers = credential.NewBrowsers(in.store, in.clock, secret)
-	in.limits = account.NewLimits(in.store, in.browsers, in.clock, secret, cfg.RateLimits)
-	in.pendings = credential.NewPendings(in.store, in.clock, secret)
-	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
-	in.resets = account.NewResets(in.store, in.accounts, in.clock, secret, in.audit)
-	in.proofs = account.NewProofs(in.store, in.accounts, in.factors, in.limits, in.sessions, in.clock, in.audit)
+	in.Accounts.RecordTo(in.Audit)
+	in.browsers = credential.NewBrowsers(in.Store, in.Clock, secret)
+	in.limits = account.NewLimits(in.Store, in.browsers, in.Clock, secret, cfg.RateLimits)
+	in.pendings = credential.NewPendings(in.Store, in.Clock, secret)
+	in.factors = account.NewFactors(in.Store, in.Clock, sealer, in.Audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
+	in.Resets = account.NewResets(in.Store, in.Accounts, in.Clock, secret, in.Audit)
+	in.proofs = account.NewProofs(in.Store, in.Accounts, in.factors, in.limits, in.sessions, in.Clock, in.Audit)
 	if o := cfg.OIDC; o.On() {
 		in.upstream = upstream.New(upstream.Options{
 			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp, Plan: cfg.DefaultPlan,
 			RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
-		}, in.store, in.pendings, in.clock, in.audit, log)
+		}, in.Store, in.pendings, in.Clock, in.Audit, log)
 		in.closers = append(in.closers, in.upstream.Close)
 	}
-	in.passkeys, err = passkey.New(in.store, in.pendings, in.clock, in.audit, cfg.BaseURL)
+	in.passkeys, err = passkey.New(in.Store, in.pendings, in.Clock, in.Audit, cfg.BaseURL)
 	return err
 }
 
 // newPages returns the pages of a server.
-func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
+func (in *App) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
-		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
-		Pendings: in.pendings, Browsers: in.browsers, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
-	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.setupCode, Address: server.ClientAddr})
+		Accounts: in.Accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.Resets, Proofs: in.proofs,
+		Pendings: in.pendings, Browsers: in.browsers, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.Audit, Clock: in.Clock, Log: log,
+	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.SetupCode, Address: server.ClientAddr})
 }
 
 // caller is where the request of a context came from, and what its program says of itself.

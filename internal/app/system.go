@@ -11,7 +11,7 @@ import (
 
 // system tells those who administer the installation how it is doing.
 type system struct {
-	in      *installation
+	in      *App
 	started time.Time
 }
 
@@ -20,9 +20,9 @@ func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, err
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return httpapi.State{}, err
 	}
-	kind, bytes, sizeErr := s.in.store.Size(ctx)
-	nodes, nodesErr := s.in.store.Nodes(ctx)
-	tasks, tasksErr := s.in.tasks.Stats(ctx)
+	kind, bytes, sizeErr := s.in.Store.Size(ctx)
+	nodes, nodesErr := s.in.Store.Nodes(ctx)
+	tasks, tasksErr := s.in.Tasks.Stats(ctx)
 	if err := errors.Join(sizeErr, nodesErr, tasksErr); err != nil {
 		return httpapi.State{}, err
 	}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // ownerOf returns the actor for commands about an agent.
 func (a admin) ownerOf(ctx context.Context, agentID string) (core.Actor, error) {
-	owner, err := a.store.AgentOwner(ctx, agentID)
+	owner, err := a.Store.AgentOwner(ctx, agentID)
 	if core.IsKind(err, core.KindNotFound) {
 		return core.Actor{}, errors.New("there is no such agent; see: carrel admin agent list --user EMAIL")
 	}
@@ -40,7 +40,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 				return err
 			}
 		}
-		sources, err := a.sources.List(ctx, actor, c.Agent)
+		sources, err := a.Sources.List(ctx, actor, c.Agent)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 			if c.ID != "" && src.ID != c.ID {
 				continue
 			}
-			imports, err := a.intake.Imports(ctx, actor, c.Agent, src.ID)
+			imports, err := a.Imports.Imports(ctx, actor, c.Agent, src.ID)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (a admin) awaitImport(ctx context.Context, actor core.Actor, agentID, sourc
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		imports, err := a.intake.Imports(ctx, actor, agentID, sourceID)
+		imports, err := a.Imports.Imports(ctx, actor, agentID, sourceID)
 		if err != nil || len(imports) == 0 || imports[0].State != task.StateQueued && imports[0].State != task.StateRunning {
 			return err
 		}

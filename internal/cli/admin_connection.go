@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -27,11 +27,11 @@ type connection struct {
 
 // connections lists the programs that act for a user, newest first.
 func (a admin) connections(ctx context.Context, u account.User) ([]connection, error) {
-	keys, err := a.credentials.Keys(ctx, core.Operator(u.ID))
+	keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 	if err != nil {
 		return nil, err
 	}
-	grants, err := a.oauth.Grants(ctx, core.Operator(u.ID))
+	grants, err := a.OAuth.Grants(ctx, core.Operator(u.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminComman
 		if i < 0 {
 			return errors.New("the account has no such connection; see: carrel admin connection list --user EMAIL")
 		}
-		revoke := a.credentials.RevokeKey
+		revoke := a.Credentials.RevokeKey
 		if list[i].kind == core.CredentialOAuth {
-			revoke = a.oauth.RevokeGrant
+			revoke = a.OAuth.RevokeGrant
 		}
 		if err := revoke(ctx, core.Operator(u.ID), c.ID); err != nil {
 			return err
@@ -140,7 +140,7 @@ type signingKeyRotate struct {
 // Run rotates the signing keys.
 func (c signingKeyRotate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		at, err := a.oauth.RotateKeys(ctx, true)
+		at, err := a.OAuth.RotateKeys(ctx, true)
 		if err != nil {
 			return err
 		}

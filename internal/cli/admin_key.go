@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -40,10 +40,10 @@ func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			n.Scopes = append(n.Scopes, core.Scope(s))
 		}
 		if c.Expires != 0 {
-			at := a.clock.Now().Add(c.Expires)
+			at := a.Clock.Now().Add(c.Expires)
 			n.ExpiresAt = &at
 		}
-		k, token, err := a.credentials.CreateKey(ctx, core.Operator(u.ID), n)
+		k, token, err := a.Credentials.CreateKey(ctx, core.Operator(u.ID), n)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c keyList) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		keys, err := a.credentials.Keys(ctx, core.Operator(u.ID))
+		keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		keys, err := a.credentials.Keys(ctx, core.Operator(u.ID))
+		keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		if err := a.credentials.RevokeKey(ctx, core.Operator(u.ID), k.ID); err != nil {
+		if err := a.Credentials.RevokeKey(ctx, core.Operator(u.ID), k.ID); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"key": map[string]any{"id": k.ID, "revoked": true}}, "Revoked %s (%s).", k.Name, k.ID)
@@ -137,7 +137,7 @@ func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 func (c keyRevoke) pick(ctx context.Context, a admin, keys []credential.Key, secret string) (credential.Key, error) {
 	id := c.ID + c.Flag
 	if secret != "" {
-		actor, err := a.credentials.Authenticate(ctx, strings.TrimSpace(secret))
+		actor, err := a.Credentials.Authenticate(ctx, strings.TrimSpace(secret))
 		if err != nil {
 			return credential.Key{}, err
 		}
@@ -174,7 +174,7 @@ func (c connectCodeCreate) Run(ctx context.Context, env *Env, parent *adminComma
 		if err != nil {
 			return err
 		}
-		code, token, err := a.credentials.CreateCode(ctx, core.Operator(u.ID))
+		code, token, err := a.Credentials.CreateCode(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/internal/accountdata"
+	"carrel/internal/app"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
@@ -42,7 +43,7 @@ func (c userExport) Run(ctx context.Context, env *Env, parent *adminCommand) err
 // export writes an archive and returns its size.
 func (a admin) export(ctx context.Context, userID, path string) (int64, error) {
 	size, err := writeWhole(path, false, func(w io.Writer) error {
-		return a.archives.Write(ctx, userID, accountdata.Parts{Agents: true}, w, func() {})
+		return a.Archives.Write(ctx, userID, accountdata.Parts{Agents: true}, w, func() {})
 	})
 	if errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("%s is there already; choose another name", path)
@@ -66,7 +67,7 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if !c.Yes {
 			return errors.New("nothing was deleted; say --yes if the account and all that it holds is to go (export it first with: carrel admin user export)")
 		}
-		t, err := a.deletions.Of(ctx, core.Operator(""), u.ID)
+		t, err := a.Deletions.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 
 // deleted returns when a deletion has ended: on a server, or here where the folder has none.
 func (a admin) deleted(ctx context.Context, id string) error {
-	if a.config.Database != "" {
+	if a.Config.Database != "" {
 		return a.deleteHere(ctx, id) // together with the servers: whoever comes first does it
 	}
 	return a.thereOrHere(ctx, func(ctx context.Context) error { return a.awaitTask(ctx, id) }, func(ctx context.Context) error { return a.deleteHere(ctx, id) })
@@ -94,17 +95,17 @@ func (a admin) deleted(ctx context.Context, id string) error {
 // deleteHere carries deletions out in this process, and no other work.
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
-	engine := task.New(a.store, a.clock, log, task.Options{Version: Version(), Alone: a.config.Database == ""})
-	engine.Register(accountdata.NewDeletions(a.store, engine, a.clock, log).Kind())
+	engine := task.New(a.Store, a.Clock, log, task.Options{Version: app.Version(), Alone: a.Config.Database == ""})
+	engine.Register(accountdata.NewDeletions(a.Store, engine, a.Clock, log).Kind())
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
 	t, err := engine.Wait(ctx, id)
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.config.ShutdownTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.ShutdownTimeout)
 	defer cancel()
 	err = errors.Join(deletionError(t, err), engine.Stop(stopping))
 	if err == nil {
-		err = a.scrub(ctx, log)
+		err = a.Scrub(ctx, log)
 	}
 	return err
 }
@@ -113,7 +114,7 @@ func (a admin) deleteHere(ctx context.Context, id string) error {
 func (a admin) awaitTask(ctx context.Context, id string) error {
 	const pause = 50 * time.Millisecond
 	for {
-		t, err := a.store.Task(ctx, id)
+		t, err := a.Store.Task(ctx, id)
 		if err != nil || t.State.Ended() {
 			return deletionError(t, err)
 		}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"carrel/internal/account"
+	"carrel/internal/app"
 	"carrel/internal/config"
 	"carrel/internal/core"
 )
@@ -45,7 +46,7 @@ type adminCommand struct {
 
 // admin is what an admin command works with.
 type admin struct {
-	*installation
+	*app.App
 	env *Env
 }
 
@@ -61,21 +62,21 @@ func (c *adminCommand) run(ctx context.Context, env *Env, create bool, f func(ad
 		return err
 	}
 	if cfg.Database == "" && !create {
-		if _, err := os.Stat(databasePath(cfg)); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(app.DatabasePath(cfg)); errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("there is no installation in %s; name its folder with --data, or make the first account with: carrel admin --data %s user create",
 				cfg.Data, shellQuote(cfg.Data))
 		}
 	}
-	in, err := open(ctx, env, cfg, slog.New(slog.DiscardHandler))
+	in, err := app.Open(ctx, cfg, app.Options{Log: slog.New(slog.DiscardHandler), Answerer: env.Answerer})
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(admin{in, env}), in.close())
+	return errors.Join(f(admin{in, env}), in.Close())
 }
 
 // user finds the account that a command is about.
 func (a admin) user(ctx context.Context, email string) (account.User, error) {
-	u, err := a.accounts.ByEmail(ctx, core.Operator(""), email)
+	u, err := a.Accounts.ByEmail(ctx, core.Operator(""), email)
 	if core.IsKind(err, core.KindNotFound) {
 		return u, errors.New("there is no account with that e-mail address; see: carrel admin user list")
 	}

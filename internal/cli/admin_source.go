@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/format"
 	"carrel/internal/source"
@@ -39,7 +40,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if err != nil {
 		return err
 	}
-	library, err := format.OpenWithin(ctx, c.Of, importLimits(cfg.Imports))
+	library, err := format.OpenWithin(ctx, c.Of, app.ImportLimits(cfg.Imports))
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		owner, err := a.store.AgentOwner(ctx, c.Agent)
+		owner, err := a.Store.AgentOwner(ctx, c.Agent)
 		if core.IsKind(err, core.KindNotFound) {
 			return errors.New("there is no such agent; see: carrel admin agent list --user EMAIL")
 		}
@@ -56,19 +57,19 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		actor := core.Operator(owner)
-		src, err := a.sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
+		src, err := a.Sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
 		if err != nil {
 			return err
 		}
 		bar := progressBar(env, library.Bytes(), "Importing")
 		docs := documents(library.Documents(ctx, bar.set))
-		done, err := a.sources.Import(ctx, actor, src, docs, nil)
+		done, err := a.Sources.Import(ctx, actor, src, docs, nil)
 		bar.finish()
 		if err != nil {
 			return err
 		}
-		if a.embedding != nil {
-			if err := a.embedding.Check(ctx); err != nil {
+		if a.Embedding != nil {
+			if err := a.Embedding.Check(ctx); err != nil {
 				return err
 			}
 		}
@@ -92,7 +93,7 @@ func (a admin) index(ctx context.Context) (bool, error) {
 	bar := progressBar(a.env, 0, "Indexing")
 	err := a.indexAll(ctx, bar.of)
 	bar.finish()
-	if errors.Is(err, errNotIndexed) {
+	if errors.Is(err, app.ErrNotIndexed) {
 		return false, nil
 	}
 	return err == nil, err

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 	return parent.run(ctx, env, true, func(a admin) error {
 		role := core.Role(c.Role)
 		if role == "" {
-			users, err := a.accounts.List(ctx, core.Operator(""))
+			users, err := a.Accounts.List(ctx, core.Operator(""))
 			if err != nil {
 				return err
 			}
@@ -47,10 +47,10 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			}
 		}
 		if c.Plan == "" {
-			c.Plan = a.config.DefaultPlan
+			c.Plan = a.Config.DefaultPlan
 		}
 		if c.Plan != core.PlanNone {
-			_, err := a.plans.Get(ctx, core.Operator(""), c.Plan)
+			_, err := a.Plans.Get(ctx, core.Operator(""), c.Plan)
 			if core.IsKind(err, core.KindNotFound) {
 				return account.NoSuchPlan()
 			}
@@ -58,7 +58,7 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 				return err
 			}
 		}
-		u, err := a.accounts.Create(ctx, core.Operator(""), account.NewUser{
+		u, err := a.Accounts.Create(ctx, core.Operator(""), account.NewUser{
 			Email: c.Email, Name: c.Name, Password: password, Role: role, Plan: c.Plan,
 		})
 		if err != nil {
@@ -92,7 +92,7 @@ type userList struct {
 // Run lists accounts.
 func (c userList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		users, err := a.accounts.List(ctx, core.Operator(""))
+		users, err := a.Accounts.List(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		if err != nil {
 			return err
 		}
-		if err := a.accounts.Disable(ctx, core.Operator(""), u.ID); err != nil {
+		if err := a.Accounts.Disable(ctx, core.Operator(""), u.ID); err != nil {
 			return err
 		}
 		if err := a.note(ctx, audit.UserDisabled, u); err != nil {
@@ -150,7 +150,7 @@ func (c userEmail) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		u, err = a.directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
+		u, err = a.Directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		if err != nil {
 			return err
 		}
-		if err := a.accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
+		if err := a.Accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
 			return err
 		}
 		if err := a.note(ctx, audit.PasswordChanged, u); err != nil {
@@ -200,11 +200,11 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		reset, code, err := a.resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
+		reset, code, err := a.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
 		if err != nil {
 			return err
 		}
-		page := a.config.BaseURL + webapp.ResetPath
+		page := a.Config.BaseURL + webapp.ResetPath
 		return a.print(c.JSON,
 			map[string]any{"reset": map[string]any{"url": page, "code": code, "expiresAt": date(reset.ExpiresAt)}},
 			"Tell %s to open\n\n  %s\n\nand to type\n\n  %s\n\nThe code is good once, until %s. The old password works until then.",
@@ -214,5 +214,5 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 
 // note writes down what the operator did to an account.
 func (a admin) note(ctx context.Context, event audit.Event, u account.User) error {
-	return a.audit.Append(ctx, audit.Record{Event: event, UserID: u.ID, Actor: string(core.CredentialOperator)})
+	return a.Audit.Append(ctx, audit.Record{Event: event, UserID: u.ID, Actor: string(core.CredentialOperator)})
 }

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/app"
 	"carrel/internal/core"
 )
 
@@ -24,7 +25,7 @@ type planList struct {
 // Run lists plans.
 func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		plans, err := a.plans.List(ctx, core.Operator(""))
+		plans, err := a.Plans.List(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ type planPut struct {
 // Run makes or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	p := account.Plan{
-		Name: c.Name, Capabilities: capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
+		Name: c.Name, Capabilities: app.Capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
 		StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
 	}
 	var err error
@@ -117,7 +118,7 @@ func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		p, err := a.plans.Put(ctx, core.Operator(""), p)
+		p, err := a.Plans.Put(ctx, core.Operator(""), p)
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ type planDelete struct {
 // Run deletes a plan.
 func (c planDelete) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		if err := a.plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
+		if err := a.Plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"deleted": true}, "Deleted the plan %s.", c.Name)
@@ -153,7 +154,7 @@ func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		if err := a.plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
+		if err := a.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
@@ -178,12 +179,12 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 		if err != nil {
 			return err
 		}
-		e, err := a.plans.Of(ctx, core.Operator(""), u.ID)
+		e, err := a.Plans.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
 		plan := core.PlanNone
-		if p := e.Now(a.clock.Now()); p != nil {
+		if p := e.Now(a.Clock.Now()); p != nil {
 			plan = p.Name
 		}
 		if e.Subscription == nil {
@@ -231,14 +232,14 @@ func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand
 			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour, Trial: c.Trial, CancelAtEnd: c.Last,
 		}
 		if c.Months > 0 {
-			from := a.clock.Now()
+			from := a.Clock.Now()
 			if c.Start != nil {
 				from = *c.Start
 			}
 			end := core.AddMonths(from, c.Months)
 			n.EndsAt = &end
 		}
-		s, err := a.plans.Subscribe(ctx, core.Operator(""), u.ID, n)
+		s, err := a.Plans.Subscribe(ctx, core.Operator(""), u.ID, n)
 		if err != nil {
 			return err
 		}
@@ -260,7 +261,7 @@ func (c subscriptionCancel) Run(ctx context.Context, env *Env, parent *adminComm
 		if err != nil {
 			return err
 		}
-		s, err := a.plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
+		s, err := a.Plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bytes"
@@ -12,7 +12,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
-	"carrel/internal/app/demo"
+	"carrel/internal/app"
+	"carrel/internal/cli/demo"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -29,75 +30,75 @@ const (
 )
 
 // startDemo makes what the demo needs and is not there yet, and shows how to use it. A second start keeps everything.
-func startDemo(ctx context.Context, env *Env, cfg config.Config, in *installation) error {
+func startDemo(ctx context.Context, env *Env, cfg config.Config, in *app.App) error {
 	passwordFile, keyFile := filepath.Join(cfg.Data, demoPasswordFile), filepath.Join(cfg.Data, demoKeyFile)
-	user, err := in.accounts.ByEmail(ctx, core.Operator(""), demoEmail)
+	user, err := in.Accounts.ByEmail(ctx, core.Operator(""), demoEmail)
 	if core.IsKind(err, core.KindNotFound) {
-		user, err = in.demoAccount(ctx, passwordFile)
+		user, err = demoAccount(ctx, in, passwordFile)
 	}
 	if err != nil {
 		return fmt.Errorf("make the demo account: %w", err)
 	}
 	actor := core.Operator(user.ID)
-	a, err := in.demoAgent(ctx, actor)
+	a, err := demoAgent(ctx, in, actor)
 	if err != nil {
 		return fmt.Errorf("make the demo agent: %w", err)
 	}
-	if err := in.demoKey(ctx, actor, keyFile); err != nil {
+	if err := demoKey(ctx, in, actor, keyFile); err != nil {
 		return fmt.Errorf("make the demo key: %w", err)
 	}
 	return showDemo(env, cfg, a, passwordFile, keyFile)
 }
 
-func (in *installation) demoAccount(ctx context.Context, passwordFile string) (account.User, error) {
+func demoAccount(ctx context.Context, in *app.App, passwordFile string) (account.User, error) {
 	password := strings.ToLower(rand.Text())
 	// The file comes first: an account whose password nobody knows would be worse than a file too many.
 	if err := writeSecret(passwordFile, password); err != nil {
 		return account.User{}, err
 	}
-	return in.accounts.Create(ctx, core.Operator(""), account.NewUser{
+	return in.Accounts.Create(ctx, core.Operator(""), account.NewUser{
 		Email: demoEmail, Name: "Demo", Password: password, Role: core.RoleOwner,
 	})
 }
 
 // demoAgent returns the demo's agent, made and filled if it is not there. A start that was cut short is mended by
 // the next.
-func (in *installation) demoAgent(ctx context.Context, actor core.Actor) (agent.Agent, error) {
-	agents, _, err := in.agents.List(ctx, actor, core.Page{Limit: core.MaxLimit})
+func demoAgent(ctx context.Context, in *app.App, actor core.Actor) (agent.Agent, error) {
+	agents, _, err := in.Agents.List(ctx, actor, core.Page{Limit: core.MaxLimit})
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	for _, a := range agents {
 		if a.Name == demo.AgentName {
-			return a, in.fillDemo(ctx, actor, a)
+			return a, fillDemo(ctx, in, actor, a)
 		}
 	}
 	name, description, instructions := demo.AgentName, demo.AgentDescription, demo.AgentInstructions
-	a, err := in.agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
+	a, err := in.Agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	return a, in.fillDemo(ctx, actor, a)
+	return a, fillDemo(ctx, in, actor, a)
 }
 
-func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.Agent) error {
-	src, err := in.sources.Default(ctx, actor, a.ID)
+func fillDemo(ctx context.Context, in *app.App, actor core.Actor, a agent.Agent) error {
+	src, err := in.Sources.Default(ctx, actor, a.ID)
 	if err != nil || src.Documents > 0 {
 		return err
 	}
 	library := format.JSONL(ctx, bytes.NewReader(demo.Library()))
-	_, err = in.sources.Import(ctx, actor, src, documents(library), nil)
+	_, err = in.Sources.Import(ctx, actor, src, documents(library), nil)
 	return err
 }
 
 // demoKey makes an API key unless the file holds one that works.
-func (in *installation) demoKey(ctx context.Context, actor core.Actor, keyFile string) error {
+func demoKey(ctx context.Context, in *app.App, actor core.Actor, keyFile string) error {
 	if b, err := os.ReadFile(keyFile); err == nil {
-		if _, err := in.credentials.Authenticate(ctx, strings.TrimSpace(string(b))); err == nil {
+		if _, err := in.Credentials.Authenticate(ctx, strings.TrimSpace(string(b))); err == nil {
 			return nil
 		}
 	}
-	_, token, err := in.credentials.CreateKey(ctx, actor, credential.NewKey{Name: "demo"})
+	_, token, err := in.Credentials.CreateKey(ctx, actor, credential.NewKey{Name: "demo"})
 	if err != nil {
 		return err
 	}

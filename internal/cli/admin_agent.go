@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (c agentCreate) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		if err != nil {
 			return err
 		}
-		made, err := a.agents.Create(ctx, core.Operator(u.ID), agent.Change{
+		made, err := a.Agents.Create(ctx, core.Operator(u.ID), agent.Change{
 			Name: &c.Name, Description: &c.Description, Instructions: &c.Instructions,
 		})
 		if err != nil {
@@ -58,7 +58,7 @@ func (c agentList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		var rows [][]string
 		page := core.Page{Limit: core.MaxLimit}
 		for {
-			agents, next, err := a.agents.List(ctx, core.Operator(u.ID), page)
+			agents, next, err := a.Agents.List(ctx, core.Operator(u.ID), page)
 			if err != nil {
 				return err
 			}

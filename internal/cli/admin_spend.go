@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -35,13 +35,13 @@ func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error
 			return err
 		}
 		if c.Credential != "" {
-			if err := a.plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
+			if err := a.Plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
 				return err
 			}
 			return a.print(c.JSON, map[string]any{"credential": map[string]any{"id": c.Credential, "spendCapMicros": micros}},
 				"The cap of %s is %s a month.", c.Credential, usdOr(micros))
 		}
-		if err := a.accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
+		if err := a.Accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
 			return err
 		}
 		u.SpendCap = micros
@@ -59,7 +59,7 @@ type spendCheck struct {
 // Run compares sums with the ledger. A difference is an error, also for scripts.
 func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		differences, err := a.spending.Check(ctx, core.Operator(""))
+		differences, err := a.Spending.Check(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		r, err := a.usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
+		r, err := a.Usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
 		if err != nil {
 			return err
 		}

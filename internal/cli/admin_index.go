@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"carrel/internal/app"
 	"carrel/internal/search"
 )
 
@@ -27,7 +28,7 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err != nil {
 			return err
 		}
-		head, err := a.store.Head(ctx)
+		head, err := a.Store.Head(ctx)
 		if err != nil {
 			return err
 		}
@@ -53,11 +54,11 @@ func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
 	if err := a.needFolder(); err != nil {
 		return search.Report{}, err
 	}
-	report, err := search.Check(ctx, indexPath(a.config))
+	report, err := search.Check(ctx, app.IndexPath(a.Config))
 	if err != nil {
 		return search.Report{}, err
 	}
-	identity, err := a.identity(ctx)
+	identity, err := a.IndexIdentity(ctx)
 	if err == nil && report.Identity != "" && report.Identity != identity {
 		report = search.Report{Problems: []string{"the index is of another database"}}
 	}
@@ -66,9 +67,9 @@ func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
 
 // needFolder fails unless the data folder is there. With PostgreSQL it may be anywhere.
 func (a admin) needFolder() error {
-	_, err := os.Stat(a.config.Data)
+	_, err := os.Stat(a.Config.Data)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no data folder %s; name that of the node with --data", a.config.Data)
+		return fmt.Errorf("there is no data folder %s; name that of the node with --data", a.Config.Data)
 	}
 	return err
 }
@@ -133,7 +134,7 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		bar := progressBar(env, 0, "Indexing")
 		err := a.rebuild(ctx, bar.of)
 		bar.finish()
-		if errors.Is(err, errNotIndexed) {
+		if errors.Is(err, app.ErrNotIndexed) {
 			return errors.New("the index is thrown away, and the server of this folder has not begun a new one; look at its log")
 		}
 		if err != nil {
@@ -153,30 +154,30 @@ func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) err
 	began := time.Now()
 	return a.thereOrHere(ctx, func(ctx context.Context) error {
 		if !discarded {
-			if err := search.Discard(indexPath(a.config)); err != nil {
+			if err := search.Discard(app.IndexPath(a.Config)); err != nil {
 				return err
 			}
 			discarded = true
 		}
-		return a.awaitFolder(ctx, began, progress)
+		return a.AwaitFolder(ctx, began, progress)
 	}, func(ctx context.Context) error {
 		if !discarded {
-			if err := os.RemoveAll(indexPath(a.config)); err != nil {
+			if err := os.RemoveAll(app.IndexPath(a.Config)); err != nil {
 				return fmt.Errorf("throw the search index away: %w", err)
 			}
 		}
-		return a.catchUp(ctx, progress)
+		return a.CatchUpIndex(ctx, progress)
 	})
 }
 
 // indexAll returns when all that is stored can be found: indexed by the servers that run, or here when this folder
 // has none.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
-	there := func(ctx context.Context) error { return a.awaitServers(ctx, progress) }
-	if a.config.Database != "" {
+	there := func(ctx context.Context) error { return a.AwaitServers(ctx, progress) }
+	if a.Config.Database != "" {
 		return there(ctx)
 	}
-	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return a.catchUp(ctx, progress) })
+	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return a.CatchUpIndex(ctx, progress) })
 }
 
 // lookAgain is how often a command that waits for the server of its folder looks whether there still is one.
@@ -186,7 +187,7 @@ const lookAgain = time.Second
 // killed meanwhile, or be a command like this one, which ends when its own work is done.
 func (a admin) thereOrHere(ctx context.Context, there, here func(context.Context) error) error {
 	for {
-		lock, err := lockFolder(a.config.Data)
+		lock, err := lockFolder(a.Config.Data)
 		if err == nil {
 			defer func() { _ = lock.Close() }() // the kernel would do it
 			return here(ctx)

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func (c sourceAdd) addKind(ctx context.Context, env *Env, parent *adminCommand) 
 		if n.Settings.Language == "" {
 			n.Language = c.Language
 		}
-		src, err := a.sources.Add(ctx, actor, c.Agent, n)
+		src, err := a.Sources.Add(ctx, actor, c.Agent, n)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (c sourceAdd) addKind(ctx context.Context, env *Env, parent *adminCommand) 
 		if !slices.Contains(syncedKinds(), c.Of) {
 			return a.print(c.JSON, said, "Source %s (%s) is asked with the next search.", src.Name, src.ID)
 		}
-		if _, err := a.intake.Sync(ctx, actor, c.Agent, src.ID); err != nil {
+		if _, err := a.Imports.Sync(ctx, actor, c.Agent, src.ID); err != nil {
 			return err
 		}
 		return a.print(c.JSON, said,

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (c auditList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		entries, err := a.audit.List(ctx, userID, c.Before, c.Limit)
+		entries, err := a.Audit.List(ctx, userID, c.Before, c.Limit)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (c auditVerify) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		end, err := a.audit.Verify(ctx, noted)
+		end, err := a.Audit.Verify(ctx, noted)
 		if err != nil {
 			return err
 		}

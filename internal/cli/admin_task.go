@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (c taskList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if c.Limit < 1 {
 			return core.InvalidField("/limit", "Must be 1 or more.")
 		}
-		tasks, err := a.store.Tasks(ctx, task.State(c.State), c.Limit)
+		tasks, err := a.Store.Tasks(ctx, task.State(c.State), c.Limit)
 		if err != nil {
 			return err
 		}
@@ -83,11 +83,11 @@ type taskShow struct {
 // Run shows a task.
 func (c taskShow) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		t, err := a.store.Task(ctx, c.ID)
+		t, err := a.Store.Task(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		steps, err := a.store.TaskSteps(ctx, c.ID)
+		steps, err := a.Store.TaskSteps(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ type taskCancel struct {
 // Run cancels a task. A queued one ends here; a running one is ended by the server that runs it.
 func (c taskCancel) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		cancelled, err := a.tasks.Cancel(ctx, c.ID)
+		cancelled, err := a.Tasks.Cancel(ctx, c.ID)
 		if err != nil {
 			return err
 		}
