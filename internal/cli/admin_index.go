@@ -13,15 +13,15 @@ import (
 )
 
 type indexCommands struct {
-	Check   indexCheck   `cmd:"" help:"Read the whole search index of this node and compare it with the documents."`
-	Rebuild indexRebuild `cmd:"" help:"Build the search index of this node anew from the documents; a running server answers meanwhile."`
+	Check   indexCheck   `cmd:"" help:"Verify the search index of this node and compare it with the documents."`
+	Rebuild indexRebuild `cmd:"" help:"Rebuild the search index of this node from the documents. A running server keeps answering."`
 }
 
 type indexCheck struct {
 	JSON bool `help:"Print one JSON object: {\"ok\":true,…}."`
 }
 
-// Run checks the index. It changes nothing, and a server may run meanwhile.
+// Run checks the index. It changes nothing and may run beside a server.
 func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
 		report, err := a.checkIndex(ctx)
@@ -32,24 +32,24 @@ func (c indexCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err != nil {
 			return err
 		}
-		missing := missingOf(report.Covered, head)
+		missing := missingChanges(report.Covered, head)
 		ok := len(report.Problems) == 0
 		if c.JSON {
 			err = a.print(true, map[string]any{
-				"ok": ok, "documents": report.Documents, "segments": len(report.Segments), "bytes": bytesOf(report),
+				"ok": ok, "documents": report.Documents, "segments": len(report.Segments), "bytes": indexBytes(report),
 				"head": head, "missing": missing, "problems": append([]string{}, report.Problems...),
 			}, "")
 		} else {
 			err = c.show(a, report, head, missing)
 		}
 		if err == nil && !ok {
-			err = errors.New("the search index is damaged; a running server mends it when it meets the damage, or at once with: carrel admin index rebuild")
+			err = errors.New("the search index is damaged; a running server repairs it when it reads the damaged part; repair it now with: carrel admin index rebuild")
 		}
 		return err
 	})
 }
 
-// checkIndex reads the index of this node. One of another database holds nothing of this one.
+// checkIndex verifies the index of this node. An index of another database is reported as a problem.
 func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
 	if err := a.needFolder(); err != nil {
 		return search.Report{}, err
@@ -60,16 +60,16 @@ func (a admin) checkIndex(ctx context.Context) (search.Report, error) {
 	}
 	identity, err := a.IndexIdentity(ctx)
 	if err == nil && report.Identity != "" && report.Identity != identity {
-		report = search.Report{Problems: []string{"the index is of another database"}}
+		report = search.Report{Problems: []string{"the index belongs to another database"}}
 	}
 	return report, err
 }
 
-// needFolder fails unless the data folder is there. With PostgreSQL it may be anywhere.
+// needFolder fails if the data folder is missing, which can happen with PostgreSQL.
 func (a admin) needFolder() error {
 	_, err := os.Stat(a.Config.Data)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no data folder %s; name that of the node with --data", a.Config.Data)
+		return fmt.Errorf("there is no data folder %s; set the folder of the node with --data", a.Config.Data)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func (a admin) needFolder() error {
 func (indexCheck) show(a admin, report search.Report, head, missing uint64) error {
 	rows := make([][]string, len(report.Segments))
 	for i, s := range report.Segments {
-		state := "sound"
+		state := "ok"
 		if s.Problem != nil {
 			state = s.Problem.Error()
 		}
@@ -95,14 +95,14 @@ func (indexCheck) show(a admin, report search.Report, head, missing uint64) erro
 		}
 	}
 	if missing > 0 {
-		return a.print(false, nil, "%d documents; %d of %d changes are not indexed yet: a running server is at it, or takes them up when it starts.",
+		return a.print(false, nil, "%d documents; %d of %d changes are not indexed yet. A server indexes them while it runs.",
 			report.Documents, missing, head)
 	}
-	return a.print(false, nil, "%d documents; the index holds every change.", report.Documents)
+	return a.print(false, nil, "%d documents; the index is up to date.", report.Documents)
 }
 
-// missingOf counts the changes up to the head that no span covers.
-func missingOf(covered []search.Span, head uint64) uint64 {
+// missingChanges counts the changes up to head that no span covers.
+func missingChanges(covered []search.Span, head uint64) uint64 {
 	missing := head
 	for _, s := range covered {
 		if through := min(s.Through, head); through > s.After {
@@ -112,7 +112,7 @@ func missingOf(covered []search.Span, head uint64) uint64 {
 	return missing
 }
 
-func bytesOf(r search.Report) int64 {
+func indexBytes(r search.Report) int64 {
 	var n int64
 	for _, s := range r.Segments {
 		n += s.Bytes
@@ -124,8 +124,8 @@ type indexRebuild struct {
 	JSON bool `help:"Print one JSON object: {\"rebuilt\":true,…}."`
 }
 
-// Run throws the index away and waits until it is whole again: by the server of this folder, or by itself when there
-// is none.
+// Run discards the index and waits until it is rebuilt by the server of the data folder or, without one, by this
+// process.
 func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
 		if err := a.needFolder(); err != nil {
@@ -135,7 +135,7 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		err := a.rebuild(ctx, bar.of)
 		bar.finish()
 		if errors.Is(err, app.ErrNotIndexed) {
-			return errors.New("the index is thrown away, and the server of this folder has not begun a new one; look at its log")
+			return errors.New("the index was discarded, but the server of this folder has not started a new one; see its log")
 		}
 		if err != nil {
 			return err
@@ -145,14 +145,14 @@ func (c indexRebuild) Run(ctx context.Context, env *Env, parent *adminCommand) e
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"rebuilt": true, "documents": report.Documents},
-			"The search index is built anew: %d documents.", report.Documents)
+			"Rebuilt the search index: %d documents.", report.Documents)
 	})
 }
 
 func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) error {
 	discarded := false
 	began := time.Now()
-	return a.thereOrHere(ctx, func(ctx context.Context) error {
+	return a.waitOrRun(ctx, func(ctx context.Context) error {
 		if !discarded {
 			if err := search.Discard(app.IndexPath(a.Config)); err != nil {
 				return err
@@ -163,40 +163,40 @@ func (a admin) rebuild(ctx context.Context, progress func(done, all uint64)) err
 	}, func(ctx context.Context) error {
 		if !discarded {
 			if err := os.RemoveAll(app.IndexPath(a.Config)); err != nil {
-				return fmt.Errorf("throw the search index away: %w", err)
+				return fmt.Errorf("discard the search index: %w", err)
 			}
 		}
 		return a.CatchUpIndex(ctx, progress)
 	})
 }
 
-// indexAll returns when all that is stored can be found: indexed by the servers that run, or here when this folder
-// has none.
+// indexAll returns when all stored documents can be found. The running servers index them or, if the data folder has
+// none, this process does.
 func (a admin) indexAll(ctx context.Context, progress func(done, all uint64)) error {
-	there := func(ctx context.Context) error { return a.AwaitServers(ctx, progress) }
+	wait := func(ctx context.Context) error { return a.AwaitServers(ctx, progress) }
 	if a.Config.Database != "" {
-		return there(ctx)
+		return wait(ctx)
 	}
-	return a.thereOrHere(ctx, there, func(ctx context.Context) error { return a.CatchUpIndex(ctx, progress) })
+	return a.waitOrRun(ctx, wait, func(ctx context.Context) error { return a.CatchUpIndex(ctx, progress) })
 }
 
-// lookAgain is how often a command that waits for the server of its folder looks whether there still is one.
-const lookAgain = time.Second
+// lockRetry is how often a command that waits for the server of its data folder tries to take the lock itself.
+const lockRetry = time.Second
 
-// thereOrHere waits with there as long as somebody has the data folder, and else has it for here. Whoever had it may be
-// killed meanwhile, or be a command like this one, which ends when its own work is done.
-func (a admin) thereOrHere(ctx context.Context, there, here func(context.Context) error) error {
+// waitOrRun calls wait while another process holds the lock of the data folder, and run once this process has it. The
+// other process may be killed, or may be a command that ends before the work is done.
+func (a admin) waitOrRun(ctx context.Context, wait, run func(context.Context) error) error {
 	for {
 		lock, err := lockFolder(a.Config.Data)
 		if err == nil {
-			defer func() { _ = lock.Close() }() // the kernel would do it
-			return here(ctx)
+			defer func() { _ = lock.Close() }() // the kernel releases the lock in any case
+			return run(ctx)
 		}
 		if !errors.As(err, new(lockedError)) {
 			return err
 		}
-		while, cancel := context.WithTimeout(ctx, lookAgain)
-		err = there(while)
+		while, cancel := context.WithTimeout(ctx, lockRetry)
+		err = wait(while)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err

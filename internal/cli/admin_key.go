@@ -6,36 +6,33 @@ import (
 	"strings"
 	"time"
 
+	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
 
 type keyCommands struct {
-	Create keyCreate `cmd:"" help:"Create an API key; it is shown once."`
-	List   keyList   `cmd:"" help:"List an account's keys, those of connected clients included."`
-	Revoke keyRevoke `cmd:"" help:"Revoke a key; the very next request with it fails."`
+	Create keyCreate `cmd:"" help:"Create an API key. It is printed once."`
+	List   keyList   `cmd:"" help:"List an account's keys, including those of connected programs."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key. Its next request fails."`
 }
 
 type keyCreate struct {
-	User    string        `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the key acts for."`
-	Name    string        `required:"" help:"What the key is for."`
-	Scopes  []string      `aliases:"scope" enum:"agents,manage,account,admin" placeholder:"SCOPE" help:"agents, manage, account, admin (for admins alone); repeat or separate by commas. Default: agents,manage."`
-	Agents  []string      `aliases:"agent" placeholder:"ID" help:"The only agents it may touch. Default: all."`
-	Expires time.Duration `placeholder:"DURATION" help:"How long it is valid, such as 720h. Default: until revoked."`
+	User    string        `required:"" aliases:"email" placeholder:"EMAIL" help:"The account of the key."`
+	Name    string        `required:"" help:"A name for the key."`
+	Scopes  []string      `aliases:"scope" enum:"agents,manage,account,admin" placeholder:"SCOPE" help:"agents, manage, account, admin (administrators only). Repeat the flag or separate by commas. Default: agents,manage."`
+	Agents  []string      `aliases:"agent" placeholder:"ID" help:"Limit the key to these agents. Default: all."`
+	Expires time.Duration `placeholder:"DURATION" help:"Lifetime, such as 720h. Default: until revoked."`
 	JSON    bool          `help:"Print one JSON object: {\"key\":\"…\"}."`
 }
 
 // Run creates a key.
 func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		n := credential.NewKey{Name: c.Name, Agents: c.Agents}
 		for _, s := range c.Scopes {
 			if core.Scope(s) == core.ScopeAdmin && !u.Role.Administers() {
-				return core.InvalidField("/scopes", c.User+" is no admin, so that a key of theirs can't be one's.")
+				return core.InvalidField("/scopes", c.User+" is not an administrator, so their keys can't have the scope admin.")
 			}
 			n.Scopes = append(n.Scopes, core.Scope(s))
 		}
@@ -52,36 +49,23 @@ func (c keyCreate) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 }
 
 type keyList struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	JSON bool   `help:"Print one JSON object: {\"keys\":[…]}."`
+	userFlag
+	JSON bool `help:"Print one JSON object: {\"keys\":[…]}."`
 }
 
 // Run lists keys.
 func (c keyList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			list := make([]map[string]any, len(keys))
-			for i, k := range keys {
-				list[i] = keyJSON(k)
-			}
-			return a.print(true, map[string]any{"keys": list}, "")
-		}
-		rows := make([][]string, len(keys))
-		for i, k := range keys {
-			rows[i] = []string{
+		return printList(a, c.JSON, "keys", keys, keyJSON, "ID\tKIND\tNAME\tENDS IN\tCREATED\tLAST USED\tEXPIRES\tREVOKED", func(k credential.Key) []string {
+			return []string{
 				k.ID, string(k.Kind), k.Name, "…" + k.Hint, date(k.CreatedAt),
 				dateOr(k.LastUsedAt, "never"), dateOr(k.ExpiresAt, "never"), dateOr(k.RevokedAt, "-"),
 			}
-		}
-		return a.table("ID\tKIND\tNAME\tENDS IN\tCREATED\tLAST USED\tEXPIRES\tREVOKED", rows)
+		})
 	})
 }
 
@@ -99,25 +83,21 @@ func keyJSON(k credential.Key) map[string]any {
 }
 
 type keyRevoke struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	ID   string `arg:"" optional:"" name:"id" help:"The key's id, or its name where only one key has it."`
-	Flag string `name:"id" placeholder:"ID" help:"The same as a flag."`
-	Name string `help:"The key's name, where only one key has it."`
-	Key  string `help:"The key itself, such as one that leaked; - reads it from the standard input."`
+	userFlag
+	ID   string `arg:"" optional:"" name:"id" help:"The id of the key, or its name if it is unique."`
+	Flag string `name:"id" placeholder:"ID" help:"The id as a flag."`
+	Name string `help:"The name of the key, if it is unique."`
+	Key  string `help:"The key itself, for example a leaked one; - reads it from standard input."`
 	JSON bool   `help:"Print one JSON object."`
 }
 
 // Run revokes a key.
 func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	secret, err := secretOf(env, c.Key, "Key")
+	secret, err := readSecret(env, c.Key, "Key")
 	if err != nil {
 		return err
 	}
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err
@@ -133,7 +113,7 @@ func (c keyRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	})
 }
 
-// pick finds the one key that the command names.
+// pick returns the key that the flags name.
 func (c keyRevoke) pick(ctx context.Context, a admin, keys []credential.Key, secret string) (credential.Key, error) {
 	id := c.ID + c.Flag
 	if secret != "" {
@@ -155,25 +135,21 @@ func (c keyRevoke) pick(ctx context.Context, a admin, keys []credential.Key, sec
 	case 1:
 		return found[0], nil
 	}
-	return credential.Key{}, errors.New("several keys have that name; name one by its id, see: carrel admin key list --user EMAIL")
+	return credential.Key{}, errors.New("several keys have this name; use the id, see: carrel admin key list --user EMAIL")
 }
 
 type connectCodeCommands struct {
-	Create connectCodeCreate `cmd:"" help:"Create a connect code: valid for 15 minutes, once."`
+	Create connectCodeCreate `cmd:"" help:"Create a connect code, valid once within 15 minutes."`
 }
 
 type connectCodeCreate struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the client will act for."`
+	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the program will act for."`
 	JSON bool   `help:"Print one JSON object: {\"code\":\"…\"}."`
 }
 
 // Run creates a connect code.
 func (c connectCodeCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		code, token, err := a.Credentials.CreateCode(ctx, core.Operator(u.ID))
 		if err != nil {
 			return err

@@ -13,9 +13,9 @@ import (
 
 type planCommands struct {
 	List   planList   `cmd:"" help:"List plans."`
-	Put    planPut    `cmd:"" help:"Make a plan, or change the one of that name for all who have it."`
-	Delete planDelete `cmd:"" help:"Delete a plan that nobody has."`
-	Set    planSet    `cmd:"" help:"Give an account a plan for good, or none."`
+	Put    planPut    `cmd:"" help:"Create a plan, or change it for all its accounts."`
+	Delete planDelete `cmd:"" help:"Delete a plan without accounts."`
+	Set    planSet    `cmd:"" help:"Set the default plan of an account, which applies without a subscription."`
 }
 
 type planList struct {
@@ -29,21 +29,12 @@ func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			list := make([]map[string]any, len(plans))
-			for i, p := range plans {
-				list[i] = planJSON(p)
-			}
-			return a.print(true, map[string]any{"plans": list}, "")
-		}
-		rows := make([][]string, len(plans))
-		for i, p := range plans {
-			rows[i] = []string{
+		return printList(a, c.JSON, "plans", plans, planJSON, "NAME\tCAPABILITIES\tMODELS\tMONTHLY CAP\tTURN CAP\tREQUESTS/S\tSTORAGE\tPRICE", func(p account.Plan) []string {
+			return []string{
 				p.Name, orDash(joined(p.Capabilities)), orDash(strings.Join(p.Models, ",")), usdOr(p.SpendCap), usdOr(p.TurnCap),
 				numberOr(p.RateLimit), numberOr(p.StorageLimit), core.USD(p.Price),
 			}
-		}
-		return a.table("NAME\tCAPABILITIES\tMODELS\tCAP A MONTH\tCAP A TURN\tREQUESTS/S\tSTORAGE\tPRICE", rows)
+		})
 	})
 }
 
@@ -89,19 +80,19 @@ func numberOr(n *int64) string {
 
 type planPut struct {
 	Name         string   `arg:"" help:"Name of the plan."`
-	Capabilities []string `required:"" placeholder:"WORD,…" help:"What it includes, of search, chat, research, memories, favourites, manage and mcp; or all."`
-	Models       []string `placeholder:"MODEL,…" help:"The only models it may ask. Default: all of the installation."`
-	SpendCap     string   `name:"spend-cap" default:"none" placeholder:"USD" help:"US dollars a month. Default: none."`
-	TurnCap      string   `name:"turn-cap" default:"none" placeholder:"USD" help:"US dollars a turn. Default: none."`
-	RateLimit    *int64   `name:"rate-limit" placeholder:"N" help:"Requests a second of all credentials of an account together. Default: the server's limits alone."`
-	RateBurst    *int64   `name:"rate-burst" placeholder:"N" help:"Requests at once. Default: four seconds' worth."`
+	Capabilities []string `required:"" placeholder:"WORD,…" help:"Capabilities: search, chat, research, memories, favourites, manage, mcp; or all."`
+	Models       []string `placeholder:"MODEL,…" help:"Allowed models. Default: all models of the installation."`
+	SpendCap     string   `name:"spend-cap" default:"none" placeholder:"USD" help:"US dollars per month. Default: none."`
+	TurnCap      string   `name:"turn-cap" default:"none" placeholder:"USD" help:"US dollars per turn. Default: none."`
+	RateLimit    *int64   `name:"rate-limit" placeholder:"N" help:"Requests per second of an account, over all its credentials. Default: only the server's limits."`
+	RateBurst    *int64   `name:"rate-burst" placeholder:"N" help:"Burst of requests. Default: four seconds of --rate-limit."`
 	StorageLimit *int64   `name:"storage-limit" placeholder:"BYTES" help:"Bytes of documents. Default: no limit."`
-	Price        string   `default:"0" placeholder:"USD" help:"What a month costs, for people to see."`
-	StripePrice  string   `name:"stripe-price" placeholder:"ID" help:"Id of the price at Stripe that pays for it. Further ones after commas are no longer sold, but still pay for it."`
+	Price        string   `default:"0" placeholder:"USD" help:"Monthly price shown to users."`
+	StripePrice  string   `name:"stripe-price" placeholder:"ID" help:"Stripe price id. Further ids after commas are no longer sold but remain valid for existing subscriptions."`
 	JSON         bool     `help:"Print one JSON object: {\"plan\":{…}}."`
 }
 
-// Run makes or changes a plan.
+// Run creates or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	p := account.Plan{
 		Name: c.Name, Capabilities: app.Capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
@@ -122,7 +113,7 @@ func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"plan": planJSON(p)}, "The plan %s includes %s.", p.Name, orDash(joined(p.Capabilities)))
+		return a.print(c.JSON, map[string]any{"plan": planJSON(p)}, "Plan %s includes %s.", p.Name, orDash(joined(p.Capabilities)))
 	})
 }
 
@@ -137,23 +128,19 @@ func (c planDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err := a.Plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"deleted": true}, "Deleted the plan %s.", c.Name)
+		return a.print(c.JSON, map[string]any{"deleted": true}, "Deleted plan %s.", c.Name)
 	})
 }
 
 type planSet struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	userFlag
 	Plan string `required:"" placeholder:"NAME" help:"Plan, or none for no subscription."`
 	JSON bool   `help:"Print one JSON object."`
 }
 
 // Run sets a plan.
 func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if err := a.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
 			return err
 		}
@@ -162,23 +149,19 @@ func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 }
 
 type subscriptionCommands struct {
-	Show   subscriptionShow   `cmd:"" help:"Show what an account has."`
-	Set    subscriptionSet    `cmd:"" help:"Give an account a plan for a time."`
-	Cancel subscriptionCancel `cmd:"" help:"End a subscription: at the end of its period, or now."`
+	Show   subscriptionShow   `cmd:"" help:"Show the plan and subscription of an account."`
+	Set    subscriptionSet    `cmd:"" help:"Subscribe an account to a plan."`
+	Cancel subscriptionCancel `cmd:"" help:"End a subscription at the end of its period, or now."`
 }
 
 type subscriptionShow struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	JSON bool   `help:"Print one JSON object: {\"plan\":…,\"subscription\":{…}}."`
+	userFlag
+	JSON bool `help:"Print one JSON object: {\"plan\":…,\"subscription\":{…}}."`
 }
 
-// Run shows what an account has.
+// Run shows the plan and subscription of an account.
 func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		e, err := a.Plans.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
@@ -188,11 +171,11 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 			plan = p.Name
 		}
 		if e.Subscription == nil {
-			return a.print(c.JSON, map[string]any{"plan": plan}, "%s has the plan %s for good.", u.Email, plan)
+			return a.print(c.JSON, map[string]any{"plan": plan}, "%s has the default plan %s and no subscription.", u.Email, plan)
 		}
 		s := *e.Subscription
 		return a.print(c.JSON, map[string]any{"plan": plan, "subscription": subscriptionJSON(s)},
-			"%s has the plan %s now. Its subscription to %s is %s, from %s to %s.", u.Email, plan, s.Plan, s.Status, date(s.StartsAt), dateOr(s.EndsAt, "whenever it is ended"))
+			"%s has the plan %s. Its subscription to %s is %s, from %s to %s.", u.Email, plan, s.Plan, s.Status, date(s.StartsAt), dateOr(s.EndsAt, "cancellation"))
 	})
 }
 
@@ -210,24 +193,20 @@ func subscriptionJSON(s account.Subscription) map[string]any {
 }
 
 type subscriptionSet struct {
-	User   string     `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	userFlag
 	Plan   string     `required:"" placeholder:"NAME" help:"The plan."`
-	Start  *time.Time `placeholder:"TIME" help:"When it starts (RFC 3339). Default: now."`
-	End    *time.Time `placeholder:"TIME" help:"When it ends (RFC 3339). Default: it goes on."`
-	Months int        `placeholder:"N" help:"How many months it runs, in place of --end."`
-	Grace  int        `name:"grace-days" placeholder:"N" help:"For how many days it is served after its end."`
-	Trial  bool       `help:"It is a trial."`
-	Last   bool       `name:"cancel-at-end" help:"It will not be renewed."`
+	Start  *time.Time `placeholder:"TIME" help:"Start (RFC 3339). Default: now."`
+	End    *time.Time `placeholder:"TIME" help:"End (RFC 3339). Default: until cancelled."`
+	Months int        `placeholder:"N" help:"Length in months, instead of --end."`
+	Grace  int        `name:"grace-days" placeholder:"N" help:"Days of service after the end."`
+	Trial  bool       `help:"Mark it as a trial."`
+	Last   bool       `name:"cancel-at-end" help:"Do not renew it."`
 	JSON   bool       `help:"Print one JSON object: {\"subscription\":{…}}."`
 }
 
-// Run gives an account a plan for a time.
+// Run subscribes an account to a plan.
 func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		n := account.NewSubscription{
 			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour, Trial: c.Trial, CancelAtEnd: c.Last,
 		}
@@ -244,27 +223,23 @@ func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"subscription": subscriptionJSON(s)}, "%s has the plan %s from %s to %s.",
-			u.Email, s.Plan, date(s.StartsAt), dateOr(s.EndsAt, "whenever it is ended"))
+			u.Email, s.Plan, date(s.StartsAt), dateOr(s.EndsAt, "cancellation"))
 	})
 }
 
 type subscriptionCancel struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Now  bool   `help:"End it now, not at the end of its period."`
-	JSON bool   `help:"Print one JSON object: {\"subscription\":{…}}."`
+	userFlag
+	Now  bool `help:"End it now instead of at the end of its period."`
+	JSON bool `help:"Print one JSON object: {\"subscription\":{…}}."`
 }
 
 // Run ends a subscription.
 func (c subscriptionCancel) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		s, err := a.Plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"subscription": subscriptionJSON(s)}, "The subscription of %s is cancelled.", u.Email)
+		return a.print(c.JSON, map[string]any{"subscription": subscriptionJSON(s)}, "Cancelled the subscription of %s.", u.Email)
 	})
 }

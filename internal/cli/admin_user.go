@@ -12,26 +12,26 @@ import (
 type userCommands struct {
 	Create   userCreate   `cmd:"" help:"Create an account. The first one owns the installation."`
 	List     userList     `cmd:"" help:"List accounts."`
-	Email    userEmail    `cmd:"" help:"Set the e-mail address of an account, also to accept the one that its user asked for."`
-	Password userPassword `cmd:"" help:"Give an account a new password, which signs it out everywhere."`
-	Reset    userReset    `cmd:"" help:"Make a code with which somebody chooses a new password themselves."`
-	Disable  userDisable  `cmd:"" help:"Disable an account; its credentials fail from the next request on."`
-	Export   userExport   `cmd:"" help:"Write all that an account holds into a zip file."`
-	Delete   userDelete   `cmd:"" help:"Delete an account with all that it holds, for good."`
+	Email    userEmail    `cmd:"" help:"Set the e-mail address of an account, for example the one its user asked for."`
+	Password userPassword `cmd:"" help:"Set a new password and end all sessions."`
+	Reset    userReset    `cmd:"" help:"Create a code with which the user sets a new password."`
+	Disable  userDisable  `cmd:"" help:"Disable an account. Its credentials fail from the next request."`
+	Export   userExport   `cmd:"" help:"Export all data of an account to a zip file."`
+	Delete   userDelete   `cmd:"" help:"Delete an account and all its data permanently."`
 }
 
 type userCreate struct {
-	Email    string `required:"" help:"E-mail address, also the name to sign in with."`
-	Name     string `required:"" help:"Name shown to people."`
-	Password string `required:"" help:"Password of at least 8 characters; - asks for it, or reads it from the standard input."`
+	Email    string `required:"" help:"E-mail address, used to sign in."`
+	Name     string `required:"" help:"Display name."`
+	Password string `required:"" help:"Password of at least 8 characters; - prompts for it, or reads it from standard input."`
 	Role     string `enum:"admin,member," default:"" help:"admin or member. Default: member."`
-	Plan     string `placeholder:"NAME" help:"Plan, or none for no subscription. Default: that of default-plan."`
+	Plan     string `placeholder:"NAME" help:"Plan, or none for no subscription. Default: the setting default-plan."`
 	JSON     bool   `help:"Print one JSON object: {\"user\":{\"id\":…}}."`
 }
 
 // Run creates an account.
 func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	password, err := secretOf(env, c.Password, "Password")
+	password, err := readSecret(env, c.Password, "Password")
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err != nil {
 			return err
 		}
-		if err := a.note(ctx, audit.UserCreated, u); err != nil {
+		if err := a.record(ctx, audit.UserCreated, u); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "Created %s (%s), role %s, plan %s.", u.Email, u.ID, u.Role, u.Plan)
@@ -96,41 +96,28 @@ func (c userList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			list := make([]map[string]any, len(users))
-			for i, u := range users {
-				list[i] = userJSON(u)
-			}
-			return a.print(true, map[string]any{"users": list}, "")
-		}
-		rows := make([][]string, len(users))
-		for i, u := range users {
+		return printList(a, c.JSON, "users", users, userJSON, "EMAIL\tNAME\tROLE\tPLAN\tSPEND CAP\tCREATED\tDISABLED\tID", func(u account.User) []string {
 			spend := "none"
 			if u.SpendCap != nil {
 				spend = core.USD(*u.SpendCap)
 			}
-			rows[i] = []string{u.Email, u.Name, string(u.Role), u.Plan, spend, date(u.CreatedAt), dateOr(u.DisabledAt, "-"), u.ID}
-		}
-		return a.table("EMAIL\tNAME\tROLE\tPLAN\tSPEND CAP\tCREATED\tDISABLED\tID", rows)
+			return []string{u.Email, u.Name, string(u.Role), u.Plan, spend, date(u.CreatedAt), dateOr(u.DisabledAt, "-"), u.ID}
+		})
 	})
 }
 
 type userDisable struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	JSON bool   `help:"Print one JSON object."`
+	userFlag
+	JSON bool `help:"Print one JSON object."`
 }
 
 // Run disables an account.
 func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if err := a.Accounts.Disable(ctx, core.Operator(""), u.ID); err != nil {
 			return err
 		}
-		if err := a.note(ctx, audit.UserDisabled, u); err != nil {
+		if err := a.record(ctx, audit.UserDisabled, u); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "disabled": true}}, "Disabled %s.", u.Email)
@@ -139,46 +126,38 @@ func (c userDisable) Run(ctx context.Context, env *Env, parent *adminCommand) er
 
 type userEmail struct {
 	User  string `required:"" placeholder:"EMAIL" help:"The account."`
-	Email string `required:"" placeholder:"EMAIL" help:"The address that it gets. It counts as verified: make sure that it belongs to the account's user."`
+	Email string `required:"" placeholder:"EMAIL" help:"The new address. It counts as verified: make sure that it belongs to the user."`
 	JSON  bool   `help:"Print one JSON object: {\"user\":{\"id\":…}}."`
 }
 
-// Run sets the address of an account.
+// Run sets the e-mail address of an account.
 func (c userEmail) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
+		u, err := a.Directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
 		if err != nil {
 			return err
 		}
-		u, err = a.Directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
-		if err != nil {
-			return err
-		}
-		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "The account is now that of %s.", u.Email)
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "The e-mail address is now %s.", u.Email)
 	})
 }
 
 type userPassword struct {
-	User     string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Password string `required:"" help:"Password of at least 8 characters; - asks for it, or reads it from the standard input."`
+	userFlag
+	Password string `required:"" help:"Password of at least 8 characters; - prompts for it, or reads it from standard input."`
 	JSON     bool   `help:"Print one JSON object."`
 }
 
 // Run sets a password.
 func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	password, err := secretOf(env, c.Password, "Password")
+	password, err := readSecret(env, c.Password, "Password")
 	if err != nil {
 		return err
 	}
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if err := a.Accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
 			return err
 		}
-		if err := a.note(ctx, audit.PasswordChanged, u); err != nil {
+		if err := a.record(ctx, audit.PasswordChanged, u); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "signedOut": true}},
@@ -187,19 +166,15 @@ func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) e
 }
 
 type userReset struct {
-	User         string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	ClearFactors bool   `name:"clear-factors" help:"Also remove passkeys and the authenticator app when the code is used, for somebody who has lost them."`
-	JSON         bool   `help:"Print one JSON object: {\"reset\":{\"url\":…,\"code\":…}}."`
+	userFlag
+	ClearFactors bool `name:"clear-factors" help:"Also remove passkeys and the authenticator app when the code is used, for a user who has lost them."`
+	JSON         bool `help:"Print one JSON object: {\"reset\":{\"url\":…,\"code\":…}}."`
 }
 
-// Run makes a code for a new password. It is typed into a page, not part of its address: addresses stay in histories, in
-// logs of proxies and in chats.
+// Run creates a code for a new password. The user types it into a page. It is not part of a link, because links are kept
+// in browser histories, proxy logs and chats.
 func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		reset, code, err := a.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
 		if err != nil {
 			return err
@@ -207,12 +182,12 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		page := a.Config.BaseURL + webapp.ResetPath
 		return a.print(c.JSON,
 			map[string]any{"reset": map[string]any{"url": page, "code": code, "expiresAt": date(reset.ExpiresAt)}},
-			"Tell %s to open\n\n  %s\n\nand to type\n\n  %s\n\nThe code is good once, until %s. The old password works until then.",
+			"Ask %s to open\n\n  %s\n\nand to enter\n\n  %s\n\nThe code works once, until %s. The old password works until the code is used.",
 			u.Email, page, code, date(reset.ExpiresAt))
 	})
 }
 
-// note writes down what the operator did to an account.
-func (a admin) note(ctx context.Context, event audit.Event, u account.User) error {
+// record adds an action of the operator to the audit log.
+func (a admin) record(ctx context.Context, event audit.Event, u account.User) error {
 	return a.Audit.Append(ctx, audit.Record{Event: event, UserID: u.ID, Actor: string(core.CredentialOperator)})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/internal/account"
 	"carrel/internal/accountdata"
 	"carrel/internal/app"
 	"carrel/internal/audit"
@@ -17,23 +18,19 @@ import (
 )
 
 type userExport struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Out  string `required:"" placeholder:"FILE" help:"The zip file to write, which must not be there yet."`
+	userFlag
+	Out  string `required:"" placeholder:"FILE" help:"The zip file to create. It must not exist."`
 	JSON bool   `help:"Print one JSON object: {\"export\":{\"file\":…,\"bytes\":…}}."`
 }
 
-// Run writes all that is a user's into a file. It reads the database itself, so that it needs no server.
+// Run exports an account to a file. It reads the database itself and needs no server.
 func (c userExport) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		size, err := a.export(ctx, u.ID, c.Out)
 		if err != nil {
 			return err
 		}
-		if err := a.note(ctx, audit.AccountExported, u); err != nil {
+		if err := a.record(ctx, audit.AccountExported, u); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"export": map[string]any{"file": c.Out, "bytes": size}}, "Wrote %s, %d bytes.", c.Out, size)
@@ -46,26 +43,22 @@ func (a admin) export(ctx context.Context, userID, path string) (int64, error) {
 		return a.Archives.Write(ctx, userID, accountdata.Parts{Agents: true}, w, func() {})
 	})
 	if errors.Is(err, fs.ErrExist) {
-		return 0, fmt.Errorf("%s is there already; choose another name", path)
+		return 0, fmt.Errorf("%s already exists; choose another name", path)
 	}
 	return size, err
 }
 
 type userDelete struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	Yes  bool   `help:"Say that it is meant: nothing of it can be had back."`
-	JSON bool   `help:"Print one JSON object: {\"deleted\":true,\"indexed\":…}."`
+	userFlag
+	Yes  bool `help:"Confirm the deletion. It can't be undone."`
+	JSON bool `help:"Print one JSON object: {\"deleted\":true,\"indexed\":…}."`
 }
 
-// Run deletes an account and returns when nothing of it is left.
+// Run deletes an account and returns when all its data is gone.
 func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if !c.Yes {
-			return errors.New("nothing was deleted; say --yes if the account and all that it holds is to go (export it first with: carrel admin user export)")
+			return errors.New("nothing was deleted; confirm with --yes that the account and all its data are to be deleted (export first with: carrel admin user export)")
 		}
 		t, err := a.Deletions.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
@@ -78,21 +71,21 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"deleted": true, "indexed": indexed}, "Deleted %s, with all that it held.%s", u.Email, map[bool]string{
-			false: " No server runs: its words leave the search index when one has started.",
+		return a.print(c.JSON, map[string]any{"deleted": true, "indexed": indexed}, "Deleted %s and all its data.%s", u.Email, map[bool]string{
+			false: " No server is running; its documents leave the search index at the next start.",
 		}[indexed])
 	})
 }
 
-// deleted returns when a deletion has ended: on a server, or here where the folder has none.
+// deleted waits for a deletion: on the server of the data folder or, without one, in this process.
 func (a admin) deleted(ctx context.Context, id string) error {
 	if a.Config.Database != "" {
-		return a.deleteHere(ctx, id) // together with the servers: whoever comes first does it
+		return a.deleteHere(ctx, id) // the servers may claim the task first
 	}
-	return a.thereOrHere(ctx, func(ctx context.Context) error { return a.awaitTask(ctx, id) }, func(ctx context.Context) error { return a.deleteHere(ctx, id) })
+	return a.waitOrRun(ctx, func(ctx context.Context) error { return a.awaitTask(ctx, id) }, func(ctx context.Context) error { return a.deleteHere(ctx, id) })
 }
 
-// deleteHere carries deletions out in this process, and no other work.
+// deleteHere runs deletions, and no other tasks, in this process.
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
 	engine := task.New(a.Store, a.Clock, log, task.Options{Version: app.Version(), Alone: a.Config.Database == ""})
@@ -110,7 +103,7 @@ func (a admin) deleteHere(ctx context.Context, id string) error {
 	return err
 }
 
-// awaitTask looks now and then whether a server has ended a task.
+// awaitTask polls until a server has ended a task.
 func (a admin) awaitTask(ctx context.Context, id string) error {
 	const pause = 50 * time.Millisecond
 	for {
@@ -126,10 +119,10 @@ func (a admin) awaitTask(ctx context.Context, id string) error {
 	}
 }
 
-// deletionError is the error of a deletion that is over.
+// deletionError converts the state of an ended deletion to an error.
 func deletionError(t task.Task, err error) error {
 	if err != nil || t.State == task.StateComplete {
 		return err
 	}
-	return fmt.Errorf("the account is closed, and could not be removed yet (%s); a server tries it again within the hour", t.State)
+	return fmt.Errorf("the account is closed, but its data could not be deleted yet (%s); a server retries within the hour", t.State)
 }

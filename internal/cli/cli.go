@@ -20,62 +20,62 @@ import (
 	"carrel/internal/thread"
 )
 
-// What a command ends with. Scripts rely on these.
+// Exit codes. Scripts rely on them.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// Env is what a command has of the world around it, so that tests can give it another.
+// Env is the environment of a command. Tests replace it.
 type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  []string
-	// Answerer writes the replies of turns; nil means the program's own. Tests of durability put a slow one here that
-	// counts what it is asked.
+	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a slow one that counts
+	// its calls.
 	Answerer thread.Answerer
 }
 
-// System is the process's own environment.
+// System returns the environment of this process.
 func System() Env {
 	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ()}
 }
 
-// commands is the command line, as kong reads it.
+// commands is the command line in the form that kong parses.
 type commands struct {
-	Serve   serveCommand      `cmd:"" help:"Run the server."`
-	Admin   adminCommand      `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
-	Source  librarianCommands `cmd:"" help:"Fill a source of a server from this machine."`
-	Config  configCommand     `cmd:"" help:"Show every setting, its value and where it comes from; secrets are hidden."`
-	Version versionCommand    `cmd:"" help:"Show the version."`
+	Serve   serveCommand         `cmd:"" help:"Run the server."`
+	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
+	Source  clientSourceCommands `cmd:"" help:"Send files from this machine to a source."`
+	Config  configCommand        `cmd:"" help:"Show every setting, its value and its origin. Secrets are redacted."`
+	Version versionCommand       `cmd:"" help:"Show the version."`
 }
 
 const description = `Agents that know their sources.
 
-Start with "carrel serve --demo" to look around, or "carrel serve" for an installation of your own.
-Every setting can also be given as a variable (CARREL_ADDR for --addr) or in carrel.conf in the data folder.
-A command ends with 0 when it worked, 1 when it failed, 2 when it was not understood.`
+Run "carrel serve --demo" to try it, or "carrel serve" to start your own installation.
+Every setting can also be an environment variable (CARREL_ADDR for --addr) or a line in carrel.conf in the data folder.
+Exit codes: 0 success, 1 failure, 2 usage error.`
 
-// ended is how kong's own exits (help) come back to Main.
-type ended int
+// exit carries the exit code from kong, which exits by itself after --help, back to Main.
+type exit int
 
-// Main runs a command line and returns what the process ends with.
+// Main runs a command line and returns the exit code.
 func Main(args []string, env Env) (code int) {
 	defer func() {
-		if e, ok := recover().(ended); ok {
+		if e, ok := recover().(exit); ok {
 			code = int(e)
 		}
 	}()
 	var cli commands
 	parser, err := kong.New(&cli,
 		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
-		kong.Exit(func(code int) { panic(ended(code)) }),
+		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
 	)
 	if err != nil {
-		complain(env, err)
+		printError(env, err)
 		return exitFailed
 	}
 	if len(args) == 0 {
@@ -90,13 +90,13 @@ func Main(args []string, env Env) (code int) {
 	defer stop()
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(&env); err != nil {
-		complain(env, err)
+		printError(env, err)
 		return exitFailed
 	}
 	return exitOK
 }
 
-// settingHelp makes the help of flags from the table of settings, so that it is written once.
+// settingHelp takes the help of flags from the table of settings.
 func settingHelp() kong.Option {
 	vars := kong.Vars{}
 	for _, s := range config.Defaults() {
@@ -111,8 +111,8 @@ func settingHelp() kong.Option {
 	return vars
 }
 
-// complain tells a person what went wrong and what to do.
-func complain(env Env, err error) {
+// printError prints an error, one line for each invalid field.
+func printError(env Env, err error) {
 	var e *core.Error
 	switch {
 	case !errors.As(err, &e) || e.Kind == core.KindInternal:
@@ -126,13 +126,13 @@ func complain(env Env, err error) {
 	}
 }
 
-// isTerminal reports whether a person reads what is written there.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// flags are the settings that a command takes as flags; what was not given stays nil.
+// flags maps settings to the values of their flags; a flag that was not given is nil.
 type flags map[string]*string
 
 func (f flags) load(env *Env) (config.Config, error) {

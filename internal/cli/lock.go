@@ -2,9 +2,9 @@ package cli
 
 import "fmt"
 
-// lockedError says that a server uses the data folder.
+// lockedError means that another process holds the lock of the data folder.
 type lockedError struct{ dir, holder string }
 
 func (e lockedError) Error() string {
-	return fmt.Sprintf("another server (process %s) uses the data folder %s; stop it, or choose another folder with --data", e.holder, e.dir)
+	return fmt.Sprintf("another process (%s) uses the data folder %s; stop it, or set another folder with --data", e.holder, e.dir)
 }

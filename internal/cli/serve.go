@@ -59,7 +59,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }() // the kernel would do it
+	defer func() { _ = lock.Close() }() // the kernel releases the lock in any case
 	in, err := app.Open(ctx, cfg, app.Options{Log: log, Answerer: env.Answerer})
 	if err != nil {
 		return err
@@ -92,16 +92,16 @@ func welcome(ctx context.Context, env *Env, cfg config.Config, in *app.App) erro
 	if cfg.Database != "" {
 		where = `--database "$CARREL_DATABASE"`
 	}
-	_, err = fmt.Fprintf(env.Out, `Nobody has an account yet. Make the first one, which will own this installation:
+	_, err = fmt.Fprintf(env.Out, `There is no account yet. Create the first one, which owns this installation:
 
-  Open      %s%s
-  and type  %s
+  Open       %s%s
+  and enter  %s
 
-The code is good once. Or make the account here; it asks for the password:
+The code works once. Or create the account here; the command asks for the password:
 
   carrel admin %s user create --email you@example.org --name "Your Name" --password -
 
-Then make a key for your programs:
+Then create an API key:
 
   carrel admin %s key create --user you@example.org --name laptop
 

@@ -11,7 +11,7 @@ import (
 
 type versionCommand struct{}
 
-// Run shows the version.
+// Run prints the version.
 func (versionCommand) Run(env *Env) error {
 	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", app.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
@@ -22,7 +22,7 @@ type configCommand struct {
 	JSON bool    `help:"Print JSON."`
 }
 
-// Run shows the settings.
+// Run prints the settings.
 func (c configCommand) Run(env *Env) error {
 	cfg, err := flags{"data": c.Data}.load(env)
 	if err != nil {
