@@ -174,12 +174,12 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	}
 	in.threads = thread.NewService(db, in.Agents, clock, in.Tasks, answerer)
 	in.Tasks.Register(in.threads.Kind())
-	in.wireIntake(cfg, log)
+	in.wireImporter(cfg, log)
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
 	in.Tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.Agents, in.threads, clock)
 	in.favourites.KeepDocumentsIn(in.Sources)
-	in.wireLeave(cfg, log)
+	in.wireAccountData(cfg, log)
 	if e := cfg.Embeddings; e.On() {
 		client := model.NewEmbeddingClient(model.EmbeddingOptions{
 			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,

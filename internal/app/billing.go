@@ -12,15 +12,15 @@ import (
 	"carrel/internal/outbound"
 )
 
-// subscriptionPage is the page of the web app that the payment provider leads back to.
+// subscriptionPage is the page to which the payment provider returns the user.
 const subscriptionPage = "/settings/subscription"
 
-// newBilling sells plans through the Stripe account of the settings, if they name one.
+// newBilling returns the billing service, or nil if no Stripe account is configured.
 func (in *App) newBilling(cfg config.Config, log *slog.Logger) *billing.Service {
 	if !cfg.Stripe.On() {
 		return nil
 	}
-	// The address is the operator's, who may name one on this machine.
+	// The operator sets the address, so it may be private.
 	web := outbound.NewClient(outbound.Options{Private: true, Timeout: 10 * time.Second})
 	return billing.NewService(in.Store, web, in.Clock, in.Audit, log, billing.Options{
 		Key: cfg.Stripe.SecretKey, URL: cfg.Stripe.URL, WebhookSecrets: cfg.Stripe.WebhookSecrets,
@@ -28,7 +28,7 @@ func (in *App) newBilling(cfg config.Config, log *slog.Logger) *billing.Service 
 	})
 }
 
-// declarePlans takes over the plans of the settings.
+// declarePlans stores the plans of the settings.
 func (in *App) declarePlans(ctx context.Context) error {
 	plans := make([]account.Plan, len(in.Config.Plans))
 	for i, p := range in.Config.Plans {

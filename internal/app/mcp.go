@@ -10,7 +10,7 @@ import (
 	"carrel/internal/streamwatch"
 )
 
-// newMCP returns the endpoint for the Model Context Protocol of a server.
+// newMCP creates the MCP endpoint.
 func (in *App) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
 	return mcp.New(mcp.Edge{
 		BaseURL:      cfg.BaseURL,

@@ -5,7 +5,7 @@ import (
 	"carrel/internal/task"
 )
 
-// services is what the API speaks for.
+// services returns the services behind the REST API.
 func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
 		Agents: in.Agents, Sources: in.Sources, Intake: in.Imports, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
@@ -13,7 +13,7 @@ func (in *App) services() httpapi.Services {
 		Directory: in.Directory, Exports: in.exports, Deletions: in.Deletions, Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth, Machinery: system{in, in.Clock.Now()},
 		Idempotency: in.Store, Sealer: in.replies, Clock: in.Clock,
 	}
-	if in.billing != nil { // a nil service would be no nil interface
+	if in.billing != nil { // a nil *billing.Service would make a non-nil interface
 		s.Billing = in.billing
 	}
 	return s

@@ -9,13 +9,13 @@ import (
 	"carrel/internal/httpapi"
 )
 
-// system tells those who administer the installation how it is doing.
+// system reports the state of the installation to administrators.
 type system struct {
 	in      *App
 	started time.Time
 }
 
-// State looks at what runs now.
+// State returns the current state.
 func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return httpapi.State{}, err
@@ -33,7 +33,7 @@ func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, err
 	for _, n := range nodes {
 		out.Nodes = append(out.Nodes, httpapi.Node(n))
 	}
-	// A server that stops answers a last request without its index.
+	// The index is already closed when a stopping server answers its last requests.
 	if index := s.in.engine.index.Load(); index != nil {
 		i := index.Stats()
 		out.Index = httpapi.IndexState{Documents: i.Documents, Segments: i.Segments, Bytes: i.Bytes, Rebuilding: i.Rebuilding}

@@ -4,10 +4,10 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the linker when a release is built.
+// version is set by the linker in release builds.
 var version = ""
 
-// Version names this build: the release, or the commit it was built from.
+// Version returns the release, or the commit of a development build.
 func Version() string {
 	if version != "" {
 		return version

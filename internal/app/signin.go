@@ -14,7 +14,7 @@ import (
 	"carrel/internal/webapp"
 )
 
-// wireSignIn makes the services with which people prove who they are.
+// wireSignIn creates the services for passwords, second factors, passkeys and the OpenID provider.
 func (in *App) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
 	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
@@ -38,7 +38,7 @@ func (in *App) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) er
 	return err
 }
 
-// newPages returns the pages of a server.
+// newPages creates the server-rendered pages.
 func (in *App) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
 		Accounts: in.Accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.Resets, Proofs: in.proofs,
@@ -46,12 +46,12 @@ func (in *App) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error
 	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.SetupCode, Address: server.ClientAddr})
 }
 
-// caller is where the request of a context came from, and what its program says of itself.
+// caller returns the client address and the program name of the request in ctx.
 func caller(ctx context.Context) (address, program string) {
 	return clientAddress(ctx), server.Program(ctx)
 }
 
-// clientAddress is where the request of a context came from; commands come from nowhere.
+// clientAddress returns the client address of the request in ctx, or "" for commands.
 func clientAddress(ctx context.Context) string {
 	if addr := server.ClientAddr(ctx); addr.IsValid() {
 		return addr.String()

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/config"
 )
 
-// scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room
-// for a second copy of the database; the next round tries again.
+// Scrub erases remnants of deleted accounts from free pages of the database files. It needs disk space for a second copy
+// of the database; a failed attempt is repeated by the next housekeeping round.
 func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 	due, err := in.Store.ScrubDue(ctx)
 	if err != nil || !due {
@@ -20,13 +20,13 @@ func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
 	if err := in.Store.Scrub(ctx); err != nil {
 		return err
 	}
-	log.InfoContext(ctx, "remnants of deleted accounts were removed from the database's files",
+	log.InfoContext(ctx, "remnants of deleted accounts were erased from the database files",
 		slog.Duration("took", time.Since(started)))
 	return nil
 }
 
-// wireLeave makes what accounts are exported and deleted with.
-func (in *App) wireLeave(cfg config.Config, log *slog.Logger) {
+// wireAccountData creates the services that export and delete accounts.
+func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 	in.Archives = accountdata.NewArchives(accountdata.Contents{
 		Profiles: in.profiles, Usages: in.Usages, Plans: in.Plans, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
 		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials, Sessions: in.sessions, Webhooks: in.webhooks,
@@ -34,7 +34,7 @@ func (in *App) wireLeave(cfg config.Config, log *slog.Logger) {
 	}, in.Clock)
 	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
 	if cfg.Database == "" {
-		// Another database has its room elsewhere.
+		// A PostgreSQL server has its own disk.
 		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
 	}
 	in.exports = accountdata.NewExports(in.Store, in.Archives, in.Tasks, in.Clock, in.Audit, o)

@@ -12,10 +12,10 @@ import (
 	"carrel/internal/outbound"
 )
 
-// fetchTimeout is how long the connection to a page or feed may take.
+// fetchTimeout limits connecting to a page or feed.
 const fetchTimeout = 10 * time.Second
 
-// importLimits are the limits of reading one upload, and the memory in which all uploads of this process are read.
+// ImportLimits returns the limits for reading one upload and the memory pool shared by all uploads of this process.
 func ImportLimits(c config.Imports) format.Limits {
 	memory := int64(c.MemoryMiB) << 20
 	return format.Limits{
@@ -26,8 +26,8 @@ func ImportLimits(c config.Imports) format.Limits {
 	}
 }
 
-// wireIntake makes what fills sources. It comes after the services that it works with.
-func (in *App) wireIntake(cfg config.Config, log *slog.Logger) {
+// wireImporter creates the importer. It needs sources and tasks.
+func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
 	in.Imports = importer.NewService(in.Store, in.Sources, in.Tasks, in.Clock, log, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
@@ -36,7 +36,7 @@ func (in *App) wireIntake(cfg config.Config, log *slog.Logger) {
 				return
 			}
 			if err := in.Embedding.Check(ctx); err != nil {
-				log.WarnContext(ctx, "could not see whether documents lack vectors; it is tried again", slog.Any("error", err))
+				log.WarnContext(ctx, "checking for documents without vectors failed; retrying later", slog.Any("error", err))
 			}
 		},
 	})

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/source"
 )
 
-// wireSources makes the service of sources, with all kinds that there are.
+// wireSources creates the source service with all kinds of sources.
 func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
