@@ -56,7 +56,7 @@ func TestAKnownBrowserSignsInWhileStrangersGuess(t *testing.T) {
 	w.comesFrom("192.0.2.1")
 	stranger := w.visitor()
 	if a := stranger.post("/sign-in", "email", email, "password", password); a.status != http.StatusTooManyRequests ||
-		!strings.Contains(a.body, "a browser in which you have signed in before") {
+		!strings.Contains(a.body, "a browser where you have signed in before") {
 		t.Errorf("a browser that is not known: %d %s", a.status, a.body)
 	}
 	v.signIn()

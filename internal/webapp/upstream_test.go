@@ -209,7 +209,7 @@ func TestPoint12SomebodyKnownElsewhereSignsInToTheirAccount(t *testing.T) {
 	// Another person who got the address there does not get the account.
 	p.says(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
 	thief := w.visitor()
-	if a := thief.get(thief.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "belongs to somebody else") || thief.isIn() {
+	if a := thief.get(thief.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "is linked to another user") || thief.isIn() {
 		t.Errorf("somebody else with the address: %d", a.status)
 	}
 	if err := w.accounts.Disable(t.Context(), core.Operator(""), w.user.ID); err != nil {
