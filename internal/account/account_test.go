@@ -46,7 +46,13 @@ func newFixture(t *testing.T) *fixture {
 		Store: db, Clock: f.clock, Audit: f.audit, Sealer: sealer, Key: key,
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: key}),
 	})
-	f.deps = account.Deps{Store: db, Clock: f.clock, Audit: f.audit, Passwords: signIn.Passwords, DefaultPlan: core.PlanOpen}
+	f.deps = account.Deps{
+		Store:       db,
+		Clock:       f.clock,
+		Audit:       f.audit,
+		Passwords:   signIn.Passwords,
+		DefaultPlan: core.PlanOpen,
+	}
 	f.Service = account.NewService(f.deps)
 	return f
 }
@@ -66,7 +72,8 @@ func TestAccountIsCreatedListedAndFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Email != "ada@example.org" || u.Name != "Ada" || u.Role != core.RoleMember || u.Plan != core.PlanOpen || !core.IsID(core.PrefixUser, u.ID) {
+	if u.Email != "ada@example.org" || u.Name != "Ada" || u.Role != core.RoleMember || u.Plan != core.PlanOpen ||
+		!core.IsID(core.PrefixUser, u.ID) {
 		t.Errorf("created %+v", u)
 	}
 	if found, err := s.ByEmail(t.Context(), operator, "ADA@example.org"); err != nil || found.ID != u.ID {
@@ -165,7 +172,12 @@ func second[T any](_ T, err error) error { return err }
 func TestMembersCannotManageAccounts(t *testing.T) {
 	t.Parallel()
 	s, ctx := newFixture(t), t.Context()
-	member := core.Actor{UserID: "usr_x", Plan: core.PlanOpen, Credential: core.CredentialSession, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}
+	member := core.Actor{
+		UserID:     "usr_x",
+		Plan:       core.PlanOpen,
+		Credential: core.CredentialSession,
+		Scopes:     []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount},
+	}
 	for name, err := range map[string]error{
 		"Create": second(s.Create(ctx, member, ada())), "ByEmail": second(s.ByEmail(ctx, member, "x@y.z")), "List": second(s.List(ctx, member)),
 		"Disable": s.Disable(ctx, member, "u"), "SetSpendCap": s.SetSpendCap(ctx, member, "u", nil),

@@ -42,7 +42,9 @@ func (s *Service) CreateFirst(ctx context.Context, n NewUser) (User, error) {
 	return s.create(ctx, n, s.store.InsertFirstUser)
 }
 
-func (s *Service) create(ctx context.Context, n NewUser, insert func(context.Context, User, string) error) (User, error) {
+func (s *Service) create(
+	ctx context.Context, n NewUser, insert func(context.Context, User, string) error,
+) (User, error) {
 	if n.Role == "" {
 		n.Role = core.RoleMember
 	}

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// UserChange is a change by the user to their own account, as it is stored; nil fields stay unchanged.
+// UserChange is the stored form of a user's change to their own account; nil fields stay unchanged.
 type UserChange struct {
 	Name *string
 	// Email replaces the address, marks it as unverified and clears PendingEmail.
@@ -30,9 +30,9 @@ type ProfileChange struct {
 	Name, Email *string
 }
 
-// ChangeProfile changes the account of the actor. The address is the sign-in name, so a change requires a fresh session.
-// It takes effect at once for administrators, who can see all accounts anyway. The address a member asks for becomes
-// PendingEmail without a lookup, so the reply does not reveal whether it belongs to another account.
+// ChangeProfile changes the account of the actor. The address is the sign-in name, so a change requires a fresh
+// session. It takes effect at once for administrators, who can see all accounts anyway. The address a member asks for
+// becomes PendingEmail without a lookup, so the reply does not reveal whether it belongs to another account.
 func (s *Service) ChangeProfile(ctx context.Context, actor core.Actor, c ProfileChange) (User, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return User{}, err

@@ -88,7 +88,10 @@ func (f *fixture) fill(n int) {
 	f.t.Helper()
 	for i := range n {
 		f.must(f.Append(f.t.Context(), audit.Record{
-			Event: audit.KeyCreated, UserID: fmt.Sprintf("usr_%d", i%2), Actor: "crd", Detail: map[string]string{"id": fmt.Sprint(i)},
+			Event:  audit.KeyCreated,
+			UserID: fmt.Sprintf("usr_%d", i%2),
+			Actor:  "crd",
+			Detail: map[string]string{"id": fmt.Sprint(i)},
 		}))
 		f.clock.Advance(time.Minute)
 	}
@@ -117,7 +120,8 @@ func TestEntriesFormAChain(t *testing.T) {
 		t.Errorf("third entry %+v", e)
 	}
 	for i, e := range entries {
-		if e.Seq != int64(i+1) || len(e.Hash) != 32 || i > 0 && (!bytes.Equal(e.Prev, entries[i-1].Hash) || e.At.Before(entries[i-1].At)) {
+		if e.Seq != int64(i+1) || len(e.Hash) != 32 ||
+			i > 0 && (!bytes.Equal(e.Prev, entries[i-1].Hash) || e.At.Before(entries[i-1].At)) {
 			t.Errorf("entry %d: %+v", i, e)
 		}
 	}
@@ -171,13 +175,16 @@ func TestTamperingIsFound(t *testing.T) {
 		"bytes moved between fields": {edit(2, func(e *audit.Entry) {
 			e.UserID, e.Actor = e.UserID+e.Actor[:1], e.Actor[1:]
 		}), 3},
-		"removed row":         {func(entries []audit.Entry) []audit.Entry { return slices.Delete(entries, 2, 3) }, 3},
-		"removed first row":   {func(entries []audit.Entry) []audit.Entry { return entries[1:] }, 1},
-		"removed last row":    {func(entries []audit.Entry) []audit.Entry { return entries[:5] }, 6},
-		"removed all rows":    {func([]audit.Entry) []audit.Entry { return nil }, 1},
-		"inserted row":        {func(entries []audit.Entry) []audit.Entry { return slices.Insert(entries, 2, entries[1]) }, 3},
-		"swapped rows":        {func(entries []audit.Entry) []audit.Entry { entries[2], entries[3] = entries[3], entries[2]; return entries }, 3},
-		"redaction by nobody": {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
+		"removed row":       {func(entries []audit.Entry) []audit.Entry { return slices.Delete(entries, 2, 3) }, 3},
+		"removed first row": {func(entries []audit.Entry) []audit.Entry { return entries[1:] }, 1},
+		"removed last row":  {func(entries []audit.Entry) []audit.Entry { return entries[:5] }, 6},
+		"removed all rows":  {func([]audit.Entry) []audit.Entry { return nil }, 1},
+		"inserted row":      {func(entries []audit.Entry) []audit.Entry { return slices.Insert(entries, 2, entries[1]) }, 3},
+		"swapped rows": {func(entries []audit.Entry) []audit.Entry {
+			entries[2], entries[3] = entries[3], entries[2]
+			return entries
+		}, 3},
+		"redaction by nobody":                       {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
 		"redaction by an entry that is no deletion": {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 5 }), 5},
 	} {
 		f.rows.change = c.change
@@ -224,7 +231,8 @@ func TestRewrittenChainIsFoundByANotedHead(t *testing.T) {
 	}
 }
 
-// redact removes the personal data of a user from the log, as the deletion of the account does, and appends the deletion.
+// redact removes the personal data of a user from the log, as the deletion of the account does, and appends the
+// deletion.
 func (f *fixture) redact(userID string) {
 	f.t.Helper()
 	var redacted audit.Redacted
@@ -287,7 +295,8 @@ func TestDeletionOfAnAccountWithoutEntriesIsValid(t *testing.T) {
 	f.fill(2)
 	f.redact("usr_none")
 	entries := f.all()
-	if last := entries[len(entries)-1]; last.Event != audit.AccountDeleted || last.UserID != "" || last.Detail != `{"entries":"0"}` {
+	if last := entries[len(entries)-1]; last.Event != audit.AccountDeleted || last.UserID != "" ||
+		last.Detail != `{"entries":"0"}` {
 		t.Errorf("deletion %+v", last)
 	}
 	if _, err := f.Verify(t.Context(), nil); err != nil {

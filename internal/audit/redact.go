@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Deleting an account removes personal data from its entries. They keep their sequence numbers, times, events and hashes,
-// so the chain stays linked, but their hashes can no longer be recomputed and could hide a change. The account_deleted
-// entry therefore contains a digest over all entries it redacted. It is part of the chain itself: redacting any other
-// entry, or redacting without such an entry, is detected.
+// Deleting an account removes personal data from its entries. They keep their sequence numbers, times, events and
+// hashes, so the chain stays linked, but their hashes can no longer be recomputed and could hide a change. The
+// account_deleted entry therefore contains a digest over all entries it redacted. It is part of the chain itself:
+// redacting any other entry, or redacting without such an entry, is detected.
 
 // Redacted computes the digest over the entries redacted by one deletion. Entries are added in order.
 type Redacted struct {
@@ -50,14 +50,19 @@ func (r *Redacted) detail() string {
 // must not either.
 func Deletion(head Head, at time.Time, actor string, r *Redacted) Entry {
 	e := Entry{
-		Seq: head.Seq + 1, At: at, Actor: actor, Event: AccountDeleted, Detail: r.detail(), Prev: append([]byte{}, head.Hash...),
+		Seq:    head.Seq + 1,
+		At:     at,
+		Actor:  actor,
+		Event:  AccountDeleted,
+		Detail: r.detail(),
+		Prev:   append([]byte{}, head.Hash...),
 	}
 	e.Hash = e.sum()
 	return e
 }
 
-// redactions checks during Verify that a deletion accounts for every redacted entry. It maps the Seq of a deletion to the
-// entries read so far that name it.
+// redactions checks during Verify that a deletion accounts for every redacted entry. It maps the Seq of a deletion to
+// the entries read so far that name it.
 type redactions map[int64]*Redacted
 
 // check adds a redacted entry to the digest of its deletion. For any other entry it compares that digest with the

@@ -8,11 +8,16 @@ import (
 	"carrel/internal/core"
 )
 
-// TestSubscriptionsKeepToTheCalendar gives subscriptions as admins do and looks, before and at each turning point, what the
-// account has. Times are given and asked for in several zones, and all mean the same moments.
-func TestSubscriptionsKeepToTheCalendar(t *testing.T) {
+// TestSubscriptionPeriodsFollowTheCalendar checks the plan one millisecond before and at the start, the end and the end
+// of the grace period, with the same moments given in several time zones.
+func TestSubscriptionPeriodsFollowTheCalendar(t *testing.T) {
 	t.Parallel()
-	zones := []*time.Location{time.UTC, time.FixedZone("LINT", 14*3600), time.FixedZone("AoE", -12*3600), time.FixedZone("ACST", 9*3600+1800)}
+	zones := []*time.Location{
+		time.UTC,
+		time.FixedZone("LINT", 14*3600),
+		time.FixedZone("AoE", -12*3600),
+		time.FixedZone("ACST", 9*3600+1800),
+	}
 	const days = 24 * time.Hour
 	for name, test := range map[string]struct {
 		start     string
@@ -20,7 +25,7 @@ func TestSubscriptionsKeepToTheCalendar(t *testing.T) {
 		grace     time.Duration
 		trial     bool
 		cancelled bool
-		// end is that of the period, and over when the account has nothing any more.
+		// end is the end of the period, over the end of the grace period.
 		end, over string
 	}{
 		"a month from the last of January":                 {start: "2027-01-31T09:00:00Z", months: 1, end: "2027-02-28T09:00:00Z", over: "2027-02-28T09:00:00Z"},
@@ -44,13 +49,18 @@ func TestSubscriptionsKeepToTheCalendar(t *testing.T) {
 			start := day(test.start)
 			end := core.AddMonths(start, test.months)
 			if !end.Equal(day(test.end)) {
-				t.Fatalf("it ends at %s, want %s", end, test.end)
+				t.Fatalf("the period ends at %s, want %s", end, test.end)
 			}
 			f.clock.Set(start.Add(-days))
 			for i, zone := range zones {
 				from, to := start.In(zone), end.In(zones[(i+1)%len(zones)])
 				_, err := f.Subscribe(t.Context(), operator, f.user, billing.NewSubscription{
-					Plan: core.PlanOpen, StartsAt: &from, EndsAt: &to, Grace: test.grace, Trial: test.trial, CancelAtEnd: test.cancelled,
+					Plan:        core.PlanOpen,
+					StartsAt:    &from,
+					EndsAt:      &to,
+					Grace:       test.grace,
+					Trial:       test.trial,
+					CancelAtEnd: test.cancelled,
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +77,7 @@ func TestSubscriptionsKeepToTheCalendar(t *testing.T) {
 				} {
 					f.clock.Set(moment.at)
 					if got := f.plan(t); got != moment.want {
-						t.Errorf("given in %s, at %s the account has %s, want %s", zone, moment.at.UTC(), got, moment.want)
+						t.Errorf("given in %s, at %s the plan is %s, want %s", zone, moment.at.UTC(), got, moment.want)
 					}
 				}
 				f.clock.Set(start.Add(-days))

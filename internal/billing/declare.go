@@ -30,12 +30,15 @@ func (p *Plans) Declare(ctx context.Context, actor core.Actor, plans []Plan) err
 	for i, plan := range present {
 		for _, other := range present[:i] {
 			if plan.sharesPrice(other) {
-				return fmt.Errorf("plans %s and %s have the same Stripe price; a price can belong to one plan only", other.Name, plan.Name)
+				return fmt.Errorf("plans %s and %s have the same Stripe price; a price can belong to one plan only",
+					other.Name, plan.Name)
 			}
 		}
 	}
-	if p.defaultPlan != core.PlanNone && !slices.ContainsFunc(present, func(plan Plan) bool { return plan.Name == p.defaultPlan }) {
-		return fmt.Errorf("default-plan is %s, but there is no such plan; declare it in the settings or create it with: carrel admin plan put", p.defaultPlan)
+	isDefault := func(plan Plan) bool { return plan.Name == p.defaultPlan }
+	if p.defaultPlan != core.PlanNone && !slices.ContainsFunc(present, isDefault) {
+		return fmt.Errorf("default-plan is %s, but there is no such plan; declare it in the settings "+
+			"or create it with: carrel admin plan put", p.defaultPlan)
 	}
 	return p.store.DeclarePlans(ctx, plans)
 }

@@ -27,7 +27,15 @@ func TestDeclaredPlansAreReadOnly(t *testing.T) {
 	}
 	must(put("reader", ""))
 	must(put("other", "price_2, price_1"))
-	must(f.Declare(ctx, operator, []billing.Plan{{Name: "reader", Capabilities: []core.Capability{core.CapChat, core.CapSearch}, Price: 9, StripePrice: "price_3"}}))
+	must(
+		f.Declare(
+			ctx,
+			operator,
+			[]billing.Plan{
+				{Name: "reader", Capabilities: []core.Capability{core.CapChat, core.CapSearch}, Price: 9, StripePrice: "price_3"},
+			},
+		),
+	)
 	got, err := f.Get(ctx, operator, "reader")
 	if err != nil || !got.Declared || got.Price != 9 || got.Capabilities[0] != core.CapSearch {
 		t.Errorf("declared as %+v, %v", got, err)

@@ -107,7 +107,8 @@ func (p *Plans) Put(ctx context.Context, actor core.Actor, plan Plan) (Plan, err
 		case other.Name == plan.Name && other.Declared:
 			return Plan{}, errDeclared()
 		case other.Name != plan.Name && other.sharesPrice(plan):
-			return Plan{}, core.InvalidField("/stripePrice", "Another plan uses this price. A price can belong to one plan only.")
+			return Plan{}, core.InvalidField("/stripePrice",
+				"Another plan uses this price. A price can belong to one plan only.")
 		}
 	}
 	if err := p.store.PutPlan(ctx, plan); err != nil {
@@ -213,5 +214,6 @@ func errDeclared() error {
 
 // NoSuchPlan returns the error for a plan name that does not exist.
 func NoSuchPlan() error {
-	return core.InvalidField("/plan", "There is no such plan. List plans with: carrel admin plan list. Use none for no plan.")
+	return core.InvalidField("/plan",
+		"There is no such plan. List plans with: carrel admin plan list. Use none for no plan.")
 }

@@ -14,7 +14,7 @@ var (
 	stripePrice = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 )
 
-// ValidPlanName reports whether name has the form of a plan name. core.PlanNone has it too.
+// ValidPlanName reports whether name is a syntactically valid plan name. core.PlanNone is valid.
 func ValidPlanName(name string) bool { return planName.MatchString(name) }
 
 // Prices returns the Stripe price ids that include the plan. New subscriptions use the first.
@@ -73,7 +73,8 @@ func (p Plan) check() error {
 		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 	}
 	if !planName.MatchString(p.Name) || p.Name == core.PlanNone {
-		add("/name", "Must be 1 to 50 characters from a-z, 0-9, _ and -, starting with a letter or digit. The name none is reserved.")
+		add("/name", "Must be 1 to 50 characters from a-z, 0-9, _ and -, starting with a letter or digit. "+
+			"The name none is reserved.")
 	}
 	for _, c := range p.Capabilities {
 		if !c.Known() {
@@ -87,7 +88,8 @@ func (p Plan) check() error {
 			break
 		}
 	}
-	if prices := p.Prices(); len(p.StripePrice) > 500 || slices.ContainsFunc(prices, func(id string) bool { return !stripePrice.MatchString(id) }) {
+	invalidPrice := func(id string) bool { return !stripePrice.MatchString(id) }
+	if len(p.StripePrice) > 500 || slices.ContainsFunc(p.Prices(), invalidPrice) {
 		add("/stripePrice", "Must be Stripe price ids such as price_1Q2w3E, separated by commas.")
 	}
 	for pointer, n := range map[string]*int64{

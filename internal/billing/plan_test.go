@@ -41,7 +41,9 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(func() { _ = db.Close() })
 	f := &fixture{clock: testkit.NewClock(), user: "usr"}
 	f.Plans = billing.NewService(billing.Deps{Store: db, Clock: f.clock, Audit: &f.notes, DefaultPlan: core.PlanOpen}).Plans
-	if err := db.InsertUser(t.Context(), account.User{ID: f.user, Email: "u@example.org", Plan: core.PlanOpen, CreatedAt: f.clock.Now()}, "none"); err != nil {
+	u := account.User{ID: f.user, Email: "u@example.org", Plan: core.PlanOpen, CreatedAt: f.clock.Now()}
+	err = db.InsertUser(t.Context(), u, "none")
+	if err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -71,7 +73,11 @@ func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 	if got := f.plan(t); got != core.PlanOpen {
 		t.Errorf("initial plan %s", got)
 	}
-	p, err := f.Put(ctx, operator, billing.Plan{Name: "reader", Capabilities: []core.Capability{core.CapChat, core.CapSearch, core.CapChat}})
+	p, err := f.Put(
+		ctx,
+		operator,
+		billing.Plan{Name: "reader", Capabilities: []core.Capability{core.CapChat, core.CapSearch, core.CapChat}},
+	)
 	must(err)
 	if len(p.Capabilities) != 2 || p.Capabilities[0] != core.CapSearch {
 		t.Errorf("capabilities are %v", p.Capabilities)
@@ -81,7 +87,12 @@ func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 		t.Errorf("assigned plan %s", got)
 	}
 	end := core.AddMonths(f.clock.Now(), 1)
-	_, err = f.Subscribe(ctx, operator, f.user, billing.NewSubscription{Plan: core.PlanOpen, EndsAt: &end, Grace: 24 * time.Hour, Trial: true})
+	_, err = f.Subscribe(
+		ctx,
+		operator,
+		f.user,
+		billing.NewSubscription{Plan: core.PlanOpen, EndsAt: &end, Grace: 24 * time.Hour, Trial: true},
+	)
 	must(err)
 	for _, step := range []struct {
 		after time.Duration
@@ -102,7 +113,13 @@ func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 	must(f.Assign(ctx, operator, f.user, core.PlanOpen))
 	must(f.Delete(ctx, operator, "reader"))
 	want := []audit.Event{
-		audit.PlanChanged, audit.PlanAssigned, audit.SubscriptionChanged, audit.SubscriptionChanged, audit.SubscriptionChanged, audit.PlanAssigned, audit.PlanDeleted,
+		audit.PlanChanged,
+		audit.PlanAssigned,
+		audit.SubscriptionChanged,
+		audit.SubscriptionChanged,
+		audit.SubscriptionChanged,
+		audit.PlanAssigned,
+		audit.PlanDeleted,
 	}
 	for i, r := range f.notes.records {
 		if i >= len(want) || r.Event != want[i] || r.Actor != "operator" {
@@ -153,7 +170,13 @@ func TestInvalidPlansAndSubscriptionsAreRejected(t *testing.T) {
 func TestOnlyAdministratorsManagePlans(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFixture(t), t.Context()
-	member := core.Actor{UserID: f.user, Role: core.RoleMember, Plan: core.PlanOpen, Credential: core.CredentialSession, Scopes: core.RoleMember.Scopes()}
+	member := core.Actor{
+		UserID:     f.user,
+		Role:       core.RoleMember,
+		Plan:       core.PlanOpen,
+		Credential: core.CredentialSession,
+		Scopes:     core.RoleMember.Scopes(),
+	}
 	for name, call := range map[string]func() error{
 		"List":   func() error { _, err := f.List(ctx, member); return err },
 		"Get":    func() error { _, err := f.Get(ctx, member, core.PlanOpen); return err },
@@ -171,7 +194,12 @@ func TestOnlyAdministratorsManagePlans(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	minted := core.Actor{UserID: f.user, Plan: core.PlanOpen, Credential: core.CredentialMinted, Scopes: core.RoleMember.Scopes()}
+	minted := core.Actor{
+		UserID:     f.user,
+		Plan:       core.PlanOpen,
+		Credential: core.CredentialMinted,
+		Scopes:     core.RoleMember.Scopes(),
+	}
 	if _, err := f.Own(ctx, minted); core.AsError(err).Code != "insufficient_scope" {
 		t.Errorf("a minted key reads the subscription: %v", err)
 	}

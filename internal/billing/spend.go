@@ -20,8 +20,8 @@ const (
 // SpendStore persists the spend ledger in micro-dollars: one row per call, and monthly totals of the rows.
 type SpendStore interface {
 	// ReserveSpend opens a row. If it would exceed the cap of the turn, the credential or the user, nothing is reserved
-	// and the error names the cap. A turn has at most one open row; an older one is closed and counts as spent. Agent
-	// and credential of a turn's row are those of the turn.
+	// and the error names the cap. A turn has at most one open row; an older one is closed and counts as spent. The row
+	// takes agent and credential from the turn.
 	ReserveSpend(ctx context.Context, r Reservation) error
 	// SettleSpend replaces the open reservation of a turn, or the one open when it ended, by the actual cost. Without one
 	// it does nothing.
@@ -69,8 +69,8 @@ type Spending struct {
 }
 
 // Reserve reserves the maximum cost of a turn's next model call. Beyond a cap it returns spend_cap_reached. An earlier
-// reservation that the turn did not settle belongs to a call interrupted by a crash. That call may have been charged, so
-// the reservation counts as spent, as does one still open when the turn ends.
+// reservation that the turn did not settle belongs to a call interrupted by a crash. That call may have been charged,
+// so the reservation counts as spent, as does one still open when the turn ends.
 func (s *Spending) Reserve(ctx context.Context, userID, turnID, model string, micros int64) error {
 	return s.store.ReserveSpend(ctx, Reservation{
 		ID: core.NewID(core.PrefixSpend), UserID: userID, TurnID: turnID, Kind: MeteredModel, Model: model,
@@ -83,8 +83,8 @@ func (s *Spending) Settle(ctx context.Context, _, turnID string, micros int64, e
 	return s.store.SettleSpend(ctx, turnID, max(0, micros), estimated, s.clock.Now())
 }
 
-// Purchase is a metered call other than a model call: embeddings or a paid search. With a TurnID, CredentialID and AgentID
-// are those of the turn.
+// Purchase is a metered call other than a model call: embeddings or a paid search. With a TurnID, the ledger row takes
+// credential and agent from the turn.
 type Purchase struct {
 	UserID, TurnID, CredentialID, AgentID string
 	Kind                                  Metered
@@ -99,8 +99,16 @@ type Purchase struct {
 func (s *Spending) Hold(ctx context.Context, p Purchase) (id string, err error) {
 	id = core.NewID(core.PrefixSpend)
 	err = s.store.ReserveSpend(ctx, Reservation{
-		ID: id, UserID: p.UserID, TurnID: p.TurnID, CredentialID: p.CredentialID, AgentID: p.AgentID, Kind: p.Kind, Model: p.Model,
-		PriceVersion: p.PriceVersion, Micros: max(0, p.Micros), At: s.clock.Now(),
+		ID:           id,
+		UserID:       p.UserID,
+		TurnID:       p.TurnID,
+		CredentialID: p.CredentialID,
+		AgentID:      p.AgentID,
+		Kind:         p.Kind,
+		Model:        p.Model,
+		PriceVersion: p.PriceVersion,
+		Micros:       max(0, p.Micros),
+		At:           s.clock.Now(),
 	})
 	return id, err
 }
@@ -113,8 +121,8 @@ func (s *Spending) SettleHold(ctx context.Context, id string, micros int64, esti
 // holdLife is far longer than any purchase runs.
 const holdLife = time.Hour
 
-// Reconcile closes the holds that crashes left open and returns the totals that differ from their rows. A difference is a
-// bug. The server calls it periodically.
+// Reconcile closes the holds that crashes left open and returns the totals that differ from their rows. A difference is
+// a bug. The server calls it periodically.
 func (s *Spending) Reconcile(ctx context.Context) ([]SpendDifference, error) {
 	if _, err := s.store.EndHolds(ctx, s.clock.Now().Add(-holdLife)); err != nil {
 		return nil, err

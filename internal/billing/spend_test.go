@@ -15,7 +15,7 @@ import (
 	"carrel/internal/thread"
 )
 
-func TestSpendingIsHeldToTheMonthsCap(t *testing.T) {
+func TestSpendIsLimitedByTheMonthlyCap(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	db, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
@@ -31,10 +31,24 @@ func TestSpendingIsHeldToTheMonthsCap(t *testing.T) {
 	}
 	clock := testkit.NewClock()
 	micros := int64(100)
-	must(db.InsertUser(ctx, account.User{ID: "usr", Email: "u@example.org", SpendCap: &micros, CreatedAt: clock.Now()}, "none"))
+	must(
+		db.InsertUser(ctx, account.User{ID: "usr", Email: "u@example.org", SpendCap: &micros, CreatedAt: clock.Now()}, "none"),
+	)
 	must(db.InsertAgent(ctx, agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
 	must(db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"}))
-	_, err = db.InsertTask(ctx, task.Task{ID: "trn", Kind: "turn", Key: "thr", UserID: "usr", Owner: "n", RunAt: clock.Now(), DeadlineAt: clock.Now(), CreatedAt: clock.Now()})
+	_, err = db.InsertTask(
+		ctx,
+		task.Task{
+			ID:         "trn",
+			Kind:       "turn",
+			Key:        "thr",
+			UserID:     "usr",
+			Owner:      "n",
+			RunAt:      clock.Now(),
+			DeadlineAt: clock.Now(),
+			CreatedAt:  clock.Now(),
+		},
+	)
 	must(err)
 	spending := billing.NewService(billing.Deps{Store: db, Clock: clock, Audit: &notes{}}).Spending
 	want := core.Spend{Capped: true, Cap: 100, ResetsAt: core.MonthEnd(clock.Now())}
@@ -47,10 +61,10 @@ func TestSpendingIsHeldToTheMonthsCap(t *testing.T) {
 	}
 	must(spending.Reserve(ctx, "usr", "trn", "m", 60))
 	check(60)
-	must(spending.Settle(ctx, "usr", "trn", 70, false)) // more than was thought
+	must(spending.Settle(ctx, "usr", "trn", 70, false)) // more than reserved
 	check(70)
 	if err := spending.Reserve(ctx, "usr", "trn", "m", 31); core.AsError(err).Code != "spend_cap_reached" {
-		t.Errorf("beyond the cap: %v", err)
+		t.Errorf("above the cap: %v", err)
 	}
 	must(spending.Reserve(ctx, "usr", "trn", "m", -5))
 	check(70)

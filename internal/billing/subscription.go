@@ -11,8 +11,8 @@ import (
 // SubscriptionStatus is the state of a subscription.
 type SubscriptionStatus string
 
-// The states. A past due subscription includes its plan until the grace period ends; an ended one never does, regardless
-// of its dates.
+// The states. A past due subscription includes its plan until the grace period ends; an ended one never does,
+// regardless of its dates.
 const (
 	SubscriptionTrial   SubscriptionStatus = "trial"
 	SubscriptionActive  SubscriptionStatus = "active"
@@ -59,8 +59,8 @@ func (s Subscription) Live(now time.Time) bool {
 	return inGrace && !s.CancelAtEnd
 }
 
-// ignored reports whether the account falls back to its assigned plan: after the end of a subscription bought at Stripe.
-// The end of a subscription given by an administrator leaves the account without a plan instead.
+// ignored reports whether the account falls back to its assigned plan: after the end of a subscription bought at
+// Stripe. The end of a subscription given by an administrator leaves the account without a plan instead.
 func (s Subscription) ignored() bool {
 	return s.Source == SubscriptionByStripe && s.Status == SubscriptionEnded
 }
@@ -90,8 +90,8 @@ func (e Entitlement) Now(now time.Time) *Plan {
 	return e.Plan
 }
 
-// Entitle sets the plan, capabilities, models, rate limit and spend of an actor. userCap is the cap of the user, which
-// takes precedence over that of the plan; used is the spend of the month.
+// Entitle sets the plan, capabilities, models, rate limit and spend of an actor. userCap, the cap of the user, takes
+// precedence over the plan's cap; used is the spend of the month.
 func (e Entitlement) Entitle(a *core.Actor, userCap *int64, used int64, now time.Time) {
 	a.Plan, a.Lacks, a.Models, a.Spend, a.Rate = core.PlanNone, 0, nil, core.Spend{}, core.Rate{}
 	limit := userCap
@@ -136,7 +136,9 @@ type NewSubscription struct {
 }
 
 // Subscribe gives an account a subscription and replaces the current one.
-func (p *Plans) Subscribe(ctx context.Context, actor core.Actor, userID string, n NewSubscription) (Subscription, error) {
+func (p *Plans) Subscribe(
+	ctx context.Context, actor core.Actor, userID string, n NewSubscription,
+) (Subscription, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return Subscription{}, err
 	}

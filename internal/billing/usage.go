@@ -23,8 +23,8 @@ const (
 	UsageByUser       UsageBy = "user"
 )
 
-// Usage is the usage of one group. Name is a day or the id of an agent, credential, model or user; empty for usage without
-// one. Amounts are in micro-dollars.
+// Usage is the usage of one group. Name is a day or the id of an agent, credential, model or user; empty for usage
+// without one. Amounts are in micro-dollars.
 type Usage struct {
 	Name  string
 	Calls int64
@@ -158,7 +158,9 @@ func (u *UsageReports) WriteOwnCSV(ctx context.Context, actor core.Actor, q Usag
 		return err
 	}
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"day", "agent", "credential", "kind", "model", "calls", "spent_usd", "estimated_usd", "reserved_usd"}) // out.Error reports failures
+	_ = out.Write([]string{ // out.Error reports failures
+		"day", "agent", "credential", "kind", "model", "calls", "spent_usd", "estimated_usd", "reserved_usd",
+	})
 	for _, l := range lines {
 		_ = out.Write([]string{
 			l.Day, l.AgentID, l.CredentialID, string(l.Kind), cell(l.Model), strconv.FormatInt(l.Calls, 10),

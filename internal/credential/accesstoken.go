@@ -7,8 +7,8 @@ import (
 
 // TokenStore looks up OAuth access tokens. The authorization server issues them.
 type TokenStore interface {
-	// TokenByHash returns an access token as a Key whose ID is that of the grant, with its user, audience and the user's
-	// spend in the period, in one query.
+	// TokenByHash returns an access token as a Key with the ID of the grant, together with its user, audience and the
+	// user's spend in the period, in one query.
 	TokenByHash(ctx context.Context, hash []byte, period string) (Found, error)
 	// TouchGrants stores the last use of grants, by grant id.
 	TouchGrants(ctx context.Context, used map[string]Use) error

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/core"
 )
 
-// codeLife is the lifetime of a connect code. Codes are kept for codeRetention after that, so that the page that created
-// one can show whether it was used.
+// codeLife is the lifetime of a connect code. Codes are kept for codeRetention after that, so that the page that
+// created one can show whether it was used.
 const (
 	codeLife      = 15 * time.Minute
 	codeRetention = 30 * 24 * time.Hour
@@ -83,7 +83,8 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 		}
 	}
 	if len(actor.Agents) > 0 {
-		return Code{}, "", core.Forbidden("forbidden", "This credential is restricted to some agents, but a key from a connect code can use all of them.")
+		return Code{}, "", core.Forbidden("forbidden",
+			"This credential is restricted to some agents, but a key from a connect code can use all of them.")
 	}
 	maker, err := s.maker(ctx, actor)
 	if err != nil {
@@ -142,21 +143,23 @@ func (s *Service) PruneCodes(ctx context.Context) error {
 	return s.store.PruneCodes(ctx, s.clock.Now().Add(-codeRetention))
 }
 
-// Exchange redeems a connect code and returns the secret of a new key for the client. Unknown, expired and used codes are
-// indistinguishable.
+// Exchange redeems a connect code and returns the secret of a new key for the client. Unknown, expired and used codes
+// are indistinguishable.
 func (s *Service) Exchange(ctx context.Context, code, client string) (string, error) {
 	if client = strings.TrimSpace(client); !validClientName(client) {
 		return "", core.InvalidField("/client", "Must be a short name for the client of 1 to 64 printable characters.")
 	}
 	invalid := &core.Error{
-		Kind: core.KindInvalid, Code: "invalid_code",
+		Kind:   core.KindInvalid,
+		Code:   "invalid_code",
 		Detail: "This connect code is unknown, expired or already used. Create a new one; it can be used once, within 15 minutes.",
 	}
 	if !wellFormed(s.prefixes.Code, code) {
 		return "", invalid
 	}
 	token := newToken(s.prefixes.Key)
-	minted := s.newKey(core.NewID(core.PrefixCredential), core.CredentialMinted, NewKey{Name: client, Scopes: defaultScopes}, token)
+	n := NewKey{Name: client, Scopes: defaultScopes}
+	minted := s.newKey(core.NewID(core.PrefixCredential), core.CredentialMinted, n, token)
 	minted.ClientName = client
 	err := s.store.RedeemCode(ctx, hashToken(s.hashKey, code), s.clock.Now(), minted, hashToken(s.hashKey, token))
 	if core.IsKind(err, core.KindNotFound) {

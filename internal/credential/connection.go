@@ -41,7 +41,8 @@ type ConnectionStore interface {
 	RenameConnection(ctx context.Context, userID, connectionID, name string) error
 }
 
-// Grants revokes OAuth grants. The authorization server implements it, because the tokens of a grant are revoked with it.
+// Grants revokes OAuth grants. The authorization server implements it, because the tokens of a grant are revoked with
+// it.
 type Grants interface {
 	RevokeGrant(ctx context.Context, actor core.Actor, grantID string) error
 }

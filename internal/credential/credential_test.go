@@ -2,6 +2,7 @@ package credential_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -59,7 +60,14 @@ func (noGrants) RevokeGrant(context.Context, core.Actor, string) error { return 
 func (f fixture) newUser(t *testing.T) string {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
-	u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: f.clock.Now()}
+	u := account.User{
+		ID:        id,
+		Email:     id + "@example.org",
+		Name:      "U",
+		Role:      core.RoleMember,
+		Plan:      core.PlanOpen,
+		CreatedAt: f.clock.Now(),
+	}
 	if err := f.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
@@ -100,10 +108,14 @@ func TestKeyActsForItsUser(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	_, narrow := f.key(t, credential.NewKey{Name: "narrow", Scopes: []core.Scope{core.ScopeAccount}, Agents: []string{agentID}})
+	_, narrow := f.key(
+		t,
+		credential.NewKey{Name: "narrow", Scopes: []core.Scope{core.ScopeAccount}, Agents: []string{agentID}},
+	)
 	actor, err = f.Authenticate(t.Context(), narrow)
 	want := core.Spend{Capped: true, Cap: 5, ResetsAt: time.Date(2025, 7, 1, 0, 0, 0, 0, time.UTC)}
-	if err != nil || actor.Spend != want || !slices.Equal(actor.Scopes, []core.Scope{core.ScopeAccount}) || !slices.Equal(actor.Agents, []string{agentID}) {
+	if err != nil || actor.Spend != want || !slices.Equal(actor.Scopes, []core.Scope{core.ScopeAccount}) ||
+		!slices.Equal(actor.Agents, []string{agentID}) {
 		t.Errorf("actor %+v, error %v", actor, err)
 	}
 }
@@ -208,7 +220,8 @@ func TestConnectCodeIsExchangedOnceWithin15Minutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if actor, err := f.Authenticate(t.Context(), token); err != nil || actor.Credential != core.CredentialMinted || actor.UserID != f.user.UserID {
+	if actor, err := f.Authenticate(t.Context(), token); err != nil || actor.Credential != core.CredentialMinted ||
+		actor.UserID != f.user.UserID {
 		t.Errorf("actor %+v, error %v", actor, err)
 	}
 	f.clock.Advance(15 * time.Minute)
@@ -267,4 +280,46 @@ func TestFailedFlushKeepsUses(t *testing.T) {
 			t.Errorf("%s was last used at %v, want %v", k.Name, k.LastUsedAt, want)
 		}
 	}
+}
+
+func TestConstructorsPanicWithoutADependency(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for missing, remove := range map[string]func(*credential.Deps){
+		"Deps.Store": func(d *credential.Deps) { d.Store = nil }, "Deps.Clock": func(d *credential.Deps) { d.Clock = nil },
+		"Deps.Audit": func(d *credential.Deps) { d.Audit = nil }, "Deps.HashKey": func(d *credential.Deps) { d.HashKey = nil },
+		"Deps.Agents": func(d *credential.Deps) { d.Agents = nil }, "Deps.Grants": func(d *credential.Deps) { d.Grants = nil },
+		"TokenDeps.Store":    func(d *credential.Deps) { d.OAuth.Store = nil },
+		"TokenDeps.Audience": func(d *credential.Deps) { d.OAuth.Audience = nil },
+	} {
+		deps := f.deps("secret")
+		remove(&deps)
+		if message := panicOf(func() { credential.NewService(deps) }); !strings.Contains(message, missing) {
+			t.Errorf("without %s: %s", missing, message)
+		}
+	}
+	complete := credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte("secret")}
+	for missing, remove := range map[string]func(*credential.SessionDeps){
+		"Store":   func(d *credential.SessionDeps) { d.Store = nil },
+		"Clock":   func(d *credential.SessionDeps) { d.Clock = nil },
+		"Audit":   func(d *credential.SessionDeps) { d.Audit = nil },
+		"HashKey": func(d *credential.SessionDeps) { d.HashKey = nil },
+	} {
+		deps := complete
+		remove(&deps)
+		if message := panicOf(func() { credential.NewSessions(deps) }); !strings.Contains(message, "SessionDeps."+missing) {
+			t.Errorf("without %s: %s", missing, message)
+		}
+	}
+}
+
+// panicOf returns the message f panics with, or "".
+func panicOf(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
 }

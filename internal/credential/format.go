@@ -55,8 +55,8 @@ func wellFormed(prefix, token string) bool {
 	return checksum(body[:secretLength]) == body[secretLength:]
 }
 
-// hashToken returns the keyed hash stored instead of a token. A fast hash is sufficient, because tokens have 190 bits of
-// entropy; without the key, a stolen database cannot even be used to check a known token.
+// hashToken returns the keyed hash stored instead of a token. A fast hash is sufficient, because tokens have 190 bits
+// of entropy; without the key, a stolen database cannot even be used to check a known token.
 func hashToken(key []byte, token string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(token))

@@ -90,7 +90,8 @@ func TestHashDependsOnTheKey(t *testing.T) {
 	t.Parallel()
 	token := newToken("crl")
 	one, two := hashToken([]byte("key one"), token), hashToken([]byte("key two"), token)
-	if len(one) != 32 || bytes.Equal(one, two) || !bytes.Equal(one, hashToken([]byte("key one"), token)) || bytes.Equal(one, hashToken(nil, token)) {
+	if len(one) != 32 || bytes.Equal(one, two) || !bytes.Equal(one, hashToken([]byte("key one"), token)) ||
+		bytes.Equal(one, hashToken(nil, token)) {
 		t.Errorf("the hashes are %x and %x", one, two)
 	}
 }
@@ -119,7 +120,9 @@ func FuzzClientName(f *testing.F) {
 		if !validClientName(name) {
 			return
 		}
-		if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\x00\n\r\t\x1b\x7f") || strings.ToValidUTF8(name, "") != name || len([]rune(name)) > 64 {
+		if strings.TrimSpace(name) == "" || strings.ContainsAny(name, "\x00\n\r\t\x1b\x7f") ||
+			strings.ToValidUTF8(name, "") != name ||
+			len([]rune(name)) > 64 {
 			t.Errorf("%q is accepted as a client name", name)
 		}
 	})

@@ -29,8 +29,8 @@ const maxKeyAgents = 100
 
 var defaultScopes = []core.Scope{core.ScopeAgents, core.ScopeManage}
 
-// CreateKey creates an API key and returns its secret, which is shown only once. It requires a recent proof. The key cannot
-// have more access than the credential that creates it.
+// CreateKey creates an API key and returns its secret, which is shown only once. It requires a recent proof. The key
+// cannot have more access than the credential that creates it.
 func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Key, string, error) {
 	if err := actor.AllowProved(core.OpKeys, s.clock.Now()); err != nil {
 		return Key{}, "", err
@@ -68,7 +68,8 @@ func (s *Service) maker(ctx context.Context, actor core.Actor) (Key, error) {
 		return Key{}, nil
 	}
 	if actor.CredentialSpend.Capped {
-		return Key{}, core.Forbidden("forbidden", "A key with a spend cap cannot create credentials, because they would have no cap. Use a session.")
+		return Key{}, core.Forbidden("forbidden",
+			"A key with a spend cap cannot create credentials, because they would have no cap. Use a session.")
 	}
 	return s.store.APIKey(ctx, actor.UserID, actor.CredentialID)
 }
@@ -84,12 +85,15 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *
 		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must be in the future."})
 	}
 	if maker.ExpiresAt != nil && n.ExpiresAt.After(*maker.ExpiresAt) {
-		bad = append(bad, core.FieldError{Pointer: "/expiresAt", Detail: "Must not be later than the expiry of the key that creates it."})
+		bad = append(bad, core.FieldError{
+			Pointer: "/expiresAt", Detail: "Must not be later than the expiry of the key that creates it.",
+		})
 	}
 	for i, scope := range n.Scopes {
 		if !slices.Contains(actor.Scopes, scope) {
 			bad = append(bad, core.FieldError{
-				Pointer: fmt.Sprintf("/scopes/%d", i), Detail: "Must be one of your own scopes. A key cannot have more access than its creator.",
+				Pointer: fmt.Sprintf("/scopes/%d", i),
+				Detail:  "Must be one of your own scopes. A key cannot have more access than its creator.",
 			})
 		}
 	}
@@ -110,7 +114,9 @@ func (s *Service) checkKey(ctx context.Context, actor core.Actor, maker Key, n *
 	return nil
 }
 
-func (s *Service) checkAgents(ctx context.Context, actor core.Actor, agents []string) (bad []core.FieldError, err error) {
+func (s *Service) checkAgents(
+	ctx context.Context, actor core.Actor, agents []string,
+) (bad []core.FieldError, err error) {
 	for i, id := range agents {
 		err = s.agents.Allow(ctx, actor, core.OpGetAgent, id)
 		switch {
@@ -149,7 +155,9 @@ func (s *Service) APIKeys(ctx context.Context, actor core.Actor, p core.Page) ([
 }
 
 // pageByID returns one page of a list ordered by id. It reads one extra row to find out whether another page follows.
-func pageByID[T any](list string, p core.Page, read func(before string, limit int) ([]T, error), id func(T) string) ([]T, string, error) {
+func pageByID[T any](
+	list string, p core.Page, read func(before string, limit int) ([]T, error), id func(T) string,
+) ([]T, string, error) {
 	rows, err := p.Rows(core.DefaultLimit)
 	if err != nil {
 		return nil, "", err

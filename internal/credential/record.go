@@ -16,10 +16,14 @@ func (s *Service) record(ctx context.Context, actor core.Actor, event audit.Even
 	s.audit.Note(ctx, audit.Record{Event: event, UserID: actor.UserID, Actor: audit.ActorID(actor), Detail: detail})
 }
 
-// recordExchange appends an audit entry about an exchanged code. The exchange is unauthenticated, so the user is looked up
-// through the minted key.
+// recordExchange appends an audit entry about an exchanged code. The exchange is unauthenticated, so the user is looked
+// up through the minted key.
 func (s *Service) recordExchange(ctx context.Context, minted Key, token string) {
-	r := audit.Record{Event: audit.CodeExchanged, Actor: minted.ID, Detail: map[string]string{"id": minted.ID, "name": minted.Name}}
+	r := audit.Record{
+		Event:  audit.CodeExchanged,
+		Actor:  minted.ID,
+		Detail: map[string]string{"id": minted.ID, "name": minted.Name},
+	}
 	if found, err := s.store.KeyByHash(ctx, hashToken(s.hashKey, token), core.Month(s.clock.Now())); err == nil {
 		r.UserID = found.User.ID
 	}

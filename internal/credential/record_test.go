@@ -41,7 +41,8 @@ func TestCredentialChangesAreRecordedInTheAuditLog(t *testing.T) {
 	if s := strings.Join(got, " "); s != "code_exchanged code_created key_revoked key_created" {
 		t.Errorf("events: %s", s)
 	}
-	if e := entries[3]; e.Actor != "operator" || !strings.Contains(e.Detail, `"name":"laptop"`) || !strings.Contains(e.Detail, k.ID) {
+	if e := entries[3]; e.Actor != "operator" || !strings.Contains(e.Detail, `"name":"laptop"`) ||
+		!strings.Contains(e.Detail, k.ID) {
 		t.Errorf("%+v", e)
 	}
 }

@@ -16,8 +16,8 @@ func IsSecret(prefix, token string) bool { return wellFormed(prefix, token) }
 // Hash returns the keyed hash under which a token is stored and looked up.
 func Hash(key []byte, token string) []byte { return hashToken(key, token) }
 
-// DeriveSecret derives a secret from another one and a key, with HMAC-SHA256 as a pseudorandom function. It allows the same
-// reply to a retry without storing the secret.
+// DeriveSecret derives a secret from another one and a key, with HMAC-SHA256 as a pseudorandom function. It allows the
+// same reply to a retry without storing the secret.
 func DeriveSecret(key []byte, prefix, from string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(prefix + "\x00" + from))

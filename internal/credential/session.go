@@ -55,8 +55,8 @@ type FoundSession struct {
 	Entitlement billing.Entitlement
 }
 
-// SessionCookie returns the name of the session cookie. Browsers accept the __Host- prefix only from this host over HTTPS,
-// so other hosts of the domain cannot plant a cookie. Over plain HTTP the prefix is not available.
+// SessionCookie returns the name of the session cookie. Browsers accept the __Host- prefix only from this host over
+// HTTPS, so other hosts of the domain cannot plant a cookie. Over plain HTTP the prefix is not available.
 func SessionCookie(https bool) string {
 	if https {
 		return "__Host-carrel"
@@ -106,8 +106,8 @@ func NewSessions(d SessionDeps) *Sessions {
 	return &Sessions{store: d.Store, clock: d.Clock, audit: d.Audit, hashKey: d.HashKey}
 }
 
-// Begin creates a session for a user who has just signed in and returns its secret. The secret is always new, so a planted
-// cookie cannot fixate the session.
+// Begin creates a session for a user who has just signed in and returns its secret. The secret is always new, so a
+// planted cookie cannot fixate the session.
 func (s *Sessions) Begin(ctx context.Context, userID, address, agent string) (Session, string, error) {
 	now := s.clock.Now()
 	token := newToken(SessionPrefix)

@@ -32,8 +32,8 @@ func (s *Sessions) EndOwn(ctx context.Context, actor core.Actor, sessionID strin
 	return nil
 }
 
-// EndOwnOthers ends all sessions of the actor's user except the current one. An actor with a key has no current session,
-// so all sessions end.
+// EndOwnOthers ends all sessions of the actor's user except the current one. An actor with a key has no current
+// session, so all sessions end.
 func (s *Sessions) EndOwnOthers(ctx context.Context, actor core.Actor) error {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err

@@ -10,7 +10,9 @@ import (
 )
 
 func newSessions(f fixture, hashKey string) *credential.Sessions {
-	return credential.NewSessions(credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte(hashKey)})
+	return credential.NewSessions(
+		credential.SessionDeps{Store: f.db, Clock: f.clock, Audit: f.audit, HashKey: []byte(hashKey)},
+	)
 }
 
 func TestSessionIsFoundBySecret(t *testing.T) {

@@ -33,15 +33,16 @@ type Browsers struct {
 	key   []byte
 }
 
-// Remember makes a browser known to a user who has just signed in, and returns its new token. old is the browser's current
-// token. The token always changes, so a planted one becomes worthless.
+// Remember makes a browser known to a user who has just signed in, and returns its new token. old is the browser's
+// current token. The token always changes, so a planted one becomes worthless.
 func (b *Browsers) Remember(ctx context.Context, userID, old string) (string, error) {
 	token := credential.NewSecret(BrowserPrefix)
 	var before []byte
 	if credential.IsSecret(BrowserPrefix, old) {
 		before = credential.Hash(b.key, old)
 	}
-	if err := b.store.RememberBrowser(ctx, userID, before, credential.Hash(b.key, token), b.clock.Now().Add(BrowserLife)); err != nil {
+	expires := b.clock.Now().Add(BrowserLife)
+	if err := b.store.RememberBrowser(ctx, userID, before, credential.Hash(b.key, token), expires); err != nil {
 		return "", err
 	}
 	return token, nil

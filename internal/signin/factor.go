@@ -14,7 +14,10 @@ import (
 const recoveryCodes = 10
 
 // ErrCode is the only error for a failed second factor: wrong, used and expired codes are indistinguishable.
-var ErrCode = core.Unauthenticated("wrong_code", "This code is wrong or was already used. Wait for the next code and enter it right away.")
+var ErrCode = core.Unauthenticated(
+	"wrong_code",
+	"This code is wrong or was already used. Wait for the next code and enter it right away.",
+)
 
 // TOTP is the stored authenticator app of a user.
 type TOTP struct {
@@ -238,8 +241,8 @@ func (f *Factors) secret(ctx context.Context, userID string) (secret []byte, con
 	return secret, t.ConfirmedAt != nil, err
 }
 
-// newRecoveryCodes returns random recovery codes and their hashes. A hash includes the user id, so a code is valid for one
-// user only.
+// newRecoveryCodes returns random recovery codes and their hashes. A hash includes the user id, so a code is valid for
+// one user only.
 func (f *Factors) newRecoveryCodes(userID string) (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
 		code := newCode()

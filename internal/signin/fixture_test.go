@@ -52,7 +52,9 @@ func openFixture(t *testing.T, o store.Options, clock *testkit.Clock) *fixture {
 	t.Cleanup(func() { _ = db.Close() })
 	f := &fixture{t: t, db: db, clock: clock}
 	f.audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler)})
-	f.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: f.audit, HashKey: []byte("key")})
+	f.sessions = credential.NewSessions(
+		credential.SessionDeps{Store: db, Clock: clock, Audit: f.audit, HashKey: []byte("key")},
+	)
 	f.Service = signin.NewService(f.deps())
 	f.accounts = account.NewService(account.Deps{
 		Store: db, Clock: clock, Audit: f.audit, Passwords: f.Passwords, DefaultPlan: core.PlanOpen,
@@ -74,7 +76,11 @@ func (f *fixture) deps() signin.Deps {
 
 func (f *fixture) newUser(email string) account.User {
 	f.t.Helper()
-	u, err := f.accounts.Create(f.t.Context(), core.Operator(""), account.NewUser{Email: email, Name: "Ada", Password: password})
+	u, err := f.accounts.Create(
+		f.t.Context(),
+		core.Operator(""),
+		account.NewUser{Email: email, Name: "Ada", Password: password},
+	)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Parameters of argon2id, the OWASP recommendation for 19 MiB. Every hash contains its parameters, so they can be raised
-// later without invalidating existing hashes.
+// Parameters of argon2id, the OWASP recommendation for 19 MiB. Every hash contains its parameters, so they can be
+// raised later without invalidating existing hashes.
 const (
 	argonMemory  = 19 * 1024
 	argonTime    = 2
@@ -47,7 +47,8 @@ func CheckPassword(hash, password string) bool {
 	}
 	var memory, time uint32
 	var threads uint8
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil || time == 0 || threads == 0 {
+	_, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads)
+	if err != nil || time == 0 || threads == 0 {
 		return false
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])

@@ -16,7 +16,8 @@ func TestPasswordMatchesOnlyItsOwnHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := signin.HashPassword(password)
-	if err != nil || again == hash || strings.Contains(hash, "correct") || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+	if err != nil || again == hash || strings.Contains(hash, "correct") ||
+		!strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hashes %s and %s, error %v", hash, again, err)
 	}
 	if !signin.CheckPassword(hash, password) || !signin.CheckPassword(again, password) {

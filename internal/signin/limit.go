@@ -35,9 +35,9 @@ type LimitStore interface {
 // Limits rate-limits the guessing of secrets. All methods of sign-in and proof share the buckets, so combining methods
 // gains an attacker nothing, and so do all nodes.
 //
-// Attempts are counted per account and network, so an attacker who fails on purpose exhausts only the bucket of their own
-// network. A ceiling per account over all networks slows distributed guessing. Known browsers and sessions of the account
-// have their own bucket and skip the ceiling, so an attacker cannot lock the owner out.
+// Attempts are counted per account and network, so an attacker who fails on purpose exhausts only the bucket of their
+// own network. A ceiling per account over all networks slows distributed guessing. Known browsers and sessions of the
+// account have their own bucket and skip the ceiling, so an attacker cannot lock the owner out.
 type Limits struct {
 	store    LimitStore
 	browsers *Browsers
@@ -65,7 +65,8 @@ func (l *Limits) knownBucket(kind, id string) Bucket {
 	return Bucket{Key: l.hash(kind, id), Burst: 10, Every: time.Minute}
 }
 
-// network returns the IPv4 address, or the /64 prefix of an IPv6 address, which is the usual allocation of a subscriber.
+// network returns the IPv4 address, or the /64 prefix of an IPv6 address, which is the usual allocation of a
+// subscriber.
 func network(addr netip.Addr) string {
 	addr = addr.Unmap()
 	if !addr.Is6() {
@@ -161,6 +162,9 @@ func (l *Limits) take(ctx context.Context, buckets []Bucket, details ...string) 
 		return Counted{buckets}, nil
 	}
 	return Counted{}, &core.Error{
-		Kind: core.KindRateLimited, Code: "rate_limited", RetryAfter: wait, Detail: fmt.Sprintf(details[taken], core.InWords(wait)),
+		Kind:       core.KindRateLimited,
+		Code:       "rate_limited",
+		RetryAfter: wait,
+		Detail:     fmt.Sprintf(details[taken], core.InWords(wait)),
 	}
 }

@@ -84,7 +84,8 @@ func TestAttemptsAreCountedPerAccountAndNetworkAcrossNodes(t *testing.T) {
 			}
 		}
 		for node := range n.limits {
-			if wait, why := n.attempt(node, from("203.0.113.7", ada)); wait != time.Minute || !strings.Contains(why, "on this account from your network. Try again in 60 seconds") {
+			if wait, why := n.attempt(node, from("203.0.113.7", ada)); wait != time.Minute ||
+				!strings.Contains(why, "on this account from your network. Try again in 60 seconds") {
 				t.Errorf("attempt 11 at node %d waits %v: %s", node, wait, why)
 			}
 			if wait, _ := n.attempt(node, from("203.0.113.8", ada)); wait != 0 {
@@ -152,10 +153,12 @@ func TestNetworkIsLimitedAcrossAccounts(t *testing.T) {
 				t.Fatalf("attempt %d waits %v", i, wait)
 			}
 		}
-		if wait, why := n.attempt(0, from("203.0.113.7", "x@example.org")); wait != 3*time.Second || !strings.Contains(why, "from your network") {
+		if wait, why := n.attempt(0, from("203.0.113.7", "x@example.org")); wait != 3*time.Second ||
+			!strings.Contains(why, "from your network") {
 			t.Errorf("attempt 41 waits %v: %s", wait, why)
 		}
-		if err := n.limits[1].FromNetwork(t.Context(), netip.MustParseAddr("203.0.113.7")); core.AsError(err).RetryAfter != 3*time.Second {
+		err := n.limits[1].FromNetwork(t.Context(), netip.MustParseAddr("203.0.113.7"))
+		if core.AsError(err).RetryAfter != 3*time.Second {
 			t.Errorf("attempt without an account: %v", err)
 		}
 	})
@@ -188,7 +191,14 @@ func TestGuessingFromManyNetworksIsLimitedPerAccount(t *testing.T) {
 
 func (n nodes) user(email string) string {
 	n.t.Helper()
-	u := account.User{ID: core.NewID(core.PrefixUser), Email: email, Name: "N", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: n.clock.Now()}
+	u := account.User{
+		ID:        core.NewID(core.PrefixUser),
+		Email:     email,
+		Name:      "N",
+		Role:      core.RoleMember,
+		Plan:      core.PlanOpen,
+		CreatedAt: n.clock.Now(),
+	}
 	if err := n.db.InsertUser(n.t.Context(), u, "hash"); err != nil {
 		n.t.Fatal(err)
 	}
@@ -254,10 +264,11 @@ func TestNewPasswordForgetsKnownBrowsers(t *testing.T) {
 			"set": func(userID string) error { return n.db.SetPassword(ctx, userID, "h", "", n.clock.Now()) },
 			"reset": func(userID string) error {
 				hash := []byte(userID)
-				if err := n.db.PutReset(ctx, signin.Reset{UserID: userID, ExpiresAt: n.clock.Now().Add(time.Hour)}, hash); err != nil {
+				err := n.db.PutReset(ctx, signin.Reset{UserID: userID, ExpiresAt: n.clock.Now().Add(time.Hour)}, hash)
+				if err != nil {
 					return err
 				}
-				_, err := n.db.RedeemReset(ctx, hash, n.clock.Now(), "h")
+				_, err = n.db.RedeemReset(ctx, hash, n.clock.Now(), "h")
 				return err
 			},
 		} {

@@ -91,8 +91,8 @@ func (p *Passwords) Set(ctx context.Context, actor core.Actor, userID, password,
 	return p.store.SetPassword(ctx, userID, hash, exceptSession, p.clock.Now())
 }
 
-// Change sets the password of the actor and ends their other sessions. The current password is not required: the session
-// has a recent proof, and the account may have no password yet.
+// Change sets the password of the actor and ends their other sessions. The current password is not required: the
+// session has a recent proof, and the account may have no password yet.
 func (p *Passwords) Change(ctx context.Context, actor core.Actor, password string) error {
 	if err := AllowOwnProved(actor, p.clock.Now()); err != nil {
 		return err

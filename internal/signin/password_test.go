@@ -42,7 +42,8 @@ func TestEveryWayToSetAPasswordRejectsWeakOnes(t *testing.T) {
 	} {
 		for _, weak := range []string{"password", "Password2026!", "ada@example", "carrel123", "12345678"} {
 			err := set(weak)
-			if e := core.AsError(err); !core.IsKind(err, core.KindInvalid) || len(e.Fields) != 1 || e.Fields[0].Pointer != "/password" {
+			if e := core.AsError(err); !core.IsKind(err, core.KindInvalid) || len(e.Fields) != 1 ||
+				e.Fields[0].Pointer != "/password" {
 				t.Errorf("%s with %s: %v", name, weak, err)
 			}
 		}
@@ -73,7 +74,8 @@ func TestFailedSignInsAreIndistinguishable(t *testing.T) {
 	f.must(f.db.InsertUser(ctx, without, ""))
 	disabled := f.newUser("disabled@example.org")
 	f.must(f.accounts.Disable(ctx, core.Operator(""), disabled.ID))
-	if u, failure, err := f.Passwords.Verify(ctx, " ADA@Example.org ", password); err != nil || u.ID != f.user.ID || failure != (signin.Failure{}) {
+	if u, failure, err := f.Passwords.Verify(ctx, " ADA@Example.org ", password); err != nil || u.ID != f.user.ID ||
+		failure != (signin.Failure{}) {
 		t.Errorf("right password: %+v, %+v, %v", u, failure, err)
 	}
 	for name, c := range map[string]struct{ email, password, reason, userID string }{
@@ -129,7 +131,8 @@ func TestPasswordChangeRequiresAFreshSession(t *testing.T) {
 			t.Errorf("%s changes the password", name)
 		}
 	}
-	if err := f.Passwords.Set(t.Context(), session, f.user.ID, "another password", ""); !core.IsKind(err, core.KindForbidden) {
+	err := f.Passwords.Set(t.Context(), session, f.user.ID, "another password", "")
+	if !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member sets a password as an administrator: %v", err)
 	}
 }

@@ -64,13 +64,21 @@ type PendingSteps struct {
 var ErrPending = core.Conflict("expired", "This step has expired or was already completed. Start again.")
 
 // Begin stores data and returns the token of the step. userID and sessionID may be empty.
-func (p *PendingSteps) Begin(ctx context.Context, kind PendingKind, userID, sessionID string, data any) (string, error) {
+func (p *PendingSteps) Begin(
+	ctx context.Context, kind PendingKind, userID, sessionID string, data any,
+) (string, error) {
 	encoded, err := json.Marshal(data)
 	if err != nil {
 		return "", fmt.Errorf("encode pending step: %w", err)
 	}
 	token := credential.NewSecret(PendingPrefix)
-	pending := Pending{Kind: kind, UserID: userID, SessionID: sessionID, Data: encoded, ExpiresAt: p.clock.Now().Add(PendingLife)}
+	pending := Pending{
+		Kind:      kind,
+		UserID:    userID,
+		SessionID: sessionID,
+		Data:      encoded,
+		ExpiresAt: p.clock.Now().Add(PendingLife),
+	}
 	if err := p.store.InsertPending(ctx, pending, credential.Hash(p.key, token)); err != nil {
 		return "", err
 	}

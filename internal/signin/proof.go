@@ -20,8 +20,8 @@ type StepUpper interface {
 	StepUp(ctx context.Context, sessionID string) error
 }
 
-// Proofs verifies the identity of a signed-in user again (step-up authentication). Sensitive operations require a recent
-// proof, so a stolen session is not sufficient for them.
+// Proofs verifies the identity of a signed-in user again (step-up authentication). Sensitive operations require a
+// recent proof, so a stolen session is not sufficient for them.
 type Proofs struct {
 	store     PasswordStore
 	passwords *Passwords
@@ -56,8 +56,8 @@ func (p *Proofs) Means(ctx context.Context, actor core.Actor) (Means, error) {
 	return Means{Password: hash != "", Code: needed}, err
 }
 
-// WithPassword verifies the password, and the second factor if the account has one: without that, the password alone
-// would be sufficient to remove the second factor.
+// WithPassword verifies the password, and also the second factor of an account that uses it. Otherwise the password
+// alone would be sufficient to remove the second factor.
 func (p *Proofs) WithPassword(ctx context.Context, actor core.Actor, from netip.Addr, password, code string) error {
 	if err := AllowOwn(actor); err != nil {
 		return err
@@ -101,7 +101,10 @@ func (p *Proofs) WithPassword(ctx context.Context, actor core.Actor, from netip.
 
 func (p *Proofs) recordFailure(ctx context.Context, actor core.Actor, reason string) {
 	p.audit.Note(ctx, audit.Record{
-		Event: audit.StepUpFailed, UserID: actor.UserID, Actor: actor.CredentialID, Detail: map[string]string{"reason": reason},
+		Event:  audit.StepUpFailed,
+		UserID: actor.UserID,
+		Actor:  actor.CredentialID,
+		Detail: map[string]string{"reason": reason},
 	})
 }
 

@@ -38,7 +38,8 @@ func TestPasswordProofRefreshesTheSession(t *testing.T) {
 	if m, err := f.Proofs.Means(ctx, session); err != nil || !m.Password || m.Code {
 		t.Errorf("means %+v, %v", m, err)
 	}
-	if err := f.Proofs.WithPassword(ctx, session, home, "wrong", ""); !errors.Is(err, signin.ErrProof) || f.fresh(session) {
+	if err := f.Proofs.WithPassword(ctx, session, home, "wrong", ""); !errors.Is(err, signin.ErrProof) ||
+		f.fresh(session) {
 		t.Errorf("wrong password: %v", err)
 	}
 	f.must(f.Proofs.WithPassword(ctx, session, home, password, ""))
@@ -65,10 +66,12 @@ func TestPasswordProofRequiresTheSecondFactor(t *testing.T) {
 			t.Fatalf("without a code: %v", err)
 		}
 	}
-	if err := f.Proofs.WithPassword(ctx, session, home, password, "000000"); !core.IsKind(err, core.KindInvalid) || f.fresh(session) {
+	if err := f.Proofs.WithPassword(ctx, session, home, password, "000000"); !core.IsKind(err, core.KindInvalid) ||
+		f.fresh(session) {
 		t.Errorf("wrong code: %v", err)
 	}
-	if err := f.Proofs.WithPassword(ctx, session, home, "wrong", code()); !errors.Is(err, signin.ErrProof) || f.fresh(session) {
+	if err := f.Proofs.WithPassword(ctx, session, home, "wrong", code()); !errors.Is(err, signin.ErrProof) ||
+		f.fresh(session) {
 		t.Errorf("wrong password: %v", err)
 	}
 	f.must(f.Proofs.WithPassword(ctx, session, home, password, recovery[0]))

@@ -12,7 +12,10 @@ import (
 const ResetLife = 24 * time.Hour
 
 // ErrReset is the only error for an invalid reset code.
-var ErrReset = core.Unauthenticated("wrong_code", "This code is unknown, expired or already used. Ask your administrator for a new one.")
+var ErrReset = core.Unauthenticated(
+	"wrong_code",
+	"This code is unknown, expired or already used. Ask your administrator for a new one.",
+)
 
 // Reset is a password reset, without its code.
 type Reset struct {

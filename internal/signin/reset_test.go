@@ -107,7 +107,8 @@ func TestOnlyAdministratorsIssueResets(t *testing.T) {
 	if _, _, err := f.Resets.Issue(t.Context(), f.session(), f.user.ID, false); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member: %v", err)
 	}
-	if _, _, err := f.Resets.Issue(t.Context(), core.Operator(""), "usr_none", false); !core.IsKind(err, core.KindNotFound) {
+	_, _, err := f.Resets.Issue(t.Context(), core.Operator(""), "usr_none", false)
+	if !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("for a missing user: %v", err)
 	}
 }

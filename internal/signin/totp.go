@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The parameters supported by all authenticator apps (RFC 6238, sections 1.2 and 5.2): six digits, SHA-1, 30-second steps.
+// The parameters supported by all authenticator apps (RFC 6238, sections 1.2 and 5.2): six digits, SHA-1, 30-second
+// steps.
 const (
 	totpSecret = 20
 	totpPeriod = 30
@@ -29,8 +30,8 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", totpDigits, value%totpModulo)
 }
 
-// totpStep returns the time step of a code: the current one, or an adjacent one to tolerate clock drift and slow typing.
-// All candidates are compared, so the duration reveals nothing.
+// totpStep returns the time step of a code: the current one, or an adjacent one to tolerate clock drift and slow
+// typing. All candidates are compared, so the duration reveals nothing.
 func totpStep(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	current := now.Unix() / totpPeriod
 	for s := current - 1; s <= current+1; s++ {

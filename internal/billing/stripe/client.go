@@ -172,8 +172,8 @@ func unavailable(cause error) error {
 	}).Because(fmt.Errorf("stripe: %w", cause))
 }
 
-// responseError returns the error for a rejected request. It contains type, code and parameter but not Stripe's message,
-// which may repeat the request.
+// responseError returns the error for a rejected request. It contains type, code and parameter but not Stripe's
+// message, which may repeat the request.
 func responseError(status int, body []byte) error {
 	var reply struct {
 		Error struct {
@@ -183,7 +183,8 @@ func responseError(status int, body []byte) error {
 		} `json:"error"`
 	}
 	_ = json.Unmarshal(body, &reply) // without a body the status is reported
-	err := fmt.Errorf("stripe: status %d, type %q, code %q, param %q", status, reply.Error.Type, reply.Error.Code, reply.Error.Param)
+	e := reply.Error
+	err := fmt.Errorf("stripe: status %d, type %q, code %q, param %q", status, e.Type, e.Code, e.Param)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("%w; check stripe-secret-key", err)

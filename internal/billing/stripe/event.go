@@ -82,9 +82,9 @@ var errUnknownCustomer = errors.New("not a customer of this installation")
 // maxAttempts limits the retries of refresh. Each conflict means that a concurrent refresh of the customer succeeded.
 const maxAttempts = 10
 
-// refresh reads the subscriptions of a customer from Stripe, stores the one that counts, and returns all of them. It
-// stores nothing if a concurrent refresh stored its result in between, and retries, so the stored state is always the one
-// read last.
+// refresh reads the subscriptions of a customer from Stripe, stores the relevant one, and returns all of them. It
+// stores nothing if a concurrent refresh stored its result in between, and retries, so the stored state is always the
+// one read last.
 func (s *Service) refresh(ctx context.Context, customerID, event string) ([]subscription, error) {
 	for range maxAttempts {
 		c, err := s.store.CustomerByID(ctx, customerID)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestStripesOwnMockTakesOurRequests holds what we send against Stripe's description of its API: its mock refuses
-// parameters that are not there and versions that are not its own, and answers in Stripe's shapes.
-func TestStripesOwnMockTakesOurRequests(t *testing.T) {
+// TestRequestsAreAcceptedByStripeMock checks requests and responses against Stripe's own mock server, which rejects
+// unknown parameters and versions.
+func TestRequestsAreAcceptedByStripeMock(t *testing.T) {
 	t.Parallel()
 	c := client{http: &http.Client{Transport: &http.Transport{}}, url: startMock(t), key: "sk_test_123"}
 	t.Cleanup(c.http.CloseIdleConnections)
@@ -23,7 +23,14 @@ func TestStripesOwnMockTakesOurRequests(t *testing.T) {
 		t.Fatalf("customer %q, %v", id, err)
 	}
 	address, err := c.checkout(ctx, checkout{
-		customer: Customer{ID: id, UserID: "usr_1"}, price: "price_1", trialDays: 14, returnURL: "https://carrel.test/settings/subscription", now: time.Now(),
+		customer: Customer{
+			ID:     id,
+			UserID: "usr_1",
+		},
+		price:     "price_1",
+		trialDays: 14,
+		returnURL: "https://carrel.test/settings/subscription",
+		now:       time.Now(),
 	})
 	if err != nil || !strings.HasPrefix(address, "https://") {
 		t.Errorf("checkout %q, %v", address, err)
@@ -36,15 +43,24 @@ func TestStripesOwnMockTakesOurRequests(t *testing.T) {
 		t.Fatalf("subscriptions %v, %v", all, err)
 	}
 	for _, s := range all {
-		if s.ID == "" || statuses[s.Status] == "" || s.Created == 0 || s.StartDate == 0 || len(s.Items.Data) == 0 || s.Items.Data[0].Price.ID == "" || s.Items.Data[0].PeriodEnd == 0 {
-			t.Errorf("read as %+v", s)
+		if s.ID == "" || statuses[s.Status] == "" || s.Created == 0 || s.StartDate == 0 || len(s.Items.Data) == 0 ||
+			s.Items.Data[0].Price.ID == "" ||
+			s.Items.Data[0].PeriodEnd == 0 {
+			t.Errorf("decoded as %+v", s)
 		}
 		if s.LatestInvoice == nil || s.LatestInvoice.Created == 0 {
-			t.Errorf("the invoice is not there as a whole: %+v", s.LatestInvoice)
+			t.Errorf("the invoice is not expanded: %+v", s.LatestInvoice)
 		}
 	}
-	// That it does refuse.
-	if err := c.post(ctx, "/v1/customers", map[string][]string{"no_such_parameter": {"1"}}, "", &struct{}{}); err == nil || !strings.Contains(err.Error(), "status 400") {
+	// The mock does reject invalid requests.
+	if err := c.post(
+		ctx,
+		"/v1/customers",
+		map[string][]string{"no_such_parameter": {"1"}},
+		"",
+		&struct{}{},
+	); err == nil ||
+		!strings.Contains(err.Error(), "status 400") {
 		t.Errorf("an unknown parameter: %v", err)
 	}
 }

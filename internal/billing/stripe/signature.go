@@ -11,12 +11,12 @@ import (
 	"carrel/internal/core"
 )
 
-// tolerance is the maximum difference between the time of a signature and the local clock. An event replayed within it is
-// a duplicate, which Take ignores.
+// tolerance is the maximum difference between the time of a signature and the local clock. An event replayed within it
+// is a duplicate, which Take ignores.
 const tolerance = 5 * time.Minute
 
-// verify checks the Stripe-Signature header, "t=<seconds>,v1=<hex>". During a rotation of secrets Stripe sends one v1 per
-// secret, and more than one secret may be configured; any match is sufficient.
+// verify checks the Stripe-Signature header, "t=<seconds>,v1=<hex>". During a rotation of secrets Stripe sends one v1
+// per secret, and more than one secret may be configured; any match is sufficient.
 func (s *Service) verify(payload []byte, header string) error {
 	invalid := &core.Error{
 		Kind: core.KindInvalid, Code: "invalid_request",

@@ -1,6 +1,6 @@
 // Package stripe sells plans through Stripe: it redirects users to Stripe's checkout and portal, and mirrors their
-// subscriptions. Stripe is the source of truth. Every webhook event triggers a read of the customer's subscriptions from
-// the API, so duplicate, late and reordered events are harmless.
+// subscriptions. Stripe is the source of truth. Every webhook event triggers a read of the customer's subscriptions
+// from the API, so duplicate, late and reordered events are harmless.
 package stripe
 
 import (
@@ -31,13 +31,15 @@ type Store interface {
 	Subscription(ctx context.Context, userID string) (billing.Subscription, error)
 	Customer(ctx context.Context, userID string) (Customer, error)
 	CustomerByID(ctx context.Context, customerID string) (Customer, error)
-	// AddCustomer links a user to a customer. It does nothing if the user has one.
+	// AddCustomer links a user to a customer. It does nothing if the user is already linked.
 	AddCustomer(ctx context.Context, userID, customerID string) error
 	EventTaken(ctx context.Context, id string) (bool, error)
 	TakeEvent(ctx context.Context, id string, at time.Time) error
 	// KeepSubscription stores the subscription read from Stripe, nil if the customer never had one, and the id of the
 	// event that triggered the read, if any. It stores nothing if c.Revision is no longer current.
-	KeepSubscription(ctx context.Context, c Customer, s *billing.Subscription, event string, at time.Time) (kept bool, err error)
+	KeepSubscription(
+		ctx context.Context, c Customer, s *billing.Subscription, event string, at time.Time,
+	) (kept bool, err error)
 }
 
 // Options are the settings of the Stripe account.
@@ -142,7 +144,8 @@ func (s *Service) Checkout(ctx context.Context, actor core.Actor, plan string) (
 		return "", err
 	}
 	if slices.ContainsFunc(all, subscription.exists) {
-		return "", core.Conflict("conflict", "This account already has a subscription. Pay for it or change it in the portal.")
+		return "", core.Conflict("conflict",
+			"This account already has a subscription. Pay for it or change it in the portal.")
 	}
 	trial := s.opts.TrialDays
 	if slices.ContainsFunc(all, subscription.began) {
@@ -169,8 +172,8 @@ func (s *Service) Portal(ctx context.Context, actor core.Actor) (string, error) 
 	return s.stripe.portal(ctx, c.ID, s.opts.ReturnURL)
 }
 
-// customer returns the Stripe customer of a user and creates it if necessary. Concurrent calls get the same customer: the
-// idempotency key contains the user id, and the store keeps the first.
+// customer returns the Stripe customer of a user and creates it if necessary. Concurrent calls get the same customer:
+// the idempotency key contains the user id, and the store keeps the first.
 func (s *Service) customer(ctx context.Context, userID string) (Customer, error) {
 	c, err := s.store.Customer(ctx, userID)
 	if !core.IsKind(err, core.KindNotFound) {

@@ -53,9 +53,9 @@ func (i *invoice) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// statuses maps Stripe's statuses. Incomplete ones map to "": the first payment is missing, so there is no subscription yet.
-// After the last failed payment Stripe sets unpaid or canceled, depending on the settings of the Stripe account; paused
-// is a trial that ended without a payment method. All three count as ended.
+// statuses maps Stripe's statuses. Incomplete ones map to "": the first payment is missing, so there is no subscription
+// yet. After the last failed payment Stripe sets unpaid or canceled, depending on the settings of the Stripe account;
+// paused is a trial that ended without a payment method. All three count as ended.
 var statuses = map[string]billing.SubscriptionStatus{
 	"trialing":           billing.SubscriptionTrial,
 	"active":             billing.SubscriptionActive,
@@ -75,12 +75,15 @@ func (s subscription) runs() bool {
 	return s.began() && statuses[s.Status] != billing.SubscriptionEnded
 }
 
-// exists reports whether the subscription can be resumed at Stripe by a payment. An unpaid one can, a canceled one cannot.
+// exists reports whether the subscription can be resumed at Stripe by a payment. An unpaid one can, a canceled one
+// cannot.
 func (s subscription) exists() bool { return s.began() && s.Status != "canceled" }
 
 // current selects the subscription that counts for the account, nil if there is none: running before ended, paid before
 // past due, newer before older. The result depends only on its arguments, so refresh can be repeated at any time.
-func (s *Service) current(userID string, all []subscription, plans []billing.Plan, now time.Time) (*billing.Subscription, error) {
+func (s *Service) current(
+	userID string, all []subscription, plans []billing.Plan, now time.Time,
+) (*billing.Subscription, error) {
 	var best *subscription
 	var plan string
 	var unknownPrice error
@@ -120,7 +123,7 @@ func comparePrecedence(a, b subscription) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Created, a.Created), cmp.Compare(b.ID, a.ID))
 }
 
-// plan returns the name of the plan that has one of the subscription's prices, or "".
+// plan returns the name of the plan sold at one of the subscription's prices, or "".
 func (s subscription) plan(plans []billing.Plan) string {
 	for _, i := range s.Items.Data {
 		for _, p := range plans {
@@ -135,8 +138,15 @@ func (s subscription) plan(plans []billing.Plan) string {
 // convert returns the subscription to store.
 func (s *Service) convert(from subscription, userID, plan string, now time.Time) billing.Subscription {
 	to := billing.Subscription{
-		UserID: userID, Plan: plan, Status: statuses[from.Status], StartsAt: seconds(from.StartDate), CancelAtEnd: from.CancelAtPeriodEnd,
-		Source: billing.SubscriptionByStripe, ExternalID: from.ID, EventAt: now, UpdatedAt: now,
+		UserID:      userID,
+		Plan:        plan,
+		Status:      statuses[from.Status],
+		StartsAt:    seconds(from.StartDate),
+		CancelAtEnd: from.CancelAtPeriodEnd,
+		Source:      billing.SubscriptionByStripe,
+		ExternalID:  from.ID,
+		EventAt:     now,
+		UpdatedAt:   now,
 	}
 	var start, end int64
 	for _, i := range from.Items.Data {

@@ -20,8 +20,8 @@ const (
 	attestedData = 0x40
 )
 
-// authenticator is a software authenticator with resident P-256 keys. It implements the authenticator's and the browser's
-// side of both ceremonies; tests change its fields to make it misbehave.
+// authenticator is a software authenticator with resident P-256 keys. It implements the authenticator's and the
+// browser's side of both ceremonies; tests change its fields to make it misbehave.
 type authenticator struct {
 	t      *testing.T
 	origin string
@@ -41,7 +41,14 @@ func newAuthenticator(t *testing.T) *authenticator {
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	return &authenticator{t: t, origin: "https://carrel.test", rpID: "carrel.test", flags: userPresent | userVerified, id: id, key: key}
+	return &authenticator{
+		t:      t,
+		origin: "https://carrel.test",
+		rpID:   "carrel.test",
+		flags:  userPresent | userVerified,
+		id:     id,
+		key:    key,
+	}
 }
 
 // options are the fields of a ceremony that an authenticator uses.
@@ -134,7 +141,11 @@ func (a *authenticator) assert(c passkey.Ceremony) []byte {
 
 func (a *authenticator) response(fields map[string]any) []byte {
 	b, _ := json.Marshal(map[string]any{
-		"id": encode(a.id), "rawId": encode(a.id), "type": "public-key", "response": fields, "clientExtensionResults": map[string]any{},
+		"id":                     encode(a.id),
+		"rawId":                  encode(a.id),
+		"type":                   "public-key",
+		"response":               fields,
+		"clientExtensionResults": map[string]any{},
 	})
 	return b
 }

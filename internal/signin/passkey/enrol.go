@@ -50,7 +50,9 @@ func (s *Service) BeginEnrol(ctx context.Context, actor core.Actor) (Ceremony, e
 var errTooMany = core.Conflict("conflict", "This account has the maximum of 20 passkeys. Remove one first.")
 
 // FinishEnrol verifies the browser's response and stores the passkey. An invalid response is ErrPasskey.
-func (s *Service) FinishEnrol(ctx context.Context, actor core.Actor, token, name string, response []byte) (Passkey, error) {
+func (s *Service) FinishEnrol(
+	ctx context.Context, actor core.Actor, token, name string, response []byte,
+) (Passkey, error) {
 	if err := signin.AllowOwnProved(actor, s.clock.Now()); err != nil {
 		return Passkey{}, err
 	}

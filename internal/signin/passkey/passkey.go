@@ -1,5 +1,5 @@
-// Package passkey implements sign-in and step-up with WebAuthn credentials. They are bound to the origin, so they cannot be
-// phished.
+// Package passkey implements sign-in and step-up with WebAuthn credentials. They are bound to the origin, so they
+// cannot be phished.
 package passkey
 
 import (
@@ -69,8 +69,8 @@ type Deps struct {
 	BaseURL string
 }
 
-// New returns a Service. It panics if a dependency is missing. If the base URL has an IP address as host, or is plain HTTP
-// to another machine, the service is not Available.
+// New returns a Service. It panics if a dependency is missing. If the base URL has an IP address as host, or is plain
+// HTTP to another machine, the service is not Available.
 func New(d Deps) (*Service, error) {
 	core.RequireDeps(d)
 	s := &Service{store: d.Store, pending: d.Pending, clock: d.Clock, audit: d.Audit}
@@ -95,8 +95,8 @@ func New(d Deps) (*Service, error) {
 	return s, nil
 }
 
-// supported reports whether browsers allow passkeys at a URL: a secure context whose host is a domain (WebAuthn Level 3,
-// section 5.1.3).
+// supported reports whether browsers allow passkeys at a URL: a secure context whose host is a domain (WebAuthn Level
+// 3, section 5.1.3).
 func supported(base *url.URL) bool {
 	host := base.Hostname()
 	if _, err := netip.ParseAddr(host); err == nil {

@@ -44,13 +44,21 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(func() { _ = db.Close() })
 	f := &fixture{t: t, db: db, clock: testkit.NewClock()}
 	f.audit = audit.New(audit.Deps{Store: db, Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
-	f.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key")})
+	f.sessions = credential.NewSessions(
+		credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key")},
+	)
 	sealer, err := secretbox.New(make([]byte, 32), "test")
 	f.must(err)
 	signIn := signin.NewService(signin.Deps{
 		Store: db, Clock: f.clock, Audit: f.audit, Sessions: f.sessions, Sealer: sealer, Key: []byte("key"),
 	})
-	f.deps = passkey.Deps{Store: db, Pending: signIn.Pending, Clock: f.clock, Audit: f.audit, BaseURL: "https://carrel.test"}
+	f.deps = passkey.Deps{
+		Store:   db,
+		Pending: signIn.Pending,
+		Clock:   f.clock,
+		Audit:   f.audit,
+		BaseURL: "https://carrel.test",
+	}
 	f.Service, err = passkey.New(f.deps)
 	f.must(err)
 	f.user = f.newUser("ada@example.org")
@@ -67,7 +75,12 @@ func (f *fixture) must(err error) {
 func (f *fixture) newUser(email string) account.User {
 	f.t.Helper()
 	u := account.User{
-		ID: core.NewID(core.PrefixUser), Email: email, Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: f.clock.Now(),
+		ID:        core.NewID(core.PrefixUser),
+		Email:     email,
+		Name:      "Ada",
+		Role:      core.RoleMember,
+		Plan:      core.PlanOpen,
+		CreatedAt: f.clock.Now(),
 	}
 	f.must(f.db.InsertUser(f.t.Context(), u, "hash"))
 	return u
@@ -120,7 +133,8 @@ func TestPasskeySignsInWithoutAUserName(t *testing.T) {
 		t.Errorf("list %+v, %v", list, err)
 	}
 	entries, err := f.audit.List(ctx, f.user.ID, 0, 10)
-	if err != nil || len(entries) != 1 || entries[0].Event != audit.PasskeyAdded || !strings.Contains(entries[0].Detail, k.ID) {
+	if err != nil || len(entries) != 1 || entries[0].Event != audit.PasskeyAdded ||
+		!strings.Contains(entries[0].Detail, k.ID) {
 		t.Errorf("audit entries %+v, %v", entries, err)
 	}
 }
@@ -335,7 +349,12 @@ func TestPasskeysNeedASecureContextAndAHostName(t *testing.T) {
 			available = append(available, base)
 		}
 	}
-	want := []string{"https://carrel.test", "https://carrel.test:8443/x", "http://localhost:8080", "http://carrel.localhost"}
+	want := []string{
+		"https://carrel.test",
+		"https://carrel.test:8443/x",
+		"http://localhost:8080",
+		"http://carrel.localhost",
+	}
 	if !slices.Equal(available, want) {
 		t.Errorf("available at %v", available)
 	}

@@ -107,8 +107,8 @@ func (s *Service) FinishProof(ctx context.Context, actor core.Actor, token strin
 	return err
 }
 
-// accept stores the use of a verified passkey. It rejects disabled accounts and passkeys whose signature counter decreased,
-// which indicates a clone.
+// accept stores the use of a verified passkey. It rejects disabled accounts and passkeys whose signature counter
+// decreased, which indicates a clone.
 func (s *Service) accept(ctx context.Context, user account.User, used *webauthn.Credential) (account.User, error) {
 	switch {
 	case user.DisabledAt != nil:

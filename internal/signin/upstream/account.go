@@ -52,9 +52,9 @@ func (s *Service) accountOf(ctx context.Context, c claims) (account.User, Identi
 	return user, unlinked, nil
 }
 
-// firstSignIn finds or creates the account of an identity that is not linked yet. Only an account with a verified address
-// is linked right away. An address chosen by the account's user may belong to someone else, who could then sign in to
-// that account.
+// firstSignIn finds or creates the account of an identity that is not linked yet. Only an account with a verified
+// address is linked right away. An address chosen by the account's user may belong to someone else, who could then sign
+// in to that account.
 func (s *Service) firstSignIn(ctx context.Context, c claims) (account.User, Identity, error) {
 	if !c.Verified || c.Email == "" {
 		return account.User{}, Identity{}, errUnverified
@@ -85,7 +85,9 @@ func (s *Service) Link(ctx context.Context, id Identity, userID string) error {
 	if err != nil {
 		return err
 	}
-	s.audit.Note(ctx, audit.Record{Event: audit.UpstreamLinked, UserID: userID, Detail: map[string]string{"issuer": id.Issuer}})
+	s.audit.Note(ctx, audit.Record{
+		Event: audit.UpstreamLinked, UserID: userID, Detail: map[string]string{"issuer": id.Issuer},
+	})
 	return nil
 }
 
@@ -101,6 +103,8 @@ func (s *Service) signUp(ctx context.Context, c claims) (account.User, error) {
 	if err := s.store.InsertUserWithIdentity(ctx, user, s.identity(c)); err != nil {
 		return account.User{}, err
 	}
-	s.audit.Note(ctx, audit.Record{Event: audit.UserCreated, UserID: user.ID, Detail: map[string]string{"issuer": s.opts.Issuer}})
+	s.audit.Note(ctx, audit.Record{
+		Event: audit.UserCreated, UserID: user.ID, Detail: map[string]string{"issuer": s.opts.Issuer},
+	})
 	return user, nil
 }

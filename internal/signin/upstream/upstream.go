@@ -1,5 +1,5 @@
-// Package upstream implements sign-in with an external OpenID provider, such as that of a company or university. It verifies
-// the provider's ID tokens and maps their subjects to accounts.
+// Package upstream implements sign-in with an external OpenID provider, for example of a company or university. It
+// verifies the provider's ID tokens and maps their subjects to accounts.
 package upstream
 
 import (
@@ -122,15 +122,19 @@ type authRequest struct {
 	BegunAt  time.Time `json:"begunAt"`
 }
 
-// Begin returns the URL of the authorization request, and the token that the browser keeps until Finish. With an actor it
-// is a step-up: the provider must authenticate the user again.
+// Begin returns the URL of the authorization request, and the token that the browser keeps until Finish. With an actor
+// it is a step-up: the provider must authenticate the user again.
 func (s *Service) Begin(ctx context.Context, actor core.Actor, returnTo string) (to, token string, err error) {
 	config, err := s.config(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	request := authRequest{
-		State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), ReturnTo: returnTo, BegunAt: s.clock.Now(),
+		State:    rand.Text(),
+		Nonce:    rand.Text(),
+		Verifier: oauth2.GenerateVerifier(),
+		ReturnTo: returnTo,
+		BegunAt:  s.clock.Now(),
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(request.Nonce), oauth2.S256ChallengeOption(request.Verifier)}
 	if actor.UserID != "" {
@@ -230,7 +234,8 @@ func (s *Service) redeem(ctx context.Context, request authRequest, code string) 
 	}
 	raw, _ := tokens.Extra("id_token").(string)
 	// The library accepts only asymmetric algorithms of the provider's key set, so none and HS* are rejected.
-	token, err := s.provider.VerifierContext(ctx, &oidc.Config{ClientID: s.opts.ClientID, Now: s.clock.Now}).Verify(ctx, raw)
+	verifier := s.provider.VerifierContext(ctx, &oidc.Config{ClientID: s.opts.ClientID, Now: s.clock.Now})
+	token, err := verifier.Verify(ctx, raw)
 	if err != nil {
 		return claims{}, ErrRefused.Because(err)
 	}

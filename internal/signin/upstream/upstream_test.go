@@ -56,7 +56,11 @@ func newFixture(t *testing.T, signUp bool) *fixture {
 	sealer, err := secretbox.New(make([]byte, 32), "test")
 	f.must(err)
 	signIn := signin.NewService(signin.Deps{
-		Store: db, Clock: f.clock, Audit: f.audit, Sealer: sealer, Key: []byte("key"),
+		Store:    db,
+		Clock:    f.clock,
+		Audit:    f.audit,
+		Sealer:   sealer,
+		Key:      []byte("key"),
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key")}),
 	})
 	f.deps = upstream.Deps{
@@ -114,17 +118,20 @@ func TestVerifiedAddressIsLinkedOnceAndTheSubjectCountsAfterwards(t *testing.T) 
 	t.Parallel()
 	f := newFixture(t, false)
 	arrival, err := f.signIn(core.Actor{}, ada())
-	if err != nil || arrival.User.ID != f.user.ID || arrival.ReturnTo != "/after" || arrival.Proof || arrival.Unlinked != (upstream.Identity{}) {
+	if err != nil || arrival.User.ID != f.user.ID || arrival.ReturnTo != "/after" || arrival.Proof ||
+		arrival.Unlinked != (upstream.Identity{}) {
 		t.Fatalf("first sign-in: %+v, %v", arrival, err)
 	}
 	if q := f.provider.LastRequest(); q.Has("prompt") || q.Has("max_age") {
 		t.Errorf("a sign-in asks for a new authentication: %v", q)
 	}
-	arrival, err = f.signIn(core.Actor{}, map[string]any{"sub": "s-1", "email": "new@example.org", "email_verified": false})
+	moved := map[string]any{"sub": "s-1", "email": "new@example.org", "email_verified": false}
+	arrival, err = f.signIn(core.Actor{}, moved)
 	if err != nil || arrival.User.ID != f.user.ID {
 		t.Errorf("linked subject with another address: %+v, %v", arrival, err)
 	}
-	if _, err := f.signIn(core.Actor{}, map[string]any{"sub": "s-2", "email": email, "email_verified": true}); code(err) != "upstream_other" {
+	_, err = f.signIn(core.Actor{}, map[string]any{"sub": "s-2", "email": email, "email_verified": true})
+	if code(err) != "upstream_other" {
 		t.Errorf("another subject with the address: %v", err)
 	}
 	entries, err := f.audit.List(t.Context(), f.user.ID, 0, 10)
@@ -151,7 +158,8 @@ func TestUnverifiedAddressOfAnAccountIsNotLinked(t *testing.T) {
 		t.Errorf("linked without the password: %v", err)
 	}
 	f.must(f.Link(t.Context(), arrival.Unlinked, chosen.ID))
-	if arrival, err := f.signIn(core.Actor{}, claims); err != nil || arrival.User.ID != chosen.ID || arrival.Unlinked != (upstream.Identity{}) {
+	if arrival, err := f.signIn(core.Actor{}, claims); err != nil || arrival.User.ID != chosen.ID ||
+		arrival.Unlinked != (upstream.Identity{}) {
 		t.Errorf("after linking: %+v, %v", arrival, err)
 	}
 }
@@ -173,7 +181,8 @@ func TestAddressMustBeVerifiedByTheProvider(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if arrival, err := f.signIn(core.Actor{}, map[string]any{"sub": "s-1", "email": "ADA@example.org", "email_verified": "true"}); err != nil || arrival.User.ID != f.user.ID {
+	if arrival, err := f.signIn(core.Actor{}, map[string]any{"sub": "s-1", "email": "ADA@example.org", "email_verified": "true"}); err != nil ||
+		arrival.User.ID != f.user.ID {
 		t.Errorf("verified as text: %+v, %v", arrival, err)
 	}
 }
@@ -186,7 +195,9 @@ func TestSignUpCreatesAMemberOnlyIfAllowed(t *testing.T) {
 	}
 	f := newFixture(t, true)
 	arrival, err := f.signIn(core.Actor{}, claims)
-	if u := arrival.User; err != nil || u.Email != "new@example.org" || u.Name != "New" || u.Role != core.RoleMember || u.Plan != "free" || !u.EmailVerified {
+	if u := arrival.User; err != nil || u.Email != "new@example.org" || u.Name != "New" || u.Role != core.RoleMember ||
+		u.Plan != "free" ||
+		!u.EmailVerified {
 		t.Fatalf("created %+v, %v", arrival.User, err)
 	}
 	if again, err := f.signIn(core.Actor{}, claims); err != nil || again.User.ID != arrival.User.ID {
@@ -287,7 +298,8 @@ func TestStepUpRequiresANewAuthenticationOfTheSameUser(t *testing.T) {
 	}
 	actor := core.Actor{UserID: f.user.ID, Credential: core.CredentialSession, CredentialID: "ses_1"}
 	arrival, err := f.signIn(actor, ada())
-	if err != nil || !arrival.Proof || arrival.UserID != f.user.ID || arrival.SessionID != "ses_1" || arrival.User.ID != f.user.ID {
+	if err != nil || !arrival.Proof || arrival.UserID != f.user.ID || arrival.SessionID != "ses_1" ||
+		arrival.User.ID != f.user.ID {
 		t.Errorf("arrival %+v, %v", arrival, err)
 	}
 	if q := f.provider.LastRequest(); q.Get("prompt") != "login" || q.Get("max_age") != "0" {
@@ -303,7 +315,8 @@ func TestStepUpRequiresANewAuthenticationOfTheSameUser(t *testing.T) {
 	if _, err := f.signIn(actor, missing); code(err) != "upstream_refused" {
 		t.Errorf("without auth_time: %v", err)
 	}
-	if _, err := f.signIn(actor, map[string]any{"sub": "s-2", "email": email, "email_verified": true}); code(err) != "upstream_refused" {
+	_, err = f.signIn(actor, map[string]any{"sub": "s-2", "email": email, "email_verified": true})
+	if code(err) != "upstream_refused" {
 		t.Errorf("another user of the provider: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package oidcfake is a fake OpenID provider. It is strict with its client (PKCE, client authentication, redirect URI) and
-// issues ID tokens with the claims and signatures that a test asks for.
+// Package oidcfake is a fake OpenID provider. It is strict with its client (PKCE, client authentication, redirect URI)
+// and issues ID tokens with the claims and signatures that a test asks for.
 package oidcfake
 
 import (
@@ -166,7 +166,11 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"error":"invalid_grant"}`))
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.idToken(request)})
+	_ = json.NewEncoder(
+		w,
+	).Encode(
+		map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.idToken(request)},
+	)
 }
 
 func (p *Provider) idToken(request url.Values) string {
