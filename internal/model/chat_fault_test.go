@@ -74,9 +74,9 @@ func TestAFailureAfterTheFirstWordIsTheCallers(t *testing.T) {
 		fault modelfake.Reply
 		want  error
 	}{
-		"clean cut":       {modelfake.Reply{End: modelfake.Cut}, model.ErrCut},
-		"broken":          {modelfake.Reply{End: modelfake.Broken}, model.ErrCut},
-		"no reason":       {modelfake.Reply{End: modelfake.NoReason}, model.ErrCut},
+		"clean cut":       {modelfake.Reply{End: modelfake.Cut}, model.ErrTruncated},
+		"broken":          {modelfake.Reply{End: modelfake.Broken}, model.ErrTruncated},
+		"no reason":       {modelfake.Reply{End: modelfake.NoReason}, model.ErrTruncated},
 		"garbage":         {modelfake.Reply{End: modelfake.Garbage}, model.ErrReply},
 		"error in stream": {modelfake.Reply{End: modelfake.Fails, Code: "overloaded_error"}, model.ErrProvider},
 	} {
@@ -127,7 +127,7 @@ func TestWhatBreaksAfterTheReasonToFinishBreaksNothing(t *testing.T) {
 		// Anthropic's own servers always send message_stop.
 		a = ask(t, modelfake.Anthropic)
 		a.fake.Script(reply)
-		if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrCut) || len(got.done) != 0 {
+		if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrTruncated) || len(got.done) != 0 {
 			t.Errorf("%d, Anthropic's: %+v", end, got)
 		}
 	}
@@ -161,7 +161,7 @@ func TestStreamsOfOtherServersAreUnderstood(t *testing.T) {
 		"an error of a text":      {`data: {"error":"model runner has stopped"}` + "\n\n", "", model.ErrProvider},
 		"an error for a reason":   {`data: {"choices":[{"delta":{"content":"Ye"},"finish_reason":"error"}]}` + "\n\n", "Ye", model.ErrProvider},
 		"a refusal beside a stop": {`data: {"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}]}` + "\n\n", "", model.ErrRefused},
-		"nothing at all":          {"\n", "", model.ErrCut},
+		"nothing at all":          {"\n", "", model.ErrTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +252,7 @@ func TestAnAnswerEndsWithItsContext(t *testing.T) {
 func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, a *asked) {
-		model.SilenceOf(a.Provider, 400*time.Millisecond)
+		model.SetIdleTimeout(a.Provider, 400*time.Millisecond)
 		silent := modelfake.Say("one two")
 		silent.End = modelfake.Hangs
 		slow := modelfake.Say("one two three four five six seven eight")

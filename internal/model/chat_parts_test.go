@@ -66,7 +66,7 @@ func TestFailuresOfManyServersAreUnderstood(t *testing.T) {
 		{400, ``, model.ErrRequest},
 		{418, `null`, model.ErrRequest},
 	} {
-		if got := model.Classified(tc.status, tc.body); !errors.Is(got, tc.want) {
+		if got := model.Classify(tc.status, tc.body); !errors.Is(got, tc.want) {
 			t.Errorf("%d %s: %v, want %v", tc.status, tc.body, got, tc.want)
 		}
 	}
@@ -77,7 +77,7 @@ func FuzzComplaintsAreReadWithoutHarm(f *testing.F) {
 	f.Add(`[]`)
 	f.Add(`{"error":null}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		if model.Classified(400, body) == nil {
+		if model.Classify(400, body) == nil {
 			t.Error("no failure")
 		}
 	})
@@ -90,7 +90,7 @@ func FuzzTextInPiecesIsAsSafeAndAsLongAsInOne(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, i, j int) {
 		i = min(max(i, 0), len(s))
 		j = min(max(j, i), len(s))
-		got := strings.Join(model.CleanPieces([]string{s[:i], s[i:j], s[j:]}), "")
+		got := strings.Join(model.SanitizeDeltas([]string{s[:i], s[i:j], s[j:]}), "")
 		if !utf8.ValidString(got) || strings.ContainsRune(got, 0) {
 			t.Errorf("%q became %q", s, got)
 		}
@@ -101,8 +101,8 @@ func FuzzTextInPiecesIsAsSafeAndAsLongAsInOne(f *testing.F) {
 			}
 			return s
 		}
-		if squeeze(got) != squeeze(model.Clean(s)) {
-			t.Errorf("%q became %q, want %q", s, got, model.Clean(s))
+		if squeeze(got) != squeeze(model.Sanitize(s)) {
+			t.Errorf("%q became %q, want %q", s, got, model.Sanitize(s))
 		}
 	})
 }
@@ -113,7 +113,7 @@ func FuzzArgumentsAreSafeObjectsOrRefused(f *testing.F) {
 	f.Add(`{`)
 	f.Add(`{"n":1e999}`)
 	f.Fuzz(func(t *testing.T, args string) {
-		got, ok := model.CleanObject(args)
+		got, ok := model.SanitizeObject(args)
 		if !ok {
 			return
 		}

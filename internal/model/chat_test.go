@@ -35,7 +35,7 @@ func ask(t testing.TB, format modelfake.Format, change ...func(*model.Options)) 
 		t.Fatal(err)
 	}
 	a := &asked{Provider: p, fake: fake}
-	model.PausesOf(p, func(d time.Duration) { a.paused = append(a.paused, d) })
+	model.RecordDelays(p, func(d time.Duration) { a.paused = append(a.paused, d) })
 	t.Cleanup(p.Close)
 	return a
 }
@@ -301,7 +301,7 @@ func TestARequestThatNoProviderTakesIsNotSent(t *testing.T) {
 		"tool without JSON":  {Messages: []model.Message{user}, Tools: []model.Tool{{Name: "x"}}},
 		"schema not a value": {Messages: []model.Message{user}, Schema: &model.Schema{Name: "x", JSON: json.RawMessage("{")}},
 	} {
-		if got := a.hear(t.Context(), r); got.err == nil || !strings.Contains(got.err.Error(), "a request to a model is wrong") {
+		if got := a.hear(t.Context(), r); got.err == nil || !strings.Contains(got.err.Error(), "invalid model request") {
 			t.Errorf("%s: %v", name, got.err)
 		}
 	}
@@ -341,7 +341,7 @@ func TestAnInstallationWithoutAModelSaysSo(t *testing.T) {
 			t.Fatalf("%v, %v", p, err)
 		}
 		a := &asked{Provider: p}
-		if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrNone) {
+		if got := a.hear(t.Context(), question("?")); !errors.Is(got.err, model.ErrNoModel) {
 			t.Errorf("got %+v", got)
 		}
 		p.Close()

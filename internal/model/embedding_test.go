@@ -30,7 +30,7 @@ func newClient(t *testing.T, e *testkit.Embeddings, change ...func(*model.Embedd
 		f(&o)
 	}
 	c := &client{EmbeddingClient: model.NewEmbeddingClient(o, testkit.NewClock())}
-	c.Pauses(func(d time.Duration) { c.paused = append(c.paused, d) })
+	c.RecordDelays(func(d time.Duration) { c.paused = append(c.paused, d) })
 	t.Cleanup(c.Close)
 	return c
 }
@@ -157,12 +157,12 @@ func TestAnAnswerThatCannotBeRightIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
 		"HTML":            {"<html>welcome</html>", "not JSON"},
 		"half of it":      {`{"data":[{"index":0,"embedding":[0.1,`, "not JSON"},
-		"another shape":   {`{"data":{"embedding":[1]}}`, "another shape"},
-		"numbers as text": {`{"data":[{"index":0,"embedding":["1"]}]}`, "another shape"},
+		"unexpected shape":   {`{"data":{"embedding":[1]}}`, "unexpected shape"},
+		"numbers as text": {`{"data":[{"index":0,"embedding":["1"]}]}`, "unexpected shape"},
 		"NaN":             {`{"data":[{"index":0,"embedding":[NaN]}]}`, "not JSON"},
 		"NaN in base64":   {`{"data":[{"index":0,"embedding":"AACAPwAAwH8="}]}`, "direction"},
-		"broken base64":   {`{"data":[{"index":0,"embedding":"AACAPwA="}]}`, "another shape"},
-		"too big":         {`{"data":[{"index":0,"embedding":[1e99]}]}`, "another shape"},
+		"broken base64":   {`{"data":[{"index":0,"embedding":"AACAPwA="}]}`, "unexpected shape"},
+		"too big":         {`{"data":[{"index":0,"embedding":[1e99]}]}`, "unexpected shape"},
 		"zeros":           {`{"data":[{"index":0,"embedding":[0,0]}]}`, "direction"},
 		"nothing":         {`{"data":[]}`, "0 vectors for 1"},
 		"too many":        {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}`, "2 vectors for 1"},
@@ -246,8 +246,8 @@ func TestWhatDoesNotGetBetterIsReportedWithWhatToDo(t *testing.T) {
 		"model":      {testkit.EmbeddingsStatus(404, "", "no such model"), model.FaultSettings, `"no such model"`, 1, false, 0},
 		"moved":      {testkit.EmbeddingsStatus(307, "", ""), model.FaultSettings, "redirects are not followed", 1, false, 0},
 		"too long":   {testkit.EmbeddingsStatus(400, "", "too long\nfor sk-secret-of-the-test"), model.FaultInput, `"too long for [redacted]"`, 1, true, 0},
-		"overloaded": {testkit.EmbeddingsStatus(429, "", ""), model.FaultEndpoint, "fewer requests", 3, false, 0},
-		"not soon":   {testkit.EmbeddingsStatus(429, "3600", ""), model.FaultEndpoint, "fewer requests", 1, false, time.Hour},
+		"overloaded": {testkit.EmbeddingsStatus(429, "", ""), model.FaultEndpoint, "rate limit", 3, false, 0},
+		"not soon":   {testkit.EmbeddingsStatus(429, "3600", ""), model.FaultEndpoint, "rate limit", 1, false, time.Hour},
 		"broken":     {testkit.EmbeddingsStatus(500, "", ""), model.FaultEndpoint, "status 500", 3, true, 0},
 		"away":       {testkit.EmbeddingsStatus(502, "", strings.Repeat("x", 500)), model.FaultEndpoint, strings.Repeat("x", 200) + "…", 3, false, 0},
 		"empty":      {testkit.EmbeddingsStatus(204, "", ""), model.FaultEndpoint, "status 204", 1, false, 0},
