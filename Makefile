@@ -38,7 +38,7 @@ run: build ## Start Carrel with the demo library in data/demo (more flags: ARGS=
 	bin/carrel serve --demo --data data/demo $(ARGS)
 
 build: ## Build bin/carrel; needs nothing but Go
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X carrel/internal/app.version=$(VERSION)' -o bin/carrel ./cmd/carrel
 
 web: ## Build the web app into web/dist, which is committed (needs node 22)
 	cd web && npm install --no-save --no-audit --no-fund --loglevel=error && npm run check && npm run build
