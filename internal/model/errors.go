@@ -103,18 +103,26 @@ func detail(kind error) string {
 		text string
 	}{
 		{ErrNoModel, "No model is configured. The operator sets one with CARREL_MODEL."},
-		{ErrNotAllowed, "This agent's model may not be used here. Choose another; the operator allows models with CARREL_MODEL_ALLOWED."},
+		{ErrNotAllowed, "This agent's model may not be used here. " +
+			"Choose another; the operator allows models with CARREL_MODEL_ALLOWED."},
 		{ErrTruncated, "The model's answer was cut off. Try again."},
-		{ErrKey, "The model provider rejected the API key, or the key has no access to this model. The operator must correct CARREL_MODEL_API_KEY."},
-		{ErrCredit, "The account with the model provider is out of credit. The operator must add credit or raise the limit."},
-		{ErrUnknownModel, "The model provider has no such model or address. The operator must correct CARREL_MODEL_NAME or CARREL_MODEL_BASE_URL; an agent can name another model."},
-		{ErrTooLong, "The text is longer than the model's context window. Ask for less at once, or start a new thread."},
+		{ErrKey, "The model provider rejected the API key, or the key has no access to this model. " +
+			"The operator must correct CARREL_MODEL_API_KEY."},
+		{ErrCredit, "The account with the model provider is out of credit. " +
+			"The operator must add credit or raise the limit."},
+		{ErrUnknownModel, "The model provider has no such model or address. " +
+			"The operator must correct CARREL_MODEL_NAME or CARREL_MODEL_BASE_URL; an agent can name another model."},
+		{ErrTooLong, "The text is longer than the model's context window. " +
+			"Ask for less at once, or start a new thread."},
 		{ErrRateLimited, "The model provider's rate limit is exceeded. Try again in a while."},
 		{ErrRefused, "The model declined to answer. Rephrase the question."},
-		{ErrRequest, "The model provider rejected the request. The operator finds the reason in the log, or can choose another model."},
+		{ErrRequest, "The model provider rejected the request. " +
+			"The operator finds the reason in the log, or can choose another model."},
 		{ErrProvider, "The model provider failed or is overloaded. Try again in a while."},
-		{ErrUnreachable, "The model provider can't be reached. The operator should check that CARREL_MODEL_BASE_URL is correct and responds."},
-		{ErrReply, "The model provider sent a malformed response. The operator should check that CARREL_MODEL_BASE_URL is the address of a model API."},
+		{ErrUnreachable, "The model provider can't be reached. " +
+			"The operator should check that CARREL_MODEL_BASE_URL is correct and responds."},
+		{ErrReply, "The model provider sent a malformed response. " +
+			"The operator should check that CARREL_MODEL_BASE_URL is the address of a model API."},
 		{ErrToolCall, "The model sent a malformed tool call. Try again, or choose a stronger model."},
 		{ErrTimeout, "The model took too long to answer. Try again, or ask for less at once."},
 	} {

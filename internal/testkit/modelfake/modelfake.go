@@ -32,8 +32,8 @@ type Server struct {
 	Key string
 	// Models are those it knows; others are answered with 404.
 	Models []string
-	// Unwelcome are fields of a request that its models do not take, and answer with 400.
-	Unwelcome []string
+	// Unsupported are fields of a request that its models do not take, and answer with 400.
+	Unsupported []string
 
 	server   *httptest.Server
 	complain func(error)
@@ -242,7 +242,7 @@ func (s *Server) decode(body []byte, v any) error {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return err
 	}
-	for _, name := range s.Unwelcome {
+	for _, name := range s.Unsupported {
 		if _, ok := fields[name]; ok {
 			return refusal{http.StatusBadRequest, "unsupported_parameter", "Unsupported parameter: '" + name + "' is not supported with this model."}
 		}
