@@ -2,6 +2,7 @@
 
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.12.2
+GOTESTSUM_VERSION := v1.13.0
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 ARGS     ?=
@@ -15,6 +16,7 @@ TESTFLAGS ?=
 TOOLS    := $(CURDIR)/.cache/bin
 GOFUMPT  := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 
 # The linter remembers paths with its findings, so each checkout keeps its own.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
@@ -62,9 +64,9 @@ test: setup ## Run all tests, installing what they need first
 	@$(MAKE) --no-print-directory go-test
 
 .PHONY: go-test
-go-test: # after setup, which may have brought the compiler
-	@go build -buildvcs=false -o $(TOOLS)/gotest ./internal/testkit/gotest
-	@$(TOOLS)/gotest $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
+go-test: $(GOTESTSUM) # after setup, which may have installed the compiler
+	@go build -buildvcs=false -o $(TOOLS)/withpostgres ./internal/testkit/withpostgres
+	@$(TOOLS)/withpostgres $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- $(RACE) -timeout 20m $(TESTFLAGS) $(PKG)
 
 chaos: setup ## Kill, pause and restart servers under load for minutes (CHAOS_SEED, CHAOS_ROUNDS; TESTFLAGS='-run Paused')
 	CHAOS=long go test -count=1 -v -timeout 60m $(TESTFLAGS) ./e2e/chaos
@@ -120,6 +122,11 @@ $(GOFUMPT):
 	@echo 'building gofumpt $(GOFUMPT_VERSION)'
 	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	@mv $(TOOLS)/gofumpt $@
+
+$(GOTESTSUM):
+	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
+	@GOBIN=$(TOOLS) CGO_ENABLED=0 go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv $(TOOLS)/gotestsum $@
 
 $(GOLANGCI):
 	@echo 'building golangci-lint $(GOLANGCI_VERSION): about three minutes on two cores, once'

@@ -8,7 +8,7 @@ import (
 
 // Embedder computes vectors of texts. Texts of similar meaning have vectors of similar direction.
 type Embedder interface {
-	// Embed returns one vector for each text, in order. Its error is an *EmbeddingError, or that of the context.
+	// Embed returns one vector for each text, in order. The error is an *EmbeddingError or the context's cause.
 	Embed(ctx context.Context, texts []string) (Embeddings, error)
 	// Model returns the name of the model. Vectors of different models can't be compared.
 	Model() string

@@ -65,7 +65,7 @@ func (c *EmbeddingClient) Close() { c.http.CloseIdleConnections() }
 // Model returns the name of the model.
 func (c *EmbeddingClient) Model() string { return c.options.Model }
 
-// Dims returns the length of the vectors: the configured one, else that of the first response.
+// Dims returns the length of the vectors: the configured length, or the length in the first response.
 func (c *EmbeddingClient) Dims() int { return int(c.dims.Load()) }
 
 // Embed requests the vectors of the texts, in batches. It returns none if one batch fails; callers that want to keep

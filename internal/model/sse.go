@@ -60,7 +60,7 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// readLine reads a line into r.line, without its end. The last line of a stream counts only if it has one.
+// readLine reads a line into r.line, without its terminator. An unterminated last line is dropped.
 func (r *eventReader) readLine() error {
 	r.line = r.line[:0]
 	for {
@@ -108,7 +108,7 @@ func decodeChunk(data []byte, v any) error {
 	return err
 }
 
-// textDelta is a string of a chunk. Servers that send tokens as they are generated may split a character between two
+// textDelta is a string of a chunk. Servers that send single tokens may split a character between two
 // chunks; encoding/json would replace both halves, so invalid bytes are copied here and joined by the sanitizer.
 type textDelta string
 

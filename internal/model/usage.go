@@ -2,8 +2,8 @@ package model
 
 // Usage is the number of tokens of an answer, all attempts included.
 type Usage struct {
-	// In are input tokens, Cached those of them that the provider read from its prompt cache. Out are output tokens,
-	// reasoning included.
+	// In are input tokens, including the Cached ones that the provider read from its prompt cache. Out are output
+	// tokens, including reasoning.
 	In, Out, Cached int
 	// Estimated is set if the provider has not sent all numbers and some were estimated.
 	Estimated bool
