@@ -176,7 +176,8 @@ func (b *Browser) Open(o Options) *Tab {
 		SessionID string `json:"sessionId"`
 	}
 	b.must(b.call("", "Target.createBrowserContext", map[string]any{}, &context))
-	b.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.ID}, &target))
+	b.must(b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.ID},
+		&target))
 	b.must(b.call("", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached))
 	t := &Tab{b: b, session: attached.SessionID}
 	scheme := "light"

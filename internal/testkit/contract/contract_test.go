@@ -124,17 +124,25 @@ func TestDocumentedRepliesAreValid(t *testing.T) {
 	t.Parallel()
 	c := New(t, []byte(small))
 	for name, r := range map[string]reply{
-		"an empty list":                 {body: `{"things": []}`},
-		"a full object":                 {body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, "parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`},
-		"a whole number for a number":   {body: `{"things": [{"id": "äöü", "kind": "blue", "at": null, "weight": 2}]}`},
-		"not modified":                  {status: 304},
-		"HEAD":                          {method: http.MethodHead},
-		"a text":                        {path: "/things/x", headers: map[string]string{"Content-Type": "text/csv"}, body: "a,b"},
-		"JSON of another name":          {path: "/things/x", headers: map[string]string{"Content-Type": "application/vnd.x+json"}, body: `[{"a": 1}]`},
+		"an empty list":               {body: `{"things": []}`},
+		"a full object":               {body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, "parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`},
+		"a whole number for a number": {body: `{"things": [{"id": "äöü", "kind": "blue", "at": null, "weight": 2}]}`},
+		"not modified":                {status: 304},
+		"HEAD":                        {method: http.MethodHead},
+		"a text": {
+			path: "/things/x", headers: map[string]string{"Content-Type": "text/csv"},
+			body: "a,b",
+		},
+		"JSON of another name": {
+			path:    "/things/x",
+			headers: map[string]string{"Content-Type": "application/vnd.x+json"}, body: `[{"a": 1}]`,
+		},
 		"a fixed path before parameter": {path: "/things/export"},
 		"a documented problem":          {status: 429, headers: problemHeaders, body: problem("429", "rate_limited")},
-		"an unknown method":             {method: http.MethodPut, status: 405, headers: problemHeaders, body: problem("405", "method_not_allowed")},
-		"an unknown path":               {path: "/other", status: 404, headers: problemHeaders, body: problem("404", "not_found")},
+		"an unknown method": {method: http.MethodPut, status: 405, headers: problemHeaders, body: problem("405",
+			"method_not_allowed")},
+		"an unknown path": {path: "/other", status: 404, headers: problemHeaders, body: problem("404",
+			"not_found")},
 	} {
 		if got := r.violations(t, c); got != nil {
 			t.Errorf("%s: %q", name, got)
@@ -150,48 +158,111 @@ func TestUndocumentedRepliesAreReported(t *testing.T) {
 		reply
 		want string
 	}{
-		"an extra field":                {reply{body: with(`"colour": "x"`)}, "/things/0: additional properties 'colour' not allowed"},
-		"an extra field at the top":     {reply{body: `{"things": [], "more": 1}`}, "the body: additional properties 'more' not allowed"},
-		"a field of an empty object":    {reply{body: with(`"none": {"a": 1}`)}, "/things/0/none: additional properties 'a' not allowed"},
-		"a missing field":               {reply{body: list(`{"id": "a", "kind": "red"}`)}, "/things/0: missing property 'at'"},
-		"a wrong type":                  {reply{body: with(`"size": "9"`)}, "/things/0/size: got string, want integer"},
-		"a fraction":                    {reply{body: with(`"size": 1.0`)}, "/things/0/size: 1.0 is not written as an integer"},
-		"a null":                        {reply{body: with(`"size": null`)}, "/things/0/size: got null, want integer"},
-		"a wrong type at the top":       {reply{body: `[]`}, "the body: got array, want object"},
-		"an unknown enum value":         {reply{body: list(`{"id": "a", "kind": "green", "at": null}`)}, "/things/0/kind: value must be one of"},
-		"a wrong constant":              {reply{body: with(`"sure": false`)}, "/things/0/sure: value must be true"},
-		"a time without millis":         {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00Z"}`)}, "not a time in UTC with milliseconds"},
-		"a time in another zone":        {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)}, "not a time in UTC with milliseconds"},
-		"an impossible day":             {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-02-30T10:00:00.000Z"}`)}, "not a time in UTC with milliseconds"},
-		"a number out of bounds":        {reply{body: with(`"size": 10`)}, "/things/0/size: maximum: got 10, want 9"},
-		"a text that is too short":      {reply{body: list(`{"id": "", "kind": "red", "at": null}`)}, "/things/0/id: minLength: got 0, want 1"},
-		"a text that is too long":       {reply{body: list(`{"id": "abcd", "kind": "red", "at": null}`)}, "/things/0/id: maxLength: got 4, want 3"},
-		"a nested extra field":          {reply{body: with(`"parts": [{"id": "b", "kind": "red", "at": null, "x": 1}]`)}, "/things/0/parts/0: additional properties 'x' not allowed"},
-		"no JSON":                       {reply{body: `{`}, "the body is not JSON"},
-		"two values":                    {reply{body: `{"things": []} {}`}, "data follows the value"},
-		"an undocumented status":        {reply{status: 201, body: list(thing)}, "the status is not documented for listThings"},
-		"an undocumented path":          {reply{path: "/other", body: `{}`}, "the status must be 404"},
-		"an undocumented method":        {reply{method: http.MethodPost, body: `{}`}, "the status must be 405"},
-		"a part of a path":              {reply{path: "/things/a/b", body: `{}`}, "the status must be 404"},
-		"an empty parameter":            {reply{path: "/things/", body: `{}`}, "the status must be 404"},
-		"another content type":          {reply{headers: map[string]string{"Content-Type": "text/html"}}, `the content type "text/html" is not documented`},
-		"no content type":               {reply{headers: map[string]string{"Content-Type": ""}}, `the content type "" is not documented`},
+		"an extra field": {
+			reply{body: with(`"colour": "x"`)},
+			"/things/0: additional properties 'colour' not allowed",
+		},
+		"an extra field at the top": {
+			reply{body: `{"things": [], "more": 1}`},
+			"the body: additional properties 'more' not allowed",
+		},
+		"a field of an empty object": {
+			reply{body: with(`"none": {"a": 1}`)},
+			"/things/0/none: additional properties 'a' not allowed",
+		},
+		"a missing field": {
+			reply{body: list(`{"id": "a", "kind": "red"}`)},
+			"/things/0: missing property 'at'",
+		},
+		"a wrong type": {reply{body: with(`"size": "9"`)}, "/things/0/size: got string, want integer"},
+		"a fraction": {
+			reply{body: with(`"size": 1.0`)},
+			"/things/0/size: 1.0 is not written as an integer",
+		},
+		"a null":                  {reply{body: with(`"size": null`)}, "/things/0/size: got null, want integer"},
+		"a wrong type at the top": {reply{body: `[]`}, "the body: got array, want object"},
+		"an unknown enum value": {
+			reply{body: list(`{"id": "a", "kind": "green", "at": null}`)},
+			"/things/0/kind: value must be one of",
+		},
+		"a wrong constant": {reply{body: with(`"sure": false`)}, "/things/0/sure: value must be true"},
+		"a time without millis": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00Z"}`)},
+			"not a time in UTC with milliseconds",
+		},
+		"a time in another zone": {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)}, "not a time in UTC with milliseconds"},
+		"an impossible day": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-02-30T10:00:00.000Z"}`)},
+			"not a time in UTC with milliseconds",
+		},
+		"a number out of bounds": {reply{body: with(`"size": 10`)}, "/things/0/size: maximum: got 10, want 9"},
+		"a text that is too short": {
+			reply{body: list(`{"id": "", "kind": "red", "at": null}`)},
+			"/things/0/id: minLength: got 0, want 1",
+		},
+		"a text that is too long": {
+			reply{body: list(`{"id": "abcd", "kind": "red", "at": null}`)},
+			"/things/0/id: maxLength: got 4, want 3",
+		},
+		"a nested extra field": {
+			reply{body: with(`"parts": [{"id": "b", "kind": "red", "at": null, "x": 1}]`)},
+			"/things/0/parts/0: additional properties 'x' not allowed",
+		},
+		"no JSON":    {reply{body: `{`}, "the body is not JSON"},
+		"two values": {reply{body: `{"things": []} {}`}, "data follows the value"},
+		"an undocumented status": {
+			reply{status: 201, body: list(thing)},
+			"the status is not documented for listThings",
+		},
+		"an undocumented path":   {reply{path: "/other", body: `{}`}, "the status must be 404"},
+		"an undocumented method": {reply{method: http.MethodPost, body: `{}`}, "the status must be 405"},
+		"a part of a path":       {reply{path: "/things/a/b", body: `{}`}, "the status must be 404"},
+		"an empty parameter":     {reply{path: "/things/", body: `{}`}, "the status must be 404"},
+		"another content type": {
+			reply{headers: map[string]string{"Content-Type": "text/html"}},
+			`the content type "text/html" is not documented`,
+		},
+		"no content type": {
+			reply{headers: map[string]string{"Content-Type": ""}},
+			`the content type "" is not documented`,
+		},
 		"a body of a reply without one": {reply{status: 304, body: `{}`}, "a body is not documented"},
-		"a missing header":              {reply{headers: map[string]string{"Etag": ""}, body: `{"things": []}`}, "the header ETag is missing"},
-		"no request id":                 {reply{headers: map[string]string{"X-Request-Id": ""}, body: `{"things": []}`}, "the header X-Request-Id is missing"},
+		"a missing header": {
+			reply{headers: map[string]string{"Etag": ""}, body: `{"things": []}`},
+			"the header ETag is missing",
+		},
+		"no request id": {
+			reply{headers: map[string]string{"X-Request-Id": ""}, body: `{"things": []}`},
+			"the header X-Request-Id is missing",
+		},
 		"a header of another type": {
-			reply{status: 429, headers: map[string]string{"Content-Type": problemType, "Retry-After": "soon"}, body: problem("429", "rate_limited")},
+			reply{
+				status: 429, headers: map[string]string{"Content-Type": problemType, "Retry-After": "soon"},
+				body: problem("429", "rate_limited"),
+			},
 			"Retry-After: got string, want integer",
 		},
 		"405 without Allow": {
-			reply{method: http.MethodPut, status: 405, headers: map[string]string{"Content-Type": problemType}, body: problem("405", "method_not_allowed")},
+			reply{
+				method: http.MethodPut, status: 405, headers: map[string]string{"Content-Type": problemType},
+				body: problem("405", "method_not_allowed"),
+			},
 			"the header Allow is missing",
 		},
-		"404 with another code":        {reply{path: "/other", status: 404, headers: problemHeaders, body: problem("404", "rate_limited")}, "the code must be not_found"},
-		"a code of another status":     {reply{status: 429, headers: problemHeaders, body: problem("429", "not_found")}, "the documented status of not_found is 404"},
-		"a problem of another status":  {reply{status: 429, headers: problemHeaders, body: problem("400", "rate_limited")}, "the field status is 400"},
-		"a problem of another request": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429", "rate_limited"), "req_1", "req_2", 1)}, "the field requestId differs from the header"},
-		"a problem with another link":  {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429", "rate_limited"), "#rate", "#", 1)}, "the field type does not link to the code"},
+		"404 with another code": {reply{path: "/other", status: 404, headers: problemHeaders, body: problem("404",
+			"rate_limited")}, "the code must be not_found"},
+		"a code of another status": {
+			reply{status: 429, headers: problemHeaders, body: problem("429", "not_found")},
+			"the documented status of not_found is 404",
+		},
+		"a problem of another status": {
+			reply{status: 429, headers: problemHeaders, body: problem("400", "rate_limited")},
+			"the field status is 400",
+		},
+		"a problem of another request": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429",
+			"rate_limited"), "req_1", "req_2", 1)}, "the field requestId differs from the header"},
+		"a problem with another link": {reply{status: 429, headers: problemHeaders, body: strings.Replace(problem("429",
+			"rate_limited"), "#rate", "#", 1)}, "the field type does not link to the code"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,12 +318,15 @@ func TestUnsupportedDocumentsAreRefused(t *testing.T) {
 		"a bound":                {"minimum: 1", `minimum: "1"`},
 		"closed objects":         {"additionalProperties: true", "additionalProperties: { type: string }"},
 		"a reference to nowhere": {"#/components/schemas/Thing\" }", "#/components/schemas/Nothing\" }"},
-		"beside a reference":     {`{ $ref: "#/components/headers/ETag" }`, `{ $ref: "#/components/headers/ETag", required: true }`},
-		"a status range":         {`"429":`, `"4XX":`},
-		"a missing id":           {"operationId: getThing", "summary: x"},
-		"a required non-field":   {"required: [things]", "required: [things, other]"},
-		"no schema":              {"{ schema: { type: string } }", "{}"},
-		"no paths":               {"paths:", "webhooks:"},
+		"beside a reference": {
+			`{ $ref: "#/components/headers/ETag" }`,
+			`{ $ref: "#/components/headers/ETag", required: true }`,
+		},
+		"a status range":       {`"429":`, `"4XX":`},
+		"a missing id":         {"operationId: getThing", "summary: x"},
+		"a required non-field": {"required: [things]", "required: [things, other]"},
+		"no schema":            {"{ schema: { type: string } }", "{}"},
+		"no paths":             {"paths:", "webhooks:"},
 	} {
 		edited := strings.Replace(small, edit[0], edit[1], 1)
 		if edited == small {
