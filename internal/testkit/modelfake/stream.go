@@ -2,47 +2,48 @@ package modelfake
 
 import "fmt"
 
-// openAISpeaker sends chunks of a chat completion.
-type openAISpeaker struct {
+// openAIEncoder writes the chunks of a chat completion.
+type openAIEncoder struct {
 	*writer
 	model string
 	reply Reply
 }
 
-func (o *openAISpeaker) chunk(choices, rest string) {
+func (o *openAIEncoder) chunk(choices, rest string) {
 	o.event("", fmt.Sprintf(
 		`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":%s,"system_fingerprint":"fp","choices":%s%s}`,
 		quote(o.model), choices, rest,
 	))
 }
 
-func (o *openAISpeaker) delta(delta string) {
+func (o *openAIEncoder) delta(delta string) {
 	o.chunk(`[{"index":0,"delta":`+delta+`,"logprobs":null,"finish_reason":null}]`, "")
 }
 
-func (o *openAISpeaker) begin() { o.delta(`{"role":"assistant","content":""}`) }
+func (o *openAIEncoder) begin() { o.delta(`{"role":"assistant","content":""}`) }
 
-func (o *openAISpeaker) text(piece string) {
+func (o *openAIEncoder) text(piece string) {
 	o.wait()
 	o.delta(`{"content":` + quote(piece) + `}`)
 }
 
-func (o *openAISpeaker) call(index int, c Call, pieces []string) {
+func (o *openAIEncoder) call(index int, c Call, pieces []string) {
 	o.wait()
 	id := ""
 	if c.ID != "" {
 		id = `"id":` + quote(c.ID) + `,`
 	}
-	o.delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,%s"type":"function","function":{"name":%s,"arguments":""}}]}`, index, id, quote(c.Name)))
+	o.delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,%s"type":"function","function":{"name":%s,"arguments":""}}]}`, index,
+		id, quote(c.Name)))
 	for _, piece := range pieces {
 		o.delta(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, index, quote(piece)))
 	}
 }
 
-func (o *openAISpeaker) keepAlive()    { o.raw(": PROCESSING\n\n") }
-func (o *openAISpeaker) emptyChoices() { o.chunk("[]", "") }
+func (o *openAIEncoder) keepAlive()    { o.raw(": PROCESSING\n\n") }
+func (o *openAIEncoder) emptyChoices() { o.chunk("[]", "") }
 
-func (o *openAISpeaker) finish(reason string) {
+func (o *openAIEncoder) finish(reason string) {
 	if reason != "" {
 		o.chunk(`[{"index":0,"delta":{},"logprobs":null,"finish_reason":`+quote(reason)+`}]`, "")
 	}
@@ -54,20 +55,20 @@ func (o *openAISpeaker) finish(reason string) {
 	}
 }
 
-func (o *openAISpeaker) end()             { o.raw("data: [DONE]\n\n") }
-func (o *openAISpeaker) fail(body string) { o.event("", body) }
+func (o *openAIEncoder) end()             { o.raw("data: [DONE]\n\n") }
+func (o *openAIEncoder) fail(body string) { o.event("", body) }
 
-// anthropicSpeaker sends the events of a message.
-type anthropicSpeaker struct {
+// anthropicEncoder writes the events of a message.
+type anthropicEncoder struct {
 	*writer
 	model string
 	reply Reply
-	// block is the number of the next block, and open says that one of text is not closed.
+	// block is the index of the next content block. open is set while a text block is open.
 	block int
 	open  bool
 }
 
-func (a *anthropicSpeaker) begin() {
+func (a *anthropicEncoder) begin() {
 	usage := ""
 	if !a.reply.NoUsage {
 		usage = fmt.Sprintf(
@@ -81,20 +82,21 @@ func (a *anthropicSpeaker) begin() {
 	))
 }
 
-func (a *anthropicSpeaker) start(block string) {
-	a.event("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, a.block, block))
+func (a *anthropicEncoder) start(block string) {
+	a.event("content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, a.block,
+		block))
 }
 
-func (a *anthropicSpeaker) delta(delta string) {
+func (a *anthropicEncoder) delta(delta string) {
 	a.event("content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":%s}`, a.block, delta))
 }
 
-func (a *anthropicSpeaker) stop() {
+func (a *anthropicEncoder) stop() {
 	a.event("content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, a.block))
 	a.block++
 }
 
-func (a *anthropicSpeaker) text(piece string) {
+func (a *anthropicEncoder) text(piece string) {
 	a.wait()
 	if !a.open {
 		a.start(`{"type":"text","text":""}`)
@@ -103,14 +105,14 @@ func (a *anthropicSpeaker) text(piece string) {
 	a.delta(`{"type":"text_delta","text":` + quote(piece) + `}`)
 }
 
-func (a *anthropicSpeaker) closeText() {
+func (a *anthropicEncoder) closeText() {
 	if a.open {
 		a.stop()
 		a.open = false
 	}
 }
 
-func (a *anthropicSpeaker) call(_ int, c Call, pieces []string) {
+func (a *anthropicEncoder) call(_ int, c Call, pieces []string) {
 	a.closeText()
 	a.wait()
 	a.start(fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{}}`, quote(c.ID), quote(c.Name)))
@@ -120,19 +122,19 @@ func (a *anthropicSpeaker) call(_ int, c Call, pieces []string) {
 	a.stop()
 }
 
-func (a *anthropicSpeaker) keepAlive() {
-	a.raw(": still here\n\n")
+func (a *anthropicEncoder) keepAlive() {
+	a.raw(": keep-alive\n\n")
 	a.event("ping", `{"type":"ping"}`)
 }
 
-// emptyChoices is a delta without content, which comes nearest to it.
-func (a *anthropicSpeaker) emptyChoices() {
+// emptyChoices sends an empty delta, because this format has no choices.
+func (a *anthropicEncoder) emptyChoices() {
 	if a.open {
 		a.delta(`{"type":"text_delta","text":""}`)
 	}
 }
 
-func (a *anthropicSpeaker) finish(reason string) {
+func (a *anthropicEncoder) finish(reason string) {
 	a.closeText()
 	stop, usage := "null", ""
 	if reason != "" {
@@ -144,5 +146,5 @@ func (a *anthropicSpeaker) finish(reason string) {
 	a.event("message_delta", `{"type":"message_delta","delta":{"stop_reason":`+stop+`,"stop_sequence":null}`+usage+`}`)
 }
 
-func (a *anthropicSpeaker) end()             { a.event("message_stop", `{"type":"message_stop"}`) }
-func (a *anthropicSpeaker) fail(body string) { a.event("error", body) }
+func (a *anthropicEncoder) end()             { a.event("message_stop", `{"type":"message_stop"}`) }
+func (a *anthropicEncoder) fail(body string) { a.event("error", body) }
