@@ -117,7 +117,8 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		"CARREL_DATABASE", "host=db password=hunter2",
 		"CARREL_SECRET_KEY", "too short to be one",
 	)
-	opts.File = write(t, "c.conf", "adr = x\nlog-level=\"loud\nno equals sign hunter2\nturn-wait = 1s\nturn_wait = 2s\ndemo = maybe\n")
+	opts.File = write(t, "c.conf", "adr = x\nlog-level=\"loud\nno equals sign hunter2\n"+
+		"turn-wait = 1s\nturn_wait = 2s\ndemo = maybe\n")
 	opts.Overrides = map[string]string{"key-prefix": "9x", "bogus": "1"}
 	_, err := config.Load(opts)
 	if err == nil {
@@ -126,7 +127,8 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	for _, want := range []string{
 		"CARREL_ADDR must be", "CARREL_DATABASE must be", "CARREL_SECRET_KEY must have", "--key-prefix must be",
 		"--bogus is not a setting",
-		"line 1: adr is not a setting; did you mean addr?", "line 2: log-level has an unclosed quote", "line 3 must have the form",
+		"line 1: adr is not a setting; did you mean addr?", "line 2: log-level has an unclosed quote",
+		"line 3 must have the form",
 		"line 5: turn-wait is set twice", "demo must be true or false",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -358,10 +360,13 @@ func TestBaseURLIsDerivedFromTheAddress(t *testing.T) {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}
-	if got := load(t, env(t, "CARREL_ADDR", "127.0.0.1:0")).Bound("127.0.0.1:4711"); got.BaseURL != "http://127.0.0.1:4711" || got.Addr != "127.0.0.1:4711" {
+	const addr = "127.0.0.1:4711"
+	got := load(t, env(t, "CARREL_ADDR", "127.0.0.1:0")).Bound(addr)
+	if got.BaseURL != "http://"+addr || got.Addr != addr {
 		t.Errorf("bound: %s %s", got.Addr, got.BaseURL)
 	}
-	if got := load(t, env(t, "CARREL_BASE_URL", "https://a.example")).Bound("127.0.0.1:4711").BaseURL; got != "https://a.example" {
+	got = load(t, env(t, "CARREL_BASE_URL", "https://a.example")).Bound(addr)
+	if got := got.BaseURL; got != "https://a.example" {
 		t.Errorf("set and bound: %s", got)
 	}
 	cert := write(t, "cert.pem", "x")

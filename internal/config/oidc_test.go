@@ -32,7 +32,8 @@ func TestOIDCNeedsIssuerAndClientID(t *testing.T) {
 		t.Errorf("it is called %s", named.OIDC.Label())
 	}
 	alone := load(t, env(t, "CARREL_OIDC_SIGNUP", "true"))
-	if !slices.Contains(alone.Warnings, "oidc-client-secret, oidc-name and oidc-signup have no effect without oidc-issuer") {
+	const warning = "oidc-client-secret, oidc-name and oidc-signup have no effect without oidc-issuer"
+	if !slices.Contains(alone.Warnings, warning) {
 		t.Errorf("warnings %q", alone.Warnings)
 	}
 }

@@ -61,7 +61,7 @@ func TestInvalidPlansAreRefused(t *testing.T) {
 		"[plan.a]\ncapabilities = all\nspend-cap = lots":         "spend-cap of the plan a must be US dollars",
 		"[plan.a]\ncapabilities = all\nrate-limit = -1":          "rate-limit of the plan a must be a whole number",
 		"[plan.a]\ncapabilities = all\nprice = none":             "price of the plan a must be US dollars",
-		"[plan.a]\ncapabilities = all\nstripe-price = 'price_ä'": "stripe-price of the plan a must be a comma-separated list",
+		"[plan.a]\ncapabilities = all\nstripe-price = 'price_ä'": "stripe-price of the plan a must be a comma",
 		"price = 9": "price is not a setting",
 	} {
 		opts := env(t)

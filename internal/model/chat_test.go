@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -394,29 +392,5 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		if _, err := model.New(o, testkit.NewClock()); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
-	}
-}
-
-func TestQueryOfTheBaseURLIsKept(t *testing.T) {
-	t.Parallel()
-	got := make(chan string, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got <- r.URL.String()
-		w.WriteHeader(http.StatusTeapot)
-	}))
-	defer srv.Close()
-	client, err := model.New(model.Options{
-		API: model.OpenAI, Name: "m", BaseURL: srv.URL + "/openai/deployments/m/?api-version=2024-10-21",
-	}, testkit.NewClock())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	p := &provider{Provider: client}
-	if out := p.collect(t.Context(), question("?")); out.err == nil {
-		t.Error("no error")
-	}
-	if url := <-got; url != "/openai/deployments/m/chat/completions?api-version=2024-10-21" {
-		t.Errorf("requested %s", url)
 	}
 }

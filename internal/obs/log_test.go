@@ -98,7 +98,8 @@ func TestTextAroundASecretIsKept(t *testing.T) {
 	t.Parallel()
 	l, out := newLog("json")
 	l.Info("x", "note", "before "+key+", between Bearer abc; postgres://u:p@h/db after")
-	if want := `"before crl_[redacted], between Bearer [redacted]; postgres://u:[redacted]@h/db after"`; !strings.Contains(out.String(), want) {
+	want := `"before crl_[redacted], between Bearer [redacted]; postgres://u:[redacted]@h/db after"`
+	if !strings.Contains(out.String(), want) {
 		t.Errorf("got %s, want %s", out, want)
 	}
 }

@@ -159,7 +159,7 @@ func (v *visit) header(resp *http.Response, name string, b *checked) {
 	v.value(b, value, name)
 }
 
-// content checks the media type of a body and the body. name is the operation and status, or empty without an operation.
+// content checks the media type and the body. name is the operation and status, or empty without an operation.
 func (v *visit) content(documented *response, resp *http.Response, body []byte, name string) {
 	if len(documented.content) == 0 {
 		if len(body) > 0 {

@@ -115,7 +115,8 @@ func (r reply) violations(t *testing.T, c *Checker) []string {
 const thing = `{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000Z"}`
 
 func problem(status, code string) string {
-	return `{"type": "https://example.org/docs#` + code + `", "status": ` + status + `, "code": "` + code + `", "requestId": "req_1"}`
+	return `{"type": "https://example.org/docs#` + code + `", "status": ` + status + `, "code": "` + code +
+		`", "requestId": "req_1"}`
 }
 
 var problemHeaders = map[string]string{"Content-Type": "application/problem+json", "Retry-After": "1", "Allow": "GET"}
@@ -124,8 +125,11 @@ func TestDocumentedRepliesAreValid(t *testing.T) {
 	t.Parallel()
 	c := New(t, []byte(small))
 	for name, r := range map[string]reply{
-		"an empty list":               {body: `{"things": []}`},
-		"a full object":               {body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, "parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`},
+		"an empty list": {body: `{"things": []}`},
+		"a full object": {
+			body: `{"things": [{"id": "a", "kind": "blue", "at": null, "size": 9, "weight": 1.5, "sure": true, ` +
+				`"parts": [` + thing + `], "card": {"any": ["thing"]}, "none": {}}]}`,
+		},
 		"a whole number for a number": {body: `{"things": [{"id": "äöü", "kind": "blue", "at": null, "weight": 2}]}`},
 		"not modified":                {status: 304},
 		"HEAD":                        {method: http.MethodHead},
@@ -190,7 +194,10 @@ func TestUndocumentedRepliesAreReported(t *testing.T) {
 			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00Z"}`)},
 			"not a time in UTC with milliseconds",
 		},
-		"a time in another zone": {reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)}, "not a time in UTC with milliseconds"},
+		"a time in another zone": {
+			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-11-15T10:00:00.000+01:00"}`)},
+			"not a time in UTC with milliseconds",
+		},
 		"an impossible day": {
 			reply{body: list(`{"id": "a", "kind": "red", "at": "2026-02-30T10:00:00.000Z"}`)},
 			"not a time in UTC with milliseconds",

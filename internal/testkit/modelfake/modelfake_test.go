@@ -75,8 +75,9 @@ func TestInvalidRequestIsRefusedAndReported(t *testing.T) {
 	const (
 		completions, messages = "/v1/chat/completions", "/v1/messages"
 		hi, block             = `{"role":"user","content":"hi"}`, `{"role":"user","content":[{"type":"text","text":"hi"}]}`
-		call                  = `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`
-		use                   = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`
+		call                  = `{"role":"assistant","tool_calls":[{"id":"a","type":"function",` +
+			`"function":{"name":"f","arguments":"{}"}}]}`
+		use = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`
 	)
 	for name, tc := range map[string]struct {
 		format     modelfake.Format
@@ -124,7 +125,8 @@ func TestInvalidRequestIsRefusedAndReported(t *testing.T) {
 		"anthropic unanswered": {modelfake.Anthropic, messages, anthropic(block + `,` + use + `,` + block)},
 		"anthropic late result": {
 			modelfake.Anthropic, messages,
-			anthropic(block + `,` + use + `,{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"a"}]}`),
+			anthropic(block + `,` + use +
+				`,{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"a"}]}`),
 		},
 		"anthropic other result": {
 			modelfake.Anthropic, messages,

@@ -11,7 +11,8 @@ type openAIEncoder struct {
 
 func (o *openAIEncoder) chunk(choices, rest string) {
 	o.event("", fmt.Sprintf(
-		`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":%s,"system_fingerprint":"fp","choices":%s%s}`,
+		`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":%s,`+
+			`"system_fingerprint":"fp","choices":%s%s}`,
 		quote(o.model), choices, rest,
 	))
 }
@@ -49,7 +50,8 @@ func (o *openAIEncoder) finish(reason string) {
 	}
 	if !o.reply.NoUsage {
 		o.chunk("[]", fmt.Sprintf(
-			`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}`,
+			`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
+				`"prompt_tokens_details":{"cached_tokens":%d}}`,
 			o.reply.In, o.reply.Out, o.reply.In+o.reply.Out, o.reply.Cached,
 		))
 	}
@@ -77,7 +79,8 @@ func (a *anthropicEncoder) begin() {
 		)
 	}
 	a.event("message_start", fmt.Sprintf(
-		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null%s}}`,
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":%s,`+
+			`"content":[],"stop_reason":null,"stop_sequence":null%s}}`,
 		quote(a.model), usage,
 	))
 }
