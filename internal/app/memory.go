@@ -17,11 +17,12 @@ const gcPercent = 50
 // block that reuses freed memory is cleared by the runtime and becomes resident, so TuneGC is called before anything
 // else allocates, and the ballast consists of many blocks.
 func TuneGC() (ballast [][]byte) {
-	debug.SetGCPercent(gcPercent)
+	debug.SetGCPercent(-1) // the ballast would start collections
 	ballast = make([][]byte, 48)
 	for i := range ballast {
 		ballast[i] = make([]byte, 1<<20)
 	}
+	debug.SetGCPercent(gcPercent)
 	return ballast
 }
 
