@@ -20,7 +20,8 @@ func canned(api model.API) string {
 	var b strings.Builder
 	if api == model.Anthropic {
 		b.WriteString("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"," +
-			"\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n")
+			"\"type\":\"message\",\"role\":\"assistant\",\"content\":[]," +
+			"\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n")
 		b.WriteString(strings.Repeat("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"+
 			"\"delta\":{\"type\":\"text_delta\",\"text\":\" word\"}}\n\n", tokens))
 		b.WriteString("event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}," +
