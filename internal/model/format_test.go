@@ -13,7 +13,8 @@ import (
 	"carrel/internal/testkit/modelfake"
 )
 
-// streamTest is a stream in testdata/streams, in the shape that a provider or server sends, and its decoded answer.
+// streamTest is the decoded answer of a stream in testdata/streams. The streams are written by hand after the documented
+// formats and the fields that each server is known to send.
 type streamTest struct {
 	format modelfake.Format
 	text   string
