@@ -149,6 +149,10 @@ func TestDeviatingOpenAIServersAreDecoded(t *testing.T) {
 			calls(`{"function":{"name":"f","arguments":"{\"n\":1}"}},{"function":{"name":"g","arguments":"{}"}}`) + finish,
 			streamTest{calls: []string{`f{"n":1}`, `g{}`}},
 		},
+		"arguments are an object": {
+			calls(`{"id":"a","index":0,"function":{"name":"f","arguments":{"n":1}}}`) + finish,
+			streamTest{calls: []string{`f{"n":1}`}},
+		},
 		"last line is not terminated":     {yes + "\n\ndata: [DONE]", streamTest{text: "Yes"}},
 		"no [DONE]":                       {yes + "\n\n", streamTest{text: "Yes"}},
 		"garbage after the finish reason": {yes + "\n\ndata: {what?}\n\n", streamTest{text: "Yes"}},

@@ -112,7 +112,8 @@ func decodeChunk(data []byte, v any) error {
 // chunks; encoding/json would replace both halves, so invalid bytes are copied here and joined by the sanitizer.
 type textDelta string
 
-// UnmarshalJSON accepts a string, null, or Mistral's list of content parts, of which it takes the texts.
+// UnmarshalJSON accepts a string or null. It also accepts Mistral's list of content parts, of which it takes the texts,
+// and an object, which some servers send as the arguments of a tool call.
 func (t *textDelta) UnmarshalJSON(b []byte) error {
 	switch {
 	case b[0] == '[':
@@ -125,6 +126,9 @@ func (t *textDelta) UnmarshalJSON(b []byte) error {
 		for _, part := range parts {
 			*t += part.Text
 		}
+		return nil
+	case b[0] == '{':
+		*t = textDelta(b)
 		return nil
 	case b[0] != '"' || utf8.Valid(b):
 		return json.Unmarshal(b, (*string)(t))
