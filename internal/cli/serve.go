@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"carrel/internal/app"
 	"carrel/internal/config"
@@ -45,6 +46,7 @@ func (c serveCommand) load(env *Env) (config.Config, error) {
 
 // Run serves until the process receives SIGINT or SIGTERM.
 func (c serveCommand) Run(ctx context.Context, env *Env) error {
+	defer runtime.KeepAlive(app.TuneGC())
 	cfg, err := c.load(env)
 	if err != nil {
 		return err

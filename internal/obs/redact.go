@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// hidden stands where a secret was.
-const hidden = "[redacted]"
+// redacted replaces a secret in log output.
+const redacted = "[redacted]"
 
-// secretWords end the names of attributes that hold secrets: "apiKey" and "set-cookie" are caught too. A count
-// ("inputTokens") or an id ("keyId") is not. They are meant wide: a line that shows too little is a nuisance, one
-// that shows a credential is an incident.
-var secretWords = []string{"authorization", "cookie", "token", "key", "password", "passwd", "secret", "code"}
+// secretSuffixes end the names of attributes with secrets, such as "apiKey" and "set-cookie". Counts ("inputTokens")
+// and ids ("keyId") do not match. The list is broad on purpose: redacting too much is a nuisance, leaking a credential
+// is an incident.
+var secretSuffixes = []string{"authorization", "cookie", "token", "key", "password", "passwd", "secret", "code"}
 
-// minSecret is the least number of characters after a prefix that makes a credential. Keys have 38; ids of things
-// have other prefixes than credentials.
+// minSecret is the minimum length of a credential after its prefix. Keys have 38 characters.
 const minSecret = 16
 
-// masker takes secrets out of log lines. Names of attributes are the first guard; the second looks into every text,
-// because errors of libraries quote what they were given.
-type masker struct {
+// redactor removes secrets from log records: attributes with secret names, and secrets inside any text, because errors
+// of libraries quote their input.
+type redactor struct {
 	prefixes []string
 }
 
-func newMasker(prefixes []string) masker {
-	m := masker{}
+func newRedactor(prefixes []string) redactor {
+	m := redactor{}
 	for _, p := range prefixes {
 		if p != "" {
 			m.prefixes = append(m.prefixes, p)
@@ -37,14 +36,14 @@ func newMasker(prefixes []string) masker {
 	return m
 }
 
-// attr is a slog ReplaceAttr: it sees every attribute but the groups themselves, of which it gets the names.
-func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
+// attr is a slog.HandlerOptions.ReplaceAttr. It is called for every attribute except groups.
+func (m redactor) attr(groups []string, a slog.Attr) slog.Attr {
 	if isSecretName(a.Key) {
-		return slog.String(a.Key, hidden)
+		return slog.String(a.Key, redacted)
 	}
 	for _, g := range groups {
 		if isSecretName(g) {
-			return slog.String(a.Key, hidden)
+			return slog.String(a.Key, redacted)
 		}
 	}
 	switch a.Value.Kind() {
@@ -55,19 +54,19 @@ func (m masker) attr(groups []string, a slog.Attr) slog.Attr {
 		}
 	case slog.KindAny:
 		a.Value = m.any(a.Value)
-	default: // numbers and times hold no secret
+	default: // numbers and times are not secrets
 	}
 	return a
 }
 
-// any masks a value of a type of its own in the form in which a handler would print it.
-func (m masker) any(v slog.Value) slog.Value {
+// any redacts the printed form of a value.
+func (m redactor) any(v slog.Value) slog.Value {
 	var s string
 	switch x := v.Any().(type) {
 	case nil, slog.Level, *slog.Source:
 		return v
 	case http.Header, *http.Request, *http.Response, url.Values, *url.Userinfo:
-		return slog.StringValue(hidden) // full of credentials whose names we don't see
+		return slog.StringValue(redacted) // may contain credentials under any name
 	case *url.URL:
 		s = x.Redacted()
 	case error:
@@ -84,14 +83,14 @@ func (m masker) any(v slog.Value) slog.Value {
 		}
 		s = string(b)
 		if start, _ := m.find(s); start < 0 {
-			return v // the handler prints it better than we do
+			return v // printed by the handler
 		}
 	}
 	return slog.StringValue(m.text(s))
 }
 
 func isSecretName(name string) bool {
-	for _, w := range secretWords {
+	for _, w := range secretSuffixes {
 		if n := len(name) - len(w); n >= 0 && strings.EqualFold(name[n:], w) {
 			return true
 		}
@@ -99,8 +98,8 @@ func isSecretName(name string) bool {
 	return false
 }
 
-// text returns s with every secret in it masked.
-func (m masker) text(s string) string {
+// text returns s with all secrets redacted.
+func (m redactor) text(s string) string {
 	var b strings.Builder
 	for {
 		start, end := m.find(s)
@@ -109,14 +108,14 @@ func (m masker) text(s string) string {
 			return b.String()
 		}
 		b.WriteString(s[:start])
-		b.WriteString(hidden)
+		b.WriteString(redacted)
 		s = s[end:]
 	}
 }
 
-// find returns where the first secret in s starts and ends, or -1. A secret is what stands after "Bearer", after the
-// prefix of one of our credentials, or as the password of a URL.
-func (m masker) find(s string) (start, end int) {
+// find returns the start and end of the first secret in s, or -1. Secrets follow "Bearer" or the prefix of a
+// credential, or are the password of a URL.
+func (m redactor) find(s string) (start, end int) {
 	for i := range len(s) {
 		switch s[i] {
 		case ' ', '\t':
@@ -136,7 +135,7 @@ func (m masker) find(s string) (start, end int) {
 	return -1, -1
 }
 
-// secretEnd returns where the secret that starts at i ends: at the first character that no credential has.
+// secretEnd returns the end of the secret that starts at i: the first character that is not part of a credential.
 func secretEnd(s string, i int) int {
 	if n := strings.IndexAny(s[i:], " \t\r\n\"'\\,;<>(){}@"); n >= 0 {
 		return i + n
@@ -144,7 +143,7 @@ func secretEnd(s string, i int) int {
 	return len(s)
 }
 
-func (m masker) prefixBefore(s string) bool {
+func (m redactor) prefixBefore(s string) bool {
 	for _, p := range m.prefixes {
 		if strings.HasSuffix(s, p) {
 			return true
@@ -160,7 +159,7 @@ func endsWith(s, word string) bool {
 	return n >= 0 && strings.EqualFold(s[n:], word)
 }
 
-// wordLength counts the letters and digits at the start of s.
+// wordLength returns the number of letters and digits at the start of s.
 func wordLength(s string) int {
 	for i := range len(s) {
 		c := s[i]
@@ -171,7 +170,7 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// passwordAt returns where the password of a URL starts and ends when s has "://user:password@" at its colon i, else -1.
+// passwordAt returns the start and end of the password if s has "://user:password@" at index i, else -1.
 func passwordAt(s string, i int) (start, end int) {
 	rest, ok := strings.CutPrefix(s[i:], "://")
 	if !ok {
@@ -180,7 +179,7 @@ func passwordAt(s string, i int) (start, end int) {
 	if n := strings.IndexAny(rest, "/?# \t\r\n\""); n >= 0 {
 		rest = rest[:n]
 	}
-	// The last @ ends it, as it does for url.Parse: a password may hold others.
+	// The last @ ends the password, as in url.Parse.
 	at := strings.LastIndexByte(rest, '@')
 	colon := strings.IndexByte(rest, ':')
 	if colon < 0 || colon+1 >= at {

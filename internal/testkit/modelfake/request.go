@@ -7,16 +7,16 @@ import (
 	"regexp"
 )
 
-// named is what the names of tools and schemas must look like.
-var named = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// validName matches the names of tools and schemas.
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkTool holds a tool to what both formats want.
+// checkTool validates a tool by the rules of both formats.
 func checkTool(name string, schema json.RawMessage) error {
 	var s struct {
 		Type string `json:"type"`
 	}
-	if !named.MatchString(name) || json.Unmarshal(schema, &s) != nil || s.Type != "object" {
-		return fmt.Errorf("a tool has no name, or a schema of %q", s.Type)
+	if !validName.MatchString(name) || json.Unmarshal(schema, &s) != nil || s.Type != "object" {
+		return fmt.Errorf("a tool has an invalid name, or a schema of type %q", s.Type)
 	}
 	return nil
 }
@@ -71,11 +71,11 @@ func (s *Server) readOpenAI(body []byte) (Request, error) {
 	out := Request{Model: b.Model, Temperature: b.Temperature}
 	switch {
 	case !b.Stream:
-		return out, errors.New("it asks for no stream")
+		return out, errors.New("stream is not true")
 	case b.StreamOptions != nil && !b.StreamOptions.IncludeUsage:
-		return out, errors.New("it asks for no usage")
+		return out, errors.New("include_usage is not true")
 	case (b.MaxTokens == nil) == (b.MaxCompletionTokens == nil):
-		return out, errors.New("it has not one limit of tokens")
+		return out, errors.New("max_tokens and max_completion_tokens: need exactly one")
 	case b.Temperature != nil && (*b.Temperature < 0 || *b.Temperature > 2):
 		return out, fmt.Errorf("temperature %v", *b.Temperature)
 	case b.MaxTokens != nil:
@@ -85,12 +85,12 @@ func (s *Server) readOpenAI(body []byte) (Request, error) {
 	}
 	for _, t := range b.Tools {
 		if err := checkTool(t.Function.Name, t.Function.Parameters); err != nil || t.Type != "function" {
-			return out, fmt.Errorf("a tool of type %q: %w", t.Type, err)
+			return out, fmt.Errorf("tool of type %q: %w", t.Type, err)
 		}
 		out.Tools = append(out.Tools, t.Function.Name)
 	}
 	if f := b.ResponseFormat; f != nil {
-		if f.Type != "json_schema" || !named.MatchString(f.JSONSchema.Name) || !json.Valid(f.JSONSchema.Schema) {
+		if f.Type != "json_schema" || !validName.MatchString(f.JSONSchema.Name) || !json.Valid(f.JSONSchema.Schema) {
 			return out, fmt.Errorf("response_format of type %q", f.Type)
 		}
 		out.Schema = f.JSONSchema.Schema
@@ -98,7 +98,7 @@ func (s *Server) readOpenAI(body []byte) (Request, error) {
 	for i, m := range b.Messages {
 		if m.Role == "system" {
 			if i != 0 || m.Content == nil || *m.Content == "" {
-				return out, fmt.Errorf("message %d is of the system", i)
+				return out, fmt.Errorf("message %d is an empty or late system message", i)
 			}
 			out.System = *m.Content
 			continue
@@ -121,13 +121,13 @@ func (m openAIMessage) read() (Message, error) {
 	case m.Role != "user" && m.Role != "assistant" && m.Role != "tool":
 		return out, fmt.Errorf("role %q", m.Role)
 	case m.Role != "assistant" && (len(m.ToolCalls) > 0 || m.Content == nil):
-		return out, errors.New("calls of a " + m.Role + ", or no content")
+		return out, errors.New("a " + m.Role + " message has tool calls or no content")
 	case (m.Role == "tool") != (m.ToolCallID != ""):
-		return out, errors.New("tool_call_id in the wrong place")
+		return out, errors.New("tool_call_id is missing or misplaced")
 	}
 	for _, call := range m.ToolCalls {
 		if call.Type != "function" {
-			return out, fmt.Errorf("a call of type %q", call.Type)
+			return out, fmt.Errorf("tool call of type %q", call.Type)
 		}
 		out.Calls = append(out.Calls, Call{call.ID, call.Function.Name, call.Function.Arguments})
 	}
@@ -170,15 +170,15 @@ func (s *Server) readAnthropic(body []byte) (Request, error) {
 	out := Request{Model: b.Model, MaxTokens: b.MaxTokens, Temperature: b.Temperature}
 	switch {
 	case !b.Stream:
-		return out, errors.New("it asks for no stream")
+		return out, errors.New("stream is not true")
 	case b.MaxTokens < 1:
-		return out, errors.New("it has no max_tokens")
+		return out, errors.New("max_tokens is missing")
 	case b.Temperature != nil && (*b.Temperature < 0 || *b.Temperature > 1):
 		return out, fmt.Errorf("temperature %v", *b.Temperature)
 	}
 	for _, block := range b.System {
 		if block.Type != "text" || block.Text == "" {
-			return out, errors.New("an empty block in system")
+			return out, errors.New("empty text block in system")
 		}
 		out.System += block.Text
 	}
@@ -197,7 +197,7 @@ func (s *Server) readAnthropic(body []byte) (Request, error) {
 	before := ""
 	for i, m := range b.Messages {
 		if m.Role == before || len(m.Content) == 0 {
-			return out, fmt.Errorf("message %d is a second one of the %s, or has no content", i, m.Role)
+			return out, fmt.Errorf("message %d has the role %s again, or no content", i, m.Role)
 		}
 		before = m.Role
 		messages, err := readBlocks(m.Role, m.Content)
@@ -209,32 +209,32 @@ func (s *Server) readAnthropic(body []byte) (Request, error) {
 	return out, nil
 }
 
-// readBlocks makes of the blocks of a message what the other format has: a message for each answer to a call, then one
-// for the texts.
+// readBlocks converts the content blocks of a message to messages like OpenAI's: one for each tool result, followed by
+// one with the texts.
 func readBlocks(role string, blocks []json.RawMessage) ([]Message, error) {
 	var out []Message
-	own := Message{Role: role}
+	rest := Message{Role: role}
 	for _, raw := range blocks {
 		var kind struct {
 			Type string `json:"type"`
 		}
-		_ = json.Unmarshal(raw, &kind) // what is not read here is not of any type below
+		_ = json.Unmarshal(raw, &kind) // an invalid block has no type
 		var err error
 		switch {
-		case kind.Type == "text" && len(own.Calls) == 0:
+		case kind.Type == "text" && len(rest.Calls) == 0:
 			var b textBlock
 			if err = strict(raw, &b); err == nil && b.Text == "" {
-				err = errors.New("an empty text")
+				err = errors.New("empty text block")
 			}
-			own.Text += b.Text
+			rest.Text += b.Text
 		case kind.Type == "tool_use" && role == "assistant":
 			var b struct {
 				Type, ID, Name string
 				Input          json.RawMessage
 			}
 			err = strict(raw, &b)
-			own.Calls = append(own.Calls, Call{b.ID, b.Name, string(b.Input)})
-		case kind.Type == "tool_result" && role == "user" && own.Text == "":
+			rest.Calls = append(rest.Calls, Call{b.ID, b.Name, string(b.Input)})
+		case kind.Type == "tool_result" && role == "user" && rest.Text == "":
 			var b struct {
 				Type      string      `json:"type"`
 				ToolUseID string      `json:"tool_use_id"`
@@ -245,20 +245,20 @@ func readBlocks(role string, blocks []json.RawMessage) ([]Message, error) {
 			m := Message{Role: "tool", CallID: b.ToolUseID, Failed: b.IsError}
 			for _, block := range b.Content {
 				if block.Type != "text" || block.Text == "" {
-					err = errors.New("an empty answer to a call")
+					err = errors.New("empty tool result block")
 				}
 				m.Text += block.Text
 			}
 			out = append(out, m)
 		default:
-			err = fmt.Errorf("a block %q of the %s out of place", kind.Type, role)
+			err = fmt.Errorf("misplaced block %q of the %s", kind.Type, role)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if own.Text != "" || len(own.Calls) > 0 {
-		out = append(out, own)
+	if rest.Text != "" || len(rest.Calls) > 0 {
+		out = append(out, rest)
 	}
 	return out, nil
 }
