@@ -125,18 +125,14 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library)
 }
 
 // documents hands over what was read and leaves out bad records, which check has told about.
-func documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
+func documents(read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
 			var record *format.RecordError
 			if errors.As(err, &record) {
 				continue
 			}
-			if !yield(source.Document{
-				ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year,
-				URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
-				PublishedAt: d.PublishedAt, CitationCount: d.CitationCount, OpenAccessURL: d.OpenAccessURL,
-			}, err) || err != nil {
+			if !yield(d, err) || err != nil {
 				return
 			}
 		}

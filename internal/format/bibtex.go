@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // readBibTeX reads a bibliography as LaTeX has it. Entries are independent: one that is not closed ends where the next
 // begins.
-func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) (err error) {
+func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) (err error) {
 	waited := b.Document(maxListed, func() { err = readEntries(b, r, tell, yield) })
 	if waited != nil {
 		return waited
@@ -18,13 +19,13 @@ func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document,
 	return err
 }
 
-func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
-	source, err := readListed(b, r)
+func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
+	content, err := readListed(b, r)
 	if err != nil {
 		return err
 	}
 	tell()
-	p := &bibParser{s: source, line: 1, macros: map[string]string{}, b: b}
+	p := &bibParser{s: content, line: 1, macros: map[string]string{}, b: b}
 	seen := make(idSet)
 	for entries := 0; ; entries++ {
 		if err := b.Err(); err != nil {
@@ -32,7 +33,7 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 		}
 		b.Work(workRecord)
 		kind, ok := p.nextEntry()
-		if !ok && entries == 0 && strings.TrimSpace(source) != "" {
+		if !ok && entries == 0 && strings.TrimSpace(content) != "" {
 			return &RecordError{"the file", "holds no entry: in BibTeX each begins as @article{ does"}
 		}
 		if !ok {
@@ -42,10 +43,10 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 		place := "line " + strconv.Itoa(line)
 		var fields map[string]string
 		var key string
-		d, err := guarded(place, func() (Document, error) {
+		d, err := guarded(place, func() (source.Document, error) {
 			var err error
 			if key, fields, err = p.entry(kind); err != nil || fields == nil {
-				return Document{ExternalID: "-", Title: "-"}, err
+				return source.Document{ExternalID: "-", Title: "-"}, err
 			}
 			return bibReference(key, kind, fields).document(), nil
 		})
@@ -62,9 +63,9 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 }
 
 // once refuses a document whose id a line before it had.
-func (s idSet) once(d Document, place string, line int) (Document, error) {
+func (s idSet) once(d source.Document, place string, line int) (source.Document, error) {
 	if first, again := s.add(d.ExternalID, line); again {
-		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+		return source.Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/source"
 )
 
 // What a document may have. Ids and titles count code points, texts bytes: the first are what people see, the
@@ -18,7 +19,7 @@ const (
 )
 
 // check holds every document, of whatever format, to the same rules, and returns a fault.
-func check(d Document) error {
+func check(d source.Document) error {
 	switch {
 	case strings.TrimSpace(d.ExternalID) == "":
 		return fault("has no id")

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // cslItem is a reference as CSL-JSON has it. Numbers may be strings and strings numbers.
@@ -71,7 +72,7 @@ func (t *cslText) UnmarshalJSON(b []byte) error {
 
 // readCSL reads references as CSL-JSON: a list of them, an object with a list of "items", or one reference. Entries are
 // decoded one by one, and none may be longer than a record.
-func readCSL(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readCSL(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	bounded := &recordBound{r: r, left: maxLine}
 	in := bufio.NewReaderSize(transform.NewReader(bounded, unicode.BOMOverride(transform.Nop)), readBuffer)
 	c := &cslReader{b: b, bound: bounded, tell: tell, yield: yield, seen: make(idSet)}
@@ -110,7 +111,7 @@ type cslReader struct {
 	bound *recordBound
 	d     *json.Decoder
 	tell  func()
-	yield func(Document, error) bool
+	yield func(source.Document, error) bool
 	seen  idSet
 	n     int
 }
@@ -200,26 +201,26 @@ func (c *cslReader) cutOff(err error) error {
 func (c *cslReader) give(raw []byte) bool {
 	c.n++
 	place := "entry " + strconv.Itoa(c.n)
-	doc, err := guarded(place, func() (Document, error) { return cslDocument(c.b, raw) })
+	doc, err := guarded(place, func() (source.Document, error) { return cslDocument(c.b, raw) })
 	if err == nil {
 		if first, again := c.seen.add(doc.ExternalID, c.n); again {
-			doc, err = Document{}, &RecordError{place, "has the id of entry " + strconv.Itoa(first) + " again"}
+			doc, err = source.Document{}, &RecordError{place, "has the id of entry " + strconv.Itoa(first) + " again"}
 		}
 	}
 	return c.yield(doc, err)
 }
 
-func cslDocument(b *budget.Budget, raw []byte) (Document, error) {
+func cslDocument(b *budget.Budget, raw []byte) (source.Document, error) {
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
-		return Document{}, fault("is not UTF-8 text; save it as UTF-8")
+		return source.Document{}, fault("is not UTF-8 text; save it as UTF-8")
 	}
 	var item cslItem
 	if err := json.Unmarshal(raw, &item); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return Document{}, fault("is not valid JSON")
+			return source.Document{}, fault("is not valid JSON")
 		}
-		return Document{}, fault("is not a reference in CSL-JSON")
+		return source.Document{}, fault("is not a reference in CSL-JSON")
 	}
 	r := reference{
 		id: string(item.ID), title: string(item.Title), abstract: stripTags(b, string(item.Abstract)), url: string(item.URL), doi: string(item.DOI),

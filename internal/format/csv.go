@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // csvColumns are the names that columns have in the tables of reference managers and databases.
@@ -33,7 +34,7 @@ const (
 )
 
 // readCSV reads a table whose first row names its columns. Columns of unknown names become part of the text.
-func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	bounded := &recordBound{r: r}
 	buffered := bufio.NewReaderSize(bounded, readBuffer)
 	if mark, _ := buffered.Peek(3); bytes.Equal(mark, utf8BOM) {
@@ -69,12 +70,12 @@ func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 		if err != nil {
 			place = "row " + strconv.Itoa(row)
 		}
-		d, recordErr := guarded(place, func() (Document, error) {
+		d, recordErr := guarded(place, func() (source.Document, error) {
 			if _, is := errors.AsType[*csv.ParseError](err); is {
-				return Document{}, fault("is not a row of a table")
+				return source.Document{}, fault("is not a row of a table")
 			}
 			if err != nil {
-				return Document{}, err
+				return source.Document{}, err
 			}
 			return csvDocument(columns, values, row)
 		})
@@ -165,13 +166,13 @@ func csvHead(names []string) []csvColumn {
 	return out
 }
 
-func csvDocument(columns []csvColumn, values []string, row int) (Document, error) {
+func csvDocument(columns []csvColumn, values []string, row int) (source.Document, error) {
 	fields := map[string]string{}
 	var rest strings.Builder
 	for i, v := range values {
 		v = strings.TrimSpace(v)
 		if !utf8.ValidString(v) {
-			return Document{}, fault("is not valid UTF-8; save the table as UTF-8")
+			return source.Document{}, fault("is not valid UTF-8; save the table as UTF-8")
 		}
 		switch {
 		case v == "" || i >= len(columns):

@@ -5,33 +5,34 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // parseDOCX makes a document of a word processor's file (Office Open XML).
-func parseDOCX(b *budget.Budget, name string, data []byte) (Document, error) {
+func parseDOCX(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	o, leave, err := openOffice(b, data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	defer leave()
 	w := &docxWriter{}
 	found, err := o.tokens("word/document.xml", w.visit)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if !found {
-		return Document{}, fault("holds no text document")
+		return source.Document{}, fault("holds no text document")
 	}
 	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
 		w.flow.want(gapParagraph)
 		if _, err := o.tokens(notes, w.visit); err != nil {
-			return Document{}, err
+			return source.Document{}, err
 		}
 	}
 	core := coreReader{values: dublinCore{}}
 	_, _ = o.tokens("docProps/core.xml", core.visit) // what was read before an error counts: it is only about the document
 	dc := core.values
-	d := Document{Text: w.flow.String()}
+	d := source.Document{Text: w.flow.String()}
 	d.Title = oneLine(firstOf(dc.first("title"), w.title, w.heading, titleLine(d.Text), stem(name)))
 	d.Authors = splitNames(dc.first("creator"))
 	d.DOI = doiIn(d.Text)

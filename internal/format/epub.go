@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // maxChapters is how many parts of a book are read.
 const maxChapters = 5000
 
 // parseEPUB makes a document of a book. Its chapters come in the order in which it says they are read.
-func parseEPUB(b *budget.Budget, name string, data []byte) (Document, error) {
+func parseEPUB(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	o, leave, err := openOffice(b, data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	defer leave()
 	var opf string
@@ -25,22 +26,22 @@ func parseEPUB(b *budget.Budget, name string, data []byte) (Document, error) {
 			opf = attribute(e, "full-path")
 		}
 	}); err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	chapters, dc, err := spine(o, opf)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	var text flow
 	for _, chapter := range chapters {
 		if err := readChapter(o, chapter, &text); err != nil {
-			return Document{}, err
+			return source.Document{}, err
 		}
 		if text.b.Len() > maxText {
 			break // the book is refused for its length
 		}
 	}
-	d := Document{Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date"))}
+	d := source.Document{Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date"))}
 	d.Title = oneLine(firstOf(dc.first("title"), titleLine(d.Text), stem(name)))
 	d.Authors = cleanNames(dc["creator"])
 	for _, id := range dc["identifier"] {
@@ -58,12 +59,12 @@ func readChapter(o *office, name string, text *flow) error {
 	defer o.b.Release(cap(page))
 	o.b.Hold(len(page)) // for the text made of it
 	defer o.b.Release(len(page))
-	source, err := decodeText(page)
+	content, err := decodeText(page)
 	if err != nil {
 		return nil // a chapter in an encoding of its own: the others are still worth having
 	}
 	text.want(gapParagraph)
-	text.verbatim(readPage(o.b, source).text.String())
+	text.verbatim(readPage(o.b, content).text.String())
 	text.want(gapParagraph)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // folder is a set of texts in files of their own.
@@ -124,7 +125,7 @@ func (f *folder) sort() {
 	slices.SortFunc(f.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 }
 
-func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	files, done, err := f.open(b)
 	if err != nil {
 		return fmt.Errorf("open the folder: %w", err)
@@ -154,7 +155,7 @@ func readable(name string) bool {
 }
 
 // read gives the documents of one file to yield, and reports whether reading goes on with the next.
-func (f file) read(b *budget.Budget, files opener, yield func(Document, error) bool) (more bool, err error) {
+func (f file) read(b *budget.Budget, files opener, yield func(source.Document, error) bool) (more bool, err error) {
 	if k, packed, _ := kindOf(f.name); k.many != nil && f.wrong == "" {
 		return f.readMany(b, files, k.many, packed, yield)
 	}
@@ -166,17 +167,17 @@ func (f file) read(b *budget.Budget, files opener, yield func(Document, error) b
 }
 
 // readOne makes the document of a file that holds one.
-func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
+func (f file) readOne(b *budget.Budget, files opener) (d source.Document, err error) {
 	place := printable(f.name)
 	if f.wrong != "" {
-		return Document{}, &RecordError{place, string(f.wrong)}
+		return source.Document{}, &RecordError{place, string(f.wrong)}
 	}
 	k, _, _ := kindOf(f.name)
 	waited := b.Document(f.size*max(1, k.weight), func() {
-		d, err = guarded(place, func() (Document, error) {
+		d, err = guarded(place, func() (source.Document, error) {
 			data, err := f.content(b, files, k.limit)
 			if err != nil {
-				return Document{}, broken(err)
+				return source.Document{}, broken(err)
 			}
 			d, err := k.one(b, f.name, data)
 			d.ExternalID = f.name
@@ -184,10 +185,10 @@ func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
 		})
 	})
 	if waited != nil {
-		return Document{}, waited
+		return source.Document{}, waited
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return Document{}, &RecordError{place, "can't be opened: permission denied"}
+		return source.Document{}, &RecordError{place, "can't be opened: permission denied"}
 	}
 	return d, err
 }
@@ -210,7 +211,7 @@ func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, erro
 }
 
 // readMany gives the records of a file. Their ids are made those of the file's: other files may have the same.
-func (f file) readMany(b *budget.Budget, files opener, read records, packed bool, yield func(Document, error) bool) (more bool, err error) {
+func (f file) readMany(b *budget.Budget, files opener, read records, packed bool, yield func(source.Document, error) bool) (more bool, err error) {
 	place := printable(f.name)
 	more = true
 	err = func() error {
@@ -224,7 +225,7 @@ func (f file) readMany(b *budget.Budget, files opener, read records, packed bool
 			return err
 		}
 		defer leave()
-		return read(b, content, func() {}, func(d Document, err error) bool {
+		return read(b, content, func() {}, func(d source.Document, err error) bool {
 			if record, is := errors.AsType[*RecordError](err); is {
 				err = &RecordError{place + ", " + record.Place, record.Reason}
 			} else {
@@ -241,13 +242,13 @@ func (f file) readMany(b *budget.Budget, files opener, read records, packed bool
 	case b.Err() != nil || over || errors.Is(err, fs.ErrNotExist):
 		return false, err
 	case errors.Is(err, fs.ErrPermission):
-		return yield(Document{}, &RecordError{place, "can't be opened: permission denied"}), nil
+		return yield(source.Document{}, &RecordError{place, "can't be opened: permission denied"}), nil
 	}
 	reason := "can't be read to its end: it is damaged"
 	if record, is := errors.AsType[*RecordError](err); is {
 		reason = record.Reason
 	}
-	return yield(Document{}, &RecordError{place, reason}), nil
+	return yield(source.Document{}, &RecordError{place, reason}), nil
 }
 
 // stem is a file's name as a title of last resort.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // How much of one file is read. A text is small, however long; a file with pictures in it need not be.
@@ -17,11 +18,11 @@ const (
 
 // format makes a document of one file's content. The name is the file's path in its folder, for what the content
 // does not say; the id is set by the caller.
-type format func(b *budget.Budget, name string, data []byte) (Document, error)
+type format func(b *budget.Budget, name string, data []byte) (source.Document, error)
 
 // records reads a file that holds many documents. It gives each to yield until that has enough, tells after each how
 // far it is, and returns what ended the reading too early.
-type records func(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error
+type records func(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error
 
 // kind is how one sort of file is read: as one document, or as many.
 type kind struct {

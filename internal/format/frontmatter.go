@@ -1,6 +1,10 @@
 package format
 
-import "strings"
+import (
+	"strings"
+
+	"carrel/internal/source"
+)
 
 // frontMatter is what a Markdown file says of itself between two lines of "---": values by key, in lower case.
 type frontMatter map[string][]string
@@ -181,8 +185,8 @@ func (fm frontMatter) first(keys ...string) string {
 }
 
 // document returns what the front matter says of the document.
-func (fm frontMatter) document() Document {
-	d := Document{
+func (fm frontMatter) document() source.Document {
+	d := source.Document{
 		Title: oneLine(fm.first("title")),
 		Year:  yearOfDate(fm.first("year", "date")),
 		URL:   webAddress(fm.first("url")),

@@ -12,10 +12,11 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/source"
 )
 
 // sound holds what is true of every document, whatever it came from.
-func sound(t *testing.T, d Document, err error) {
+func sound(t *testing.T, d source.Document, err error) {
 	t.Helper()
 	if err != nil {
 		var record *RecordError
@@ -39,7 +40,7 @@ func sound(t *testing.T, d Document, err error) {
 
 func TestAPanicOfAParserConcernsItsRecordOnly(t *testing.T) {
 	t.Parallel()
-	_, err := guarded("line 1", func() (Document, error) { panic("oops") })
+	_, err := guarded("line 1", func() (source.Document, error) { panic("oops") })
 	if record, is := errors.AsType[*RecordError](err); !is || record.Place != "line 1" {
 		t.Errorf("got %v", err)
 	}
@@ -110,7 +111,7 @@ func FuzzFrontMatter(f *testing.F) {
 // fuzzFile reads the content as if it were that of a file.
 func fuzzFile(t *testing.T, name string, content []byte) {
 	t.Helper()
-	d, err := guarded(name, func() (Document, error) {
+	d, err := guarded(name, func() (source.Document, error) {
 		k, _, _ := kindOf(name)
 		d, err := k.one(testBudget(t), name, content)
 		d.ExternalID = name
@@ -123,7 +124,7 @@ func fuzzFile(t *testing.T, name string, content []byte) {
 func fuzzRecords(t *testing.T, read records, content []byte) {
 	t.Helper()
 	n := 0
-	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d source.Document, err error) bool {
 		sound(t, d, err)
 		n++
 		return n < 1000

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // gigabyte is a reader of a line of a gigabyte between two texts, made as it is read.
@@ -31,7 +32,7 @@ func (letters) Read(p []byte) (int, error) {
 // outcome reads records and returns their ids and what was wrong.
 func outcome(t *testing.T, read records, r io.Reader) (ids, wrong []string) {
 	t.Helper()
-	err := read(testBudget(t), r, func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), r, func() {}, func(d source.Document, err error) bool {
 		if err == nil {
 			ids = append(ids, d.ExternalID)
 			return true
@@ -103,7 +104,7 @@ func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 		t.Errorf("a million headers: %q", d.Text)
 	}
 	words := "Subject: " + strings.Repeat("=?utf-8?q?x?= ", 100_000) + "\n\ntext"
-	if d, err := guarded("m", func() (Document, error) {
+	if d, err := guarded("m", func() (source.Document, error) {
 		d, err := parseMail(testBudget(t), "", []byte(words))
 		d.ExternalID = "m"
 		return d, err

@@ -7,16 +7,17 @@ import (
 	"golang.org/x/net/html"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // parseHTML makes a document of a web page.
-func parseHTML(b *budget.Budget, name string, data []byte) (Document, error) {
+func parseHTML(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
-	source, err := decodeText(data)
+	content, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	p := readPage(b, dropEmbedded(source))
+	p := readPage(b, dropEmbedded(content))
 	d := p.meta.document()
 	d.Title = oneLine(firstOf(d.Title, p.title.String(), p.heading.String(), stem(name)))
 	d.Text = p.text.String()
@@ -51,18 +52,18 @@ const (
 
 // readPage goes over the tokens of a page. It builds no tree: nesting then costs nothing however deep, and time
 // and memory stay in proportion to the page, which the tree builder does not promise.
-func readPage(b *budget.Budget, source string) *page {
+func readPage(b *budget.Budget, content string) *page {
 	p := &page{meta: make(pageMeta)}
-	for source != "" {
-		source = source[p.readTokens(b, source):]
+	for content != "" {
+		content = content[p.readTokens(b, content):]
 	}
 	return p
 }
 
 // readTokens reads to the end, or to where a token gets too long, and returns how far it came. The tokenizer gives such a
 // token up to the limit, and then ends; the next one goes on from there.
-func (p *page) readTokens(b *budget.Budget, source string) (read int) {
-	z := html.NewTokenizer(strings.NewReader(source))
+func (p *page) readTokens(b *budget.Budget, content string) (read int) {
+	z := html.NewTokenizer(strings.NewReader(content))
 	z.SetMaxBuf(maxToken)
 	for paid := 0; ; {
 		kind := z.Next()
@@ -75,7 +76,7 @@ func (p *page) readTokens(b *budget.Budget, source string) (read int) {
 		}
 		switch kind {
 		case html.ErrorToken:
-			return len(source)
+			return len(content)
 		case html.TextToken:
 			p.addText(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:

@@ -1,6 +1,10 @@
 package format
 
-import "strings"
+import (
+	"strings"
+
+	"carrel/internal/source"
+)
 
 // pageMeta is what a page says of itself in its head: values by name, in lower case.
 type pageMeta map[string][]string
@@ -44,8 +48,8 @@ var (
 )
 
 // document returns what the page says of itself.
-func (m pageMeta) document() Document {
-	d := Document{
+func (m pageMeta) document() source.Document {
+	d := source.Document{
 		Title: m.first(metaTitle, oneLine),
 		URL:   m.first(metaURL, webAddress),
 		DOI:   m.first(metaDOI, bareDOI),

@@ -17,27 +17,8 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
-
-// Document is one text as it came, before it belongs to a source.
-type Document struct {
-	// ExternalID is the id the document came with: its own in a JSONL file, its path in a folder.
-	ExternalID string
-	Title      string
-	Text       string
-	URL        string
-	DOI        string
-	Venue      string
-	Type       string
-	Authors    []string
-	// Year is 0 when the document is undated.
-	Year int
-	// PublishedAt is a full-date or a date-time of RFC 3339 as it came, or empty.
-	PublishedAt string
-	// CitationCount is nil when the record does not say how often it was cited.
-	CitationCount *int
-	OpenAccessURL string
-}
 
 // RecordError is what is wrong with a single record. The records after it can still be read.
 type RecordError struct {
@@ -63,7 +44,7 @@ type reader interface {
 	stored() int64
 	// documents reads all from the start and gives each document, or a *RecordError, to yield until that has enough. It
 	// returns what ended the reading too early. It may be called again.
-	documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error
+	documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error
 }
 
 // Limits bound what reading one library may cost: one budget, whatever is packed inside what.
@@ -90,24 +71,24 @@ func (l *Library) Bytes() int64 { return l.reader.size() }
 // Documents reads the library from its start. An error that is a *RecordError concerns one record and reading can
 // go on; any other error is the last thing the sequence gives. Progress, unless nil, is told now and then how many
 // bytes have been read.
-func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64)) iter.Seq2[Document, error] {
+func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64)) iter.Seq2[source.Document, error] {
 	if progress == nil {
 		progress = func(int64) {}
 	}
-	return func(yield func(Document, error) bool) {
+	return func(yield func(source.Document, error) bool) {
 		b := budget.New(ctx, l.limits.Limits, l.reader.stored(), l.limits.Pool)
 		if l.spent != nil {
 			defer func() { l.spent(b.Used()) }()
 		}
 		err := budget.Catch(func() error {
-			return l.reader.documents(b, progress, func(d Document, err error) bool {
+			return l.reader.documents(b, progress, func(d source.Document, err error) bool {
 				more := yield(d, err)
 				b.Progress(len(d.Text) + len(d.Title))
 				return more
 			})
 		})
 		if err != nil {
-			yield(Document{}, err)
+			yield(source.Document{}, err)
 		}
 	}
 }
@@ -177,18 +158,18 @@ func noClose() error { return nil }
 // guarded runs the parser of one record. Whatever the parser meets, a panic included, stays the trouble of that
 // one record: the bytes come from anywhere, and the parsers are partly not ours. Only a limit of the whole upload ends the
 // reading.
-func guarded(place string, parse func() (Document, error)) (d Document, err error) {
+func guarded(place string, parse func() (source.Document, error)) (d source.Document, err error) {
 	defer func() {
 		r := recover()
 		stopped, isStop := budget.Stopped(r)
 		over, isOver := errors.AsType[*Exceeded](cmp.Or(stopped, err))
 		switch {
 		case isOver && over.Document:
-			d, err = Document{}, &RecordError{place, over.Error()}
+			d, err = source.Document{}, &RecordError{place, over.Error()}
 		case isStop:
 			panic(r)
 		case r != nil:
-			d, err = Document{}, &RecordError{place, "can't be read: it upsets the parser"}
+			d, err = source.Document{}, &RecordError{place, "can't be read: it upsets the parser"}
 		}
 	}()
 	d, err = parse()
@@ -196,10 +177,10 @@ func guarded(place string, parse func() (Document, error)) (d Document, err erro
 		err = check(d)
 	}
 	if reason, is := errors.AsType[fault](err); is {
-		return Document{}, &RecordError{place, string(reason)}
+		return source.Document{}, &RecordError{place, string(reason)}
 	}
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	return d, nil
 }

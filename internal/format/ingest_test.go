@@ -10,6 +10,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
 // write makes the files of a library and returns their folder.
@@ -38,7 +39,7 @@ func open(t *testing.T, path string) *format.Library {
 }
 
 // read returns the documents of a library and what was wrong with the other records, and fails on any other error.
-func read(t *testing.T, lib *format.Library) (docs []format.Document, wrong []string) {
+func read(t *testing.T, lib *format.Library) (docs []source.Document, wrong []string) {
 	t.Helper()
 	for d, err := range lib.Documents(t.Context(), nil) {
 		var record *format.RecordError
@@ -54,7 +55,7 @@ func read(t *testing.T, lib *format.Library) (docs []format.Document, wrong []st
 	return docs, wrong
 }
 
-func ids(docs []format.Document) string {
+func ids(docs []source.Document) string {
 	var out []string
 	for _, d := range docs {
 		out = append(out, d.ExternalID)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 const (
@@ -21,24 +22,24 @@ const (
 )
 
 // JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
-func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
+func JSONL(ctx context.Context, r io.Reader) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
 		b := budget.New(ctx, budget.Default, 0, nil)
 		err := budget.Catch(func() error {
-			return readLines(b, r, func() {}, func(d Document, err error) bool {
+			return readLines(b, r, func() {}, func(d source.Document, err error) bool {
 				more := yield(d, err)
 				b.Progress(len(d.Text))
 				return more
 			})
 		})
 		if err != nil {
-			yield(Document{}, err)
+			yield(source.Document{}, err)
 		}
 	}
 }
 
 // readLines gives every record to yield until it has enough. It tells after each line that it has been read.
-func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	for {
@@ -63,19 +64,19 @@ func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, 
 }
 
 // record makes the document of one line.
-func record(n int, line []byte, tooLong error, seen idSet) (Document, error) {
+func record(n int, line []byte, tooLong error, seen idSet) (source.Document, error) {
 	place := "line " + strconv.Itoa(n)
-	d, err := guarded(place, func() (Document, error) {
+	d, err := guarded(place, func() (source.Document, error) {
 		if tooLong != nil {
-			return Document{}, tooLong
+			return source.Document{}, tooLong
 		}
 		return parseJSONLine(line)
 	})
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if first, again := seen.add(d.ExternalID, n); again {
-		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+		return source.Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
 	}
 	return d, nil
 }

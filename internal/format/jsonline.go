@@ -10,22 +10,24 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"carrel/internal/source"
 )
 
 // parseJSONLine makes a document of one JSON object. The standard decoder takes "ID" for "id", the last of two
 // equal names, and any bytes for UTF-8; here names are exact and what is ambiguous is refused. It is also the
 // faster way: a value that is not wanted is only stepped over.
-func parseJSONLine(line []byte) (Document, error) {
+func parseJSONLine(line []byte) (source.Document, error) {
 	if !utf8.Valid(line) {
-		return Document{}, fault("is not valid UTF-8")
+		return source.Document{}, fault("is not valid UTF-8")
 	}
 	if !json.Valid(line) {
-		return Document{}, notJSON(line)
+		return source.Document{}, notJSON(line)
 	}
 	if line[0] != '{' {
-		return Document{}, fault("is not a JSON object")
+		return source.Document{}, fault("is not a JSON object")
 	}
-	var d Document
+	var d lineDocument
 	seen := make([]string, 0, 16)
 	err := eachMember(line, func(name, value []byte) error {
 		field := fields[string(name)]
@@ -42,13 +44,16 @@ func parseJSONLine(line []byte) (Document, error) {
 		return d.set(field, value)
 	})
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if d.Year == 0 {
 		d.Year = yearOfDate(d.PublishedAt)
 	}
-	return d, nil
+	return d.Document, nil
 }
+
+// lineDocument is a document while the fields of its line are read.
+type lineDocument struct{ source.Document }
 
 // fields are the names that mean something in a record. They map to themselves, so that a name among bytes is
 // looked up without making a string of it.
@@ -72,7 +77,7 @@ func notJSON(line []byte) error {
 const endOfJSON = "unexpected end of JSON input"
 
 // set takes the value of one field, which is not null.
-func (d *Document) set(field string, value []byte) error {
+func (d *lineDocument) set(field string, value []byte) error {
 	switch field {
 	case "id":
 		return d.setID(value)
@@ -106,7 +111,7 @@ func (d *Document) set(field string, value []byte) error {
 }
 
 // setID takes a string, or a number as it is written: 007 and 7.0 can't both become 7.
-func (d *Document) setID(value []byte) (err error) {
+func (d *lineDocument) setID(value []byte) (err error) {
 	if c := value[0]; c == '-' || '0' <= c && c <= '9' {
 		d.ExternalID = string(value)
 		return nil
@@ -119,7 +124,7 @@ func (d *Document) setID(value []byte) (err error) {
 }
 
 // setAuthors takes a list of names, or all of them in one string.
-func (d *Document) setAuthors(value []byte) error {
+func (d *lineDocument) setAuthors(value []byte) error {
 	if value[0] == '"' {
 		all, err := jsonString("authors", value)
 		if err != nil {
@@ -140,7 +145,7 @@ func (d *Document) setAuthors(value []byte) error {
 }
 
 // setYear takes a whole number. 0 and "" are no year.
-func (d *Document) setYear(value []byte) error {
+func (d *lineDocument) setYear(value []byte) error {
 	year, given, err := wholeNumber("year", value)
 	if err != nil || given && year != 0 && (year < minYear || year > maxYear) {
 		return fault(fmt.Sprintf("has a year that is not a whole number from %d to %d", minYear, maxYear))
@@ -153,7 +158,7 @@ func (d *Document) setYear(value []byte) error {
 const maxCitations = 1e9
 
 // setCitationCount takes a whole number; "" is none.
-func (d *Document) setCitationCount(value []byte) error {
+func (d *lineDocument) setCitationCount(value []byte) error {
 	count, given, err := wholeNumber("citationCount", value)
 	if err != nil || count < 0 || count > maxCitations {
 		return fault(fmt.Sprintf("has a citationCount that is not a whole number from 0 to %d", int(maxCitations)))
@@ -185,7 +190,7 @@ func wholeNumber(name string, value []byte) (n float64, given bool, err error) {
 }
 
 // setPublishedAt takes a date, with a time or without; "" is none.
-func (d *Document) setPublishedAt(value []byte) error {
+func (d *lineDocument) setPublishedAt(value []byte) error {
 	s, err := jsonString("publishedAt", value)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 )
 
 // readMbox reads messages that are kept in one file, each after a line that begins with "From ".
-func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	in := bufio.NewReaderSize(r, readBuffer)
 	seen := make(idSet)
 	var message bytes.Buffer
@@ -43,9 +44,9 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 		}
 		n++
 		place := "message " + strconv.Itoa(n)
-		d, err := guarded(place, func() (Document, error) {
+		d, err := guarded(place, func() (source.Document, error) {
 			if tooLong {
-				return Document{}, fault("is larger than 32 MiB")
+				return source.Document{}, fault("is larger than 32 MiB")
 			}
 			b.Work(workMessage)
 			d, err := parseMail(b, "", message.Bytes())
@@ -54,7 +55,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 		})
 		if err == nil {
 			if first, again := seen.add(d.ExternalID, n); again {
-				d, err = Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
+				d, err = source.Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
 			}
 		}
 		if message.Reset(); message.Cap() > keptLine {
@@ -113,14 +114,14 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 }
 
 // parseMail makes a document of one message: its plain text where it has one, else that of its page.
-func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
+func parseMail(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(4 * len(data))
 	if headLength(data) > maxHead {
-		return Document{}, fault("has a head of more than 1 MiB")
+		return source.Document{}, fault("has a head of more than 1 MiB")
 	}
 	m, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {
-		return Document{}, fault("is not a mail message")
+		return source.Document{}, fault("is not a mail message")
 	}
 	head := func(key string) string {
 		raw := cut(m.Header.Get(key), maxHeader)
@@ -130,7 +131,7 @@ func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 	}
-	d := Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
+	d := source.Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
 	if len(d.ExternalID) > maxExternalID {
 		d.ExternalID = ""
 	}

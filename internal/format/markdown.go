@@ -11,17 +11,18 @@ import (
 	render "github.com/yuin/goldmark/renderer/html"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // parseMarkdown makes a document of a Markdown text.
-func parseMarkdown(b *budget.Budget, name string, data []byte) (Document, error) {
+func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(workText * len(data))
 	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
-	source, err := decodeText(data)
+	content, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	fm, body := cutFrontMatter(source)
+	fm, body := cutFrontMatter(content)
 	body = dropEmbedded(body)
 	d := fm.document()
 	tree, read := markdownTree(b, []byte(body), maxWork)
@@ -71,8 +72,8 @@ func firstHeading(tree ast.Node) ast.Node {
 }
 
 // markdownText returns the readable text of a node and what is below it.
-func markdownText(b *budget.Budget, top ast.Node, source []byte) string {
-	w := markdownWriter{b: b, source: source}
+func markdownText(b *budget.Budget, top ast.Node, content []byte) string {
+	w := markdownWriter{b: b, content: content}
 	walk(top, w.visit)
 	return w.flow.String()
 }
@@ -99,9 +100,9 @@ func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 
 // markdownWriter writes the text of nodes as they are visited.
 type markdownWriter struct {
-	b      *budget.Budget
-	source []byte
-	flow   flow
+	b       *budget.Budget
+	content []byte
+	flow    flow
 }
 
 func (w *markdownWriter) visit(n ast.Node, entering bool) {
@@ -129,14 +130,14 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) {
 	case *ast.String:
 		w.flow.words(string(n.Value))
 	case *ast.AutoLink:
-		w.flow.words(string(n.Label(w.source)))
+		w.flow.words(string(n.Label(w.content)))
 	case *ast.RawHTML:
-		if isLineBreak(n.Segments.Value(w.source)) {
+		if isLineBreak(n.Segments.Value(w.content)) {
 			w.flow.want(gapLine)
 		}
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		w.flow.want(gapParagraph)
-		w.flow.verbatim(string(n.Lines().Value(w.source)))
+		w.flow.verbatim(string(n.Lines().Value(w.content)))
 		w.flow.want(gapParagraph)
 	case *ast.HTMLBlock:
 		w.flow.want(gapParagraph)
@@ -146,7 +147,7 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) {
 }
 
 func (w *markdownWriter) text(n *ast.Text) {
-	value := n.Segment.Value(w.source)
+	value := n.Segment.Value(w.content)
 	if !n.IsRaw() && bytes.ContainsAny(value, `\&`) {
 		w.flow.words(unescape(value))
 	} else {
@@ -173,11 +174,11 @@ func unescape(value []byte) string {
 
 // html writes the text of a block of HTML, which may be a fragment of a page.
 func (w *markdownWriter) html(n *ast.HTMLBlock) {
-	source := n.Lines().Value(w.source)
+	content := n.Lines().Value(w.content)
 	if n.HasClosure() {
-		source = append(source, n.ClosureLine.Value(w.source)...)
+		content = append(content, n.ClosureLine.Value(w.content)...)
 	}
-	w.flow.verbatim(readPage(w.b, string(source)).text.String())
+	w.flow.verbatim(readPage(w.b, string(content)).text.String())
 }
 
 func isLineBreak(tag []byte) bool {

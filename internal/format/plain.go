@@ -6,20 +6,21 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // maxTitleLine is how long the first line of a text may be to be its title.
 const maxTitleLine = 120
 
 // parsePlain makes a document of a text without any markup.
-func parsePlain(b *budget.Budget, name string, data []byte) (Document, error) {
+func parsePlain(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(workText * len(data))
 	b.Hold(len(data)) // for the text made of them
 	text, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	return Document{Title: firstOf(titleLine(text), stem(name)), Text: strings.TrimSpace(text)}, nil
+	return source.Document{Title: firstOf(titleLine(text), stem(name)), Text: strings.TrimSpace(text)}, nil
 }
 
 // titleLine returns the first line that is not blank, if it looks like a title: short, with a letter, not the end

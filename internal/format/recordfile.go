@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // recordFile is a file of many documents.
@@ -23,9 +24,9 @@ func (f *recordFile) size() int64 { return f.bytes }
 
 func (f *recordFile) stored() int64 { return f.bytes }
 
-func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	more := true
-	err := f.readAll(b, progress, func(d Document, err error) bool {
+	err := f.readAll(b, progress, func(d source.Document, err error) bool {
 		more = yield(d, err)
 		return more
 	})
@@ -35,13 +36,13 @@ func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield fun
 	case err == nil || !more || over:
 		return err
 	case about: // about the file as a whole
-		yield(Document{}, record)
+		yield(source.Document{}, record)
 		return nil
 	}
 	return fmt.Errorf("read %s: %w", filepath.Base(f.path), err)
 }
 
-func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	opened, err := os.Open(f.path)
 	if err != nil {
 		return err

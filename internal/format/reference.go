@@ -2,6 +2,8 @@ package format
 
 import (
 	"strings"
+
+	"carrel/internal/source"
 )
 
 // reference is an entry of a bibliography, whatever it was written in.
@@ -12,8 +14,8 @@ type reference struct {
 }
 
 // document makes a document of a reference. Its text is its abstract: there is nothing else to read.
-func (r reference) document() Document {
-	d := Document{
+func (r reference) document() source.Document {
+	d := source.Document{
 		ExternalID: r.id, Title: oneLine(r.title), Text: strings.TrimSpace(r.abstract), URL: webAddress(r.url), DOI: bareDOI(r.doi),
 		Venue: oneLine(r.venue), Type: r.kind, Authors: cleanNames(r.authors), Year: r.year,
 	}

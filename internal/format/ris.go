@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // readRIS reads references as RIS has them: lines of "TI  - The title", from "TY" to "ER".
-func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	var e *risEntry
@@ -135,15 +136,15 @@ func (e *risEntry) first(tags ...string) string {
 	return ""
 }
 
-func (e *risEntry) document() (Document, error) {
+func (e *risEntry) document() (source.Document, error) {
 	if e.wrong != nil {
-		return Document{}, e.wrong
+		return source.Document{}, e.wrong
 	}
 	e.join()
 	for _, values := range e.fields {
 		for _, v := range values {
 			if !utf8.ValidString(v) {
-				return Document{}, fault("is not valid UTF-8")
+				return source.Document{}, fault("is not valid UTF-8")
 			}
 		}
 	}

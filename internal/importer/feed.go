@@ -76,7 +76,7 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 		return o, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
-	var entries []format.Document
+	var entries []source.Document
 	if err == nil && res.StatusCode == http.StatusOK && len(data) <= maxFeed {
 		entries, err = parseFeed(ctx, data)
 	}
@@ -88,7 +88,7 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 	return w.store(ctx, actor, entries, versionOf(res.Header), o, t)
 }
 
-func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []format.Document, version string, o outcome, t *teller) (outcome, error) {
+func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []source.Document, version string, o outcome, t *teller) (outcome, error) {
 	s := w.service
 	now := s.clock.Now()
 	f := File{ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now, UpdatedAt: now}
@@ -97,8 +97,7 @@ func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []format
 		return o, err
 	}
 	var docs iter.Seq2[source.Document, error] = func(yield func(source.Document, error) bool) {
-		for _, e := range entries {
-			d := Documented(e)
+		for _, d := range entries {
 			d.File = id
 			if !yield(d, nil) {
 				return
@@ -152,7 +151,7 @@ type feedLink struct {
 
 // parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
 // none can grow.
-func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
+func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return parseJSONFeed(ctx, data)
 	}
@@ -161,7 +160,7 @@ func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
 	d.CharsetReader = charset.NewReaderLabel
 	d.Entity = xml.HTMLEntity
 	d.Strict = false
-	var out []format.Document
+	var out []source.Document
 	title, isFeed := "", false
 	for len(out) < maxEntries {
 		bounded.left = maxEntry
@@ -216,8 +215,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (e feedEntry) document(ctx context.Context, feed string) (format.Document, bool) {
-	d := format.Document{
+func (e feedEntry) document(ctx context.Context, feed string) (source.Document, bool) {
+	d := source.Document{
 		Title: line(format.PageText(ctx, e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
 		Text: format.PageText(ctx, longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}

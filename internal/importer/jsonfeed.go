@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
 // jsonFeed is a feed in JSON (https://jsonfeed.org/version/1.1); of version 1 it has the author.
@@ -88,7 +88,7 @@ func decodeItems(d *json.Decoder) (items []jsonEntry, err error) {
 }
 
 // parseJSONFeed makes documents of a feed in JSON, by way of what the other sorts of feeds have.
-func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) {
+func parseJSONFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	feed, err := decodeJSONFeed(data)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) 
 	if !strings.HasPrefix(feed.Version, "https://jsonfeed.org/version/") {
 		return nil, errors.New("not a feed")
 	}
-	var out []format.Document
+	var out []source.Document
 	for _, item := range feed.Items {
 		entry := feedEntry{
 			Title: item.Title, Links: []feedLink{{Href: item.URL}, {Href: item.ExternalURL}}, Encoded: item.ContentHTML, Summary: item.Summary,

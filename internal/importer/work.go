@@ -154,7 +154,7 @@ type fileReader struct {
 	failed error
 }
 
-func (r *fileReader) documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
+func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
 			var record *format.RecordError
@@ -166,13 +166,12 @@ func (r *fileReader) documents(read iter.Seq2[format.Document, error]) iter.Seq2
 				r.failed = err
 				return
 			}
-			doc := Documented(d)
-			doc.ExternalID, doc.File = r.id(d.ExternalID), r.fileID
-			if doc.URL == "" {
-				doc.URL = r.f.url
+			d.ExternalID, d.File = r.id(d.ExternalID), r.fileID
+			if d.URL == "" {
+				d.URL = r.f.url
 			}
-			r.seen.add(doc.ExternalID)
-			if !yield(doc, nil) {
+			r.seen.add(d.ExternalID)
+			if !yield(d, nil) {
 				return
 			}
 		}
@@ -190,14 +189,6 @@ func (r *fileReader) id(own string) string {
 		return own
 	}
 	return r.f.name + "#" + own
-}
-
-// Documented makes a document of a source of one that was read.
-func Documented(d format.Document) source.Document {
-	return source.Document{
-		ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year, URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
-		PublishedAt: d.PublishedAt, CitationCount: d.CitationCount, OpenAccessURL: d.OpenAccessURL,
-	}
 }
 
 // ids is a set of ids by their hashes, which are short and wide enough that two are never taken for one.
