@@ -27,7 +27,7 @@ type sourceAdd struct {
 	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
 	kindFlags
-	Of string `arg:"" name:"file-folder-or-kind" help:"A kind that a server keeps up to date (${synced_kinds}) or asks live (${live_kinds}), a text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
+	Of string `arg:"" name:"file-folder-or-kind" help:"A kind that a server keeps up to date (${synced_kinds}) or asks live (${live_kinds}), a file (${file_extensions}), or a folder of such files."`
 }
 
 // Run adds a source.

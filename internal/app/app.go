@@ -18,6 +18,7 @@ import (
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
+	"carrel/internal/format"
 	"carrel/internal/thread"
 )
 
@@ -107,6 +108,7 @@ func settingHelp() kong.Option {
 		}
 		vars["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
 	}
+	vars["file_extensions"] = format.ExtensionList()
 	vars["live_kinds"] = strings.Join(federated.Names(), ", ")
 	vars["synced_kinds"] = strings.Join(syncedKinds(), ", ")
 	return vars

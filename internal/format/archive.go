@@ -49,7 +49,7 @@ func openArchive(ctx context.Context, path string, size int64, l Limits) (reader
 		f.listEntry(name, entry)
 	}
 	if len(f.files) == 0 {
-		return nil, unsupported("This archive holds nothing that can be read.")
+		return nil, unsupported("The archive has no file of a supported format.")
 	}
 	f.sort()
 	return f, nil

@@ -69,7 +69,7 @@ func openFolder(dir string) (reader, error) {
 		return nil, fmt.Errorf("list the folder: %w", err)
 	}
 	if len(f.files) == 0 {
-		return nil, unsupported("This folder holds nothing that can be read.")
+		return nil, unsupported("The folder has no file of a supported format.")
 	}
 	return f, nil
 }
@@ -150,13 +150,13 @@ func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(so
 
 // readable reports whether a file in a folder is read. An archive in a folder is not opened: it may hold another.
 func readable(name string) bool {
-	_, _, known := kindOf(name)
+	_, _, known := formatOf(name)
 	return known
 }
 
 // read gives the documents of one file to yield, and reports whether reading goes on with the next.
 func (f file) read(b *budget.Budget, files opener, yield func(source.Document, error) bool) (more bool, err error) {
-	if k, packed, _ := kindOf(f.name); k.many != nil && f.wrong == "" {
+	if k, packed, _ := formatOf(f.name); k.many != nil && f.wrong == "" {
 		return f.readMany(b, files, k.many, packed, yield)
 	}
 	d, err := f.readOne(b, files)
@@ -172,7 +172,7 @@ func (f file) readOne(b *budget.Budget, files opener) (d source.Document, err er
 	if f.wrong != "" {
 		return source.Document{}, &RecordError{place, string(f.wrong)}
 	}
-	k, _, _ := kindOf(f.name)
+	k, _, _ := formatOf(f.name)
 	waited := b.Document(f.size*max(1, k.weight), func() {
 		d, err = guarded(place, func() (source.Document, error) {
 			data, err := f.content(b, files, k.limit)
@@ -211,7 +211,7 @@ func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, erro
 }
 
 // readMany gives the records of a file. Their ids are made those of the file's: other files may have the same.
-func (f file) readMany(b *budget.Budget, files opener, read records, packed bool, yield func(source.Document, error) bool) (more bool, err error) {
+func (f file) readMany(b *budget.Budget, files opener, read recordReader, packed bool, yield func(source.Document, error) bool) (more bool, err error) {
 	place := printable(f.name)
 	more = true
 	err = func() error {

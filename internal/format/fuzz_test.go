@@ -112,7 +112,7 @@ func FuzzFrontMatter(f *testing.F) {
 func fuzzFile(t *testing.T, name string, content []byte) {
 	t.Helper()
 	d, err := guarded(name, func() (source.Document, error) {
-		k, _, _ := kindOf(name)
+		k, _, _ := formatOf(name)
 		d, err := k.one(testBudget(t), name, content)
 		d.ExternalID = name
 		return d, err
@@ -121,7 +121,7 @@ func fuzzFile(t *testing.T, name string, content []byte) {
 }
 
 // fuzzRecords reads the content as if it were that of a file of many records.
-func fuzzRecords(t *testing.T, read records, content []byte) {
+func fuzzRecords(t *testing.T, read recordReader, content []byte) {
 	t.Helper()
 	n := 0
 	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d source.Document, err error) bool {

@@ -30,7 +30,7 @@ func (letters) Read(p []byte) (int, error) {
 }
 
 // outcome reads records and returns their ids and what was wrong.
-func outcome(t *testing.T, read records, r io.Reader) (ids, wrong []string) {
+func outcome(t *testing.T, read recordReader, r io.Reader) (ids, wrong []string) {
 	t.Helper()
 	err := read(testBudget(t), r, func() {}, func(d source.Document, err error) bool {
 		if err == nil {
@@ -52,7 +52,7 @@ func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
 	const most = 500 << 20 // far less than the line; buffers that grow count with all their sizes
 	for _, c := range []struct {
 		name, before, after string
-		read                records
+		read                recordReader
 		ids, wrong          string
 	}{
 		{"JSON Lines", `{"id":1,"text":"`, "\n" + `{"id":2,"text":"y"}`, readLines, "2", "longer than 16 MiB"},
@@ -116,7 +116,7 @@ func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 	t.Parallel()
 	pdf := "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Type/Catalog>>\nendobj\n%%EOF\n"
-	for name, read := range map[string]records{"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines} {
+	for name, read := range map[string]recordReader{"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines} {
 		ids, wrong := outcome(t, read, strings.NewReader(pdf))
 		if len(ids) > 0 || len(wrong) == 0 {
 			t.Errorf("a PDF as %s: ids %q, wrong %q", name, ids, wrong)
@@ -126,7 +126,7 @@ func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a.eml", "a.docx", "a.epub", "a.pdf"} {
-		k, _, _ := kindOf(name)
+		k, _, _ := formatOf(name)
 		if d, err := k.one(testBudget(t), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {
 			t.Errorf("a picture as %s: %+v", name, d)
 		}

@@ -17,7 +17,7 @@ type recordFile struct {
 	path   string
 	bytes  int64
 	packed bool
-	read   records
+	read   recordReader
 }
 
 func (f *recordFile) size() int64 { return f.bytes }

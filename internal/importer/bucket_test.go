@@ -41,7 +41,7 @@ func newBucketWorld(t *testing.T, change func(*source.New)) *bucketWorld {
 // sync fills the source and returns its import.
 func (b *bucketWorld) sync() importer.Import {
 	b.t.Helper()
-	_, err := b.intake.Sync(b.t.Context(), b.actor, b.agent, b.src.ID)
+	_, err := b.importer.Sync(b.t.Context(), b.actor, b.agent, b.src.ID)
 	b.must(err)
 	return b.imported(b.src.ID)
 }

@@ -28,36 +28,36 @@ const (
 )
 
 // feedWork is the work of a source that is a feed. Entries that a feed no longer lists are kept: it shows only the latest.
-type feedWork struct {
+type feedQueue struct {
 	service *Service
 	src     source.Source
 	url     string
 	done    bool
 }
 
-func (w *feedWork) size() (int, int64) {
+func (w *feedQueue) size() (int, int64) {
 	if w.done {
 		return 0, 0
 	}
 	return 1, 0
 }
 
-func (w *feedWork) close() {}
+func (w *feedQueue) close() {}
 
-func (w *feedWork) skip(done map[string]bool) { w.done = w.done || done[w.url] }
+func (w *feedQueue) skip(done map[string]bool) { w.done = w.done || done[w.url] }
 
-func (w *feedWork) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+func (w *feedQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	if w.done {
-		return outcome{End: true}, nil
+		return fileResult{End: true}, nil
 	}
-	o, err := w.read(ctx, actor, t)
+	o, err := w.read(ctx, t)
 	w.done = err == nil
 	return o, err
 }
 
-func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 	s := w.service
-	o := outcome{Name: w.url}
+	o := fileResult{Name: w.url}
 	old, err := s.store.FileByName(ctx, w.src.ID, w.url)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return o, err
@@ -67,12 +67,12 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}
-		o.Error = "It can't be fetched: " + fetchTrouble(err) + "."
-		return o, s.noteFailure(ctx, w.src, old, o)
+		o.Error = "It can't be fetched: " + fetchErrorText(err) + "."
+		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusNotModified && old.ID != "" {
-		o.Same = true
+		o.Unchanged = true
 		return o, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
@@ -82,13 +82,13 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
 		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
-		return o, s.noteFailure(ctx, w.src, old, o)
+		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	o.Size = int64(len(data))
-	return w.store(ctx, actor, entries, versionOf(res.Header), o, t)
+	return w.store(ctx, entries, versionOf(res.Header), o, t)
 }
 
-func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []source.Document, version string, o outcome, t *teller) (outcome, error) {
+func (w *feedQueue) store(ctx context.Context, entries []source.Document, version string, o fileResult, t *reporter) (fileResult, error) {
 	s := w.service
 	now := s.clock.Now()
 	f := File{ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now, UpdatedAt: now}
@@ -104,11 +104,11 @@ func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []source
 			}
 		}
 	}
-	imported, err := s.sources.Import(ctx, actor, w.src, docs, func(so source.Imported) { t.reading(ctx, w.url, 0, so) })
+	imported, err := s.sources.AddDocuments(ctx, w.src, docs, func(so source.Imported) { t.fileProgress(ctx, w.url, 0, so) })
 	if err != nil {
 		return o, err
 	}
-	o.imported(imported)
+	o.setImported(imported)
 	f.ID, f.Version, f.Documents = id, version, imported.Total()
 	_, err = s.store.PutFile(ctx, f)
 	return o, err
@@ -217,21 +217,21 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 
 func (e feedEntry) document(ctx context.Context, feed string) (source.Document, bool) {
 	d := source.Document{
-		Title: line(format.PageText(ctx, e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
-		Text: format.PageText(ctx, longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
+		Title: cleanLine(format.PageText(ctx, e.Title)), URL: e.link(), Venue: cleanLine(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
+		Text: format.PageText(ctx, longestOf(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}
 	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // it was escaped once more
 		d.Text = format.PageText(ctx, d.Text)
 	}
-	d.ExternalID = line(longest(firstOf(e.GUID, e.ID), ""))
+	d.ExternalID = cleanLine(longestOf(firstOf(e.GUID, e.ID), ""))
 	if d.ExternalID == "" {
 		d.ExternalID = firstOf(d.URL, d.Title)
 	}
 	for _, name := range e.Creator {
-		d.Authors = append(d.Authors, line(name))
+		d.Authors = append(d.Authors, cleanLine(name))
 	}
 	for _, a := range e.Authors {
-		if name := line(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
+		if name := cleanLine(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
 			d.Authors = append(d.Authors, name)
 		}
 	}
@@ -272,7 +272,7 @@ func firstOf(candidates ...string) string {
 	return ""
 }
 
-func longest(candidates ...string) string {
+func longestOf(candidates ...string) string {
 	best := ""
 	for _, s := range candidates {
 		if len(s) > len(best) {
@@ -283,7 +283,7 @@ func longest(candidates ...string) string {
 }
 
 // line folds white space and drops what can't be kept.
-func line(s string) string {
+func cleanLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	return strings.ToValidUTF8(s[:min(len(s), 2000)], "")
 }

@@ -63,14 +63,14 @@ func TestImportsOverTheLimitWaitAndAreShownAsWaiting(t *testing.T) {
 			Name: name, Kind: source.KindWeb, Settings: source.Settings{URLs: []string{site.URL + "/" + name}},
 		})
 		w.must(err)
-		_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		sources = append(sources, src.ID)
 	}
 	<-asked // one import runs, and does not get on
 	states := map[task.State]int{}
 	for _, id := range sources {
-		imports, err := w.intake.Imports(t.Context(), w.actor, w.agent, id)
+		imports, err := w.importer.Imports(t.Context(), w.actor, w.agent, id)
 		w.must(err)
 		states[imports[0].State]++
 	}
@@ -98,7 +98,7 @@ func TestAFeedOfMillionsOfEntriesIsReadUpToItsLimit(t *testing.T) {
 			Name: path, Kind: source.KindFeed, Settings: source.Settings{URL: site.URL + path},
 		})
 		w.must(err)
-		_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		i := w.imported(src.ID)
 		w.same(path+": failed", i.Files.Failed, failed)

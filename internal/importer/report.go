@@ -51,17 +51,17 @@ type Problem struct {
 }
 
 // maxProblems is how many problems a report tells one by one.
-const maxProblems = 50
+const maxReportedProblems = 50
 
 func (r *Report) problem(file, reason string) {
 	r.Failed++
-	if len(r.Errors) < maxProblems {
+	if len(r.Errors) < maxReportedProblems {
 		r.Errors = append(r.Errors, Problem{File: file, Reason: reason})
 	}
 }
 
 // add takes what became of one file.
-func (r *Report) add(o outcome) {
+func (r *Report) add(o fileResult) {
 	r.Files.Done++
 	r.Bytes.Done += o.Size
 	r.Documents.Added += o.Documents.Added
@@ -72,7 +72,7 @@ func (r *Report) add(o outcome) {
 	case o.Error != "":
 		r.Files.Failed++
 		r.problem(o.Name, o.Error)
-	case o.Same:
+	case o.Unchanged:
 		r.Files.Unchanged++
 	}
 	if o.Removed {
@@ -96,29 +96,29 @@ func (r *Report) estimate(took time.Duration, extra int64) {
 }
 
 // outcome is what became of one file, as the journal keeps it.
-type outcome struct {
+type fileResult struct {
 	Name string `json:"name,omitempty"`
 	Size int64  `json:"size,omitempty"`
 	// Same says that it was there as it is, Removed that it is gone with its documents.
-	Same    bool `json:"same,omitempty"`
-	Removed bool `json:"removed,omitempty"`
+	Unchanged bool `json:"same,omitempty"`
+	Removed   bool `json:"removed,omitempty"`
 	// Error is why nothing could be read; Problems are the first of the Skipped records.
 	Error     string         `json:"error,omitempty"`
 	Problems  []string       `json:"problems,omitempty"`
 	Skipped   int            `json:"skipped,omitempty"`
 	Documents DocumentCounts `json:"documents,omitzero"`
 	// End says that nothing was left to do, and Full that there is no room for the rest: it is why.
-	End  bool   `json:"end,omitempty"`
-	Full string `json:"full,omitempty"`
+	End         bool   `json:"end,omitempty"`
+	QuotaDetail string `json:"full,omitempty"`
 }
 
-func (o *outcome) skip(reason string) {
+func (o *fileResult) skip(reason string) {
 	o.Skipped++
-	if len(o.Problems) < maxProblems {
+	if len(o.Problems) < maxReportedProblems {
 		o.Problems = append(o.Problems, reason)
 	}
 }
 
-func (o *outcome) imported(i source.Imported) {
+func (o *fileResult) setImported(i source.Imported) {
 	o.Documents.Added, o.Documents.Updated, o.Documents.Unchanged = i.Added, i.Updated, i.Unchanged
 }

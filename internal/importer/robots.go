@@ -10,7 +10,7 @@ import (
 )
 
 // robots knows what the sites of an import ask programs to leave alone (RFC 9309). Each is asked once an import.
-type robots struct {
+type robotsCache struct {
 	service *Service
 	sites   map[string]robotRules
 }
@@ -21,7 +21,7 @@ const maxRobots = 500 << 10
 var errForbidden = errors.New("robots.txt forbids it")
 
 // allow returns nil when a page may be fetched.
-func (r *robots) allow(ctx context.Context, page *url.URL) error {
+func (r *robotsCache) check(ctx context.Context, page *url.URL) error {
 	site := page.Scheme + "://" + page.Host
 	rules, known := r.sites[site]
 	if !known {
@@ -45,7 +45,7 @@ func (r *robots) allow(ctx context.Context, page *url.URL) error {
 }
 
 // fetch reads the rules of a site. One that has none allows all; one that is out of order allows nothing (2.3.1.4).
-func (r *robots) fetch(ctx context.Context, address string) (robotRules, error) {
+func (r *robotsCache) fetch(ctx context.Context, address string) (robotRules, error) {
 	res, err := r.service.get(ctx, address, "", nil)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 
 const (
 	// lookEvery is how often a server looks for sources that are due.
-	lookEvery = 30 * time.Second
-	dueAtOnce = 50
+	syncInterval  = 30 * time.Second
+	maxDueSources = 50
 	// uploadLife is how long an upload may pause before it is thrown away.
 	uploadLife = 48 * time.Hour
 	pruneEvery = time.Hour
@@ -18,7 +18,7 @@ const (
 
 // Run has sources synced when they are due, and throws old uploads away, until the context ends.
 func (s *Service) Run(ctx context.Context) error {
-	look, prune := time.NewTicker(lookEvery), time.NewTicker(pruneEvery)
+	look, prune := time.NewTicker(syncInterval), time.NewTicker(pruneEvery)
 	defer look.Stop()
 	defer prune.Stop()
 	for {
@@ -39,7 +39,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // SyncDue starts the imports of sources that are due. A source whose import still runs is left to it.
 func (s *Service) SyncDue(ctx context.Context) error {
-	due, err := s.store.DueSources(ctx, s.clock.Now(), dueAtOnce)
+	due, err := s.store.DueSources(ctx, s.clock.Now(), maxDueSources)
 	if err != nil {
 		return err
 	}

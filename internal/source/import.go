@@ -26,14 +26,25 @@ const importBatch = 500
 // batchBytes is how much text a batch holds at most, apart from its last document: 500 long ones would be gigabytes.
 const batchBytes = 8 << 20
 
-// Import stores documents in a source. Those that are there unchanged are left alone; progress is told after each
-// batch. A failure leaves the batches before it in place, and the same import run again goes on from there. A source
-// whose language is not known gets the one that its first documents seem to be in.
-func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported)) (Imported, error) {
-	var done Imported
+// Import is AddDocuments after an access check.
+func (s *Service) Import(
+	ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported),
+) (Imported, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpUploadFiles, src.AgentID); err != nil {
-		return done, err
+		return Imported{}, err
 	}
+	return s.AddDocuments(ctx, src, docs, progress)
+}
+
+// AddDocuments stores documents in a source and calls progress after each batch. Unchanged documents are not written.
+// A failure keeps the batches before it, and running the same import again resumes there. A source without a language
+// gets the language detected in its first batch.
+//
+// AddDocuments does not check access. Its caller runs an import task, whose submission was authorized.
+func (s *Service) AddDocuments(
+	ctx context.Context, src Source, docs iter.Seq2[Document, error], progress func(Imported),
+) (Imported, error) {
+	var done Imported
 	batch := make([]Document, 0, importBatch)
 	var hashes hasher
 	size := 0

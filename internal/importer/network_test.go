@@ -25,7 +25,7 @@ func (w *world) fill(n source.New) (source.Source, importer.Import) {
 	w.t.Helper()
 	src, err := w.sources.Add(w.t.Context(), w.actor, w.agent, n)
 	w.must(err)
-	_, err = w.intake.Sync(w.t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(w.t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	return src, w.imported(src.ID)
 }
@@ -157,7 +157,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 	}
 	broken = true
 	mu.Unlock()
-	_, err := w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err := w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	w.same("while robots.txt is out of order", w.imported(src.ID).Files.Failed, 4)
 	w.same("what is there stays", len(w.documents(src.ID)), 2)
@@ -194,7 +194,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	}
 	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
 	w.must(err)
-	_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	<-stuck
 	w.must(w.tasks.Stop(t.Context()))
@@ -202,8 +202,8 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	close(release)
 	log := slog.New(slog.DiscardHandler)
 	w.tasks = task.New(w.db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
-	w.intake = importer.NewService(w.db, w.sources, w.tasks, w.clock, log, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
-	w.tasks.Register(w.intake.Kind())
+	w.importer = importer.NewService(w.db, w.sources, w.tasks, w.clock, log, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
+	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	got := w.imported(src.ID)
 	w.same("state", got.State, task.StateComplete)

@@ -123,13 +123,13 @@ func open(ctx context.Context, path string, l Limits) (reader, error) {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
 	name := filepath.Base(path)
-	k, packed, known := kindOf(name)
+	k, packed, known := formatOf(name)
 	switch {
 	case info.IsDir():
 		return openFolder(path)
 	case !info.Mode().IsRegular():
-		return nil, unsupported("This is neither a file nor a folder.")
-	case isArchive(name):
+		return nil, unsupported("This is neither a regular file nor a folder.")
+	case IsArchive(name):
 		return openArchive(ctx, path, info.Size(), l)
 	case known && k.many != nil:
 		return &recordFile{path: path, bytes: info.Size(), packed: packed, read: k.many}, nil
@@ -141,15 +141,15 @@ func open(ctx context.Context, path string, l Limits) (reader, error) {
 			files: []file{{name: name, size: info.Size()}},
 		}, nil
 	}
-	return nil, unsupported("This kind of file can't be read.")
+	return nil, unsupported("This file format is not supported.")
 }
 
-// unsupported is a file or folder that holds nothing we read. It says what we do.
-func unsupported(what string) error {
+// unsupported is the error for a file or folder without a readable document.
+func unsupported(detail string) error {
 	return &core.Error{
 		Kind: core.KindUnsupported, Code: "unsupported_format",
-		Detail: what + " Give a JSON Lines file (.jsonl, .ndjson, either also with .gz), a Markdown, text or HTML file " +
-			"(.md, .markdown, .txt, .html, .htm), or a folder of such files.",
+		Detail: detail + " Supported are a folder or a file of these formats: " + ExtensionList() +
+			"; lists of records may be compressed (.gz).",
 	}
 }
 

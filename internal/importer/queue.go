@@ -18,51 +18,51 @@ import (
 )
 
 // work is what is left to do for a source, one file after the other.
-type work interface {
+type fileQueue interface {
 	// size is how many files and bytes are left, as far as is known.
 	size() (files int, bytes int64)
 	// next reads the next file and stores what came of it; the outcome's End says that there is none.
-	next(ctx context.Context, actor core.Actor, t *teller) (outcome, error)
+	next(ctx context.Context, t *reporter) (fileResult, error)
 	// skip leaves out the files that an earlier attempt of the import has done.
 	skip(done map[string]bool)
 	close()
 }
 
 // workOf finds out what there is to do for a source.
-func (s *Service) workOf(ctx context.Context, src source.Source) (work, error) {
+func (s *Service) queueFor(ctx context.Context, src source.Source) (fileQueue, error) {
 	set, err := src.SettingsOf()
 	if err != nil {
 		return nil, err
 	}
 	switch src.Kind {
 	case source.KindUpload:
-		return s.uploadWork(ctx, src)
+		return s.newUploadQueue(ctx, src)
 	case source.KindFolder:
-		return s.folderWork(ctx, src, set)
+		return s.newFolderQueue(ctx, src, set)
 	case source.KindWeb:
-		return s.webWork(ctx, src, set)
+		return s.newWebQueue(ctx, src, set)
 	case source.KindFeed:
-		return &feedWork{service: s, src: src, url: set.URL}, nil
+		return &feedQueue{service: s, src: src, url: set.URL}, nil
 	case source.KindS3:
-		return s.bucketWork(ctx, src, set)
+		return s.newBucketQueue(ctx, src, set)
 	}
 	return nil, core.Conflict("conflict", "Sources of this kind hold no files.")
 }
 
 // found is a file that is at hand on the disk.
-type found struct {
+type localFile struct {
 	name, path, version string
 	size                int64
 	// url is where its documents can be seen, or empty.
 	url string
-	// ownIDs keeps the ids of records as they came, where no other file of the source can have the same.
-	ownIDs bool
+	// keepIDs keeps the ids of records as they came, where no other file of the source can have the same.
+	keepIDs bool
 }
 
 // read makes documents of a file, unless it is there as it is. It stores the file last, so that one that was cut off is
 // read again.
-func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source, f found, t *teller) (outcome, error) {
-	o := outcome{Name: f.name, Size: f.size}
+func (s *Service) importFile(ctx context.Context, src source.Source, f localFile, t *reporter) (fileResult, error) {
+	o := fileResult{Name: f.name, Size: f.size}
 	hash, err := hashFile(f.path)
 	if err != nil {
 		o.Error = "It can't be opened."
@@ -77,7 +77,7 @@ func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source,
 		ID: core.NewID(prefixFile), SourceID: src.ID, Name: f.name, Size: f.size, Version: f.version, Hash: hash[:16], CreatedAt: now, UpdatedAt: now,
 	}
 	if old.ID != "" && string(old.Hash) == string(file.Hash) && old.Error == "" {
-		o.Same = true
+		o.Unchanged = true
 		file.Documents, file.Skipped = old.Documents, old.Skipped
 		_, err := s.store.PutFile(ctx, file)
 		return o, err
@@ -88,7 +88,7 @@ func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source,
 	if file.ID, err = s.store.PutFile(ctx, unread); err != nil {
 		return o, err
 	}
-	if err := s.fill(ctx, actor, src, f, file.ID, &o, t); err != nil {
+	if err := s.importDocuments(ctx, src, f, file.ID, &o, t); err != nil {
 		return o, err
 	}
 	file.Documents, file.Skipped, file.Error = o.Documents.Added+o.Documents.Updated+o.Documents.Unchanged, o.Skipped, o.Error
@@ -100,7 +100,7 @@ func (s *Service) read(ctx context.Context, actor core.Actor, src source.Source,
 }
 
 // fill stores the documents of a file and removes those that it no longer holds.
-func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source, f found, fileID string, o *outcome, t *teller) error {
+func (s *Service) importDocuments(ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter) error {
 	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
 		if over, is := errors.AsType[*format.Exceeded](err); is {
@@ -115,12 +115,12 @@ func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source,
 		return nil
 	}
 	var bytes int64
-	seen := ids{}
-	reader := &fileReader{f: f, fileID: fileID, o: o, seen: seen}
-	imported, err := s.sources.Import(ctx, actor, src, reader.documents(library.Documents(ctx, func(n int64) { bytes = n })), func(so source.Imported) {
-		t.reading(ctx, f.name, min(bytes, f.size), so)
+	seen := idSet{}
+	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen}
+	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(library.Documents(ctx, func(n int64) { bytes = n })), func(so source.Imported) {
+		t.fileProgress(ctx, f.name, min(bytes, f.size), so)
 	})
-	o.imported(imported)
+	o.setImported(imported)
 	over, isOver := errors.AsType[*format.Exceeded](reader.failed)
 	switch {
 	case isOver:
@@ -135,7 +135,7 @@ func (s *Service) fill(ctx context.Context, actor core.Actor, src source.Source,
 		o.Error, o.Problems, o.Skipped = o.Problems[0], nil, 0
 		return nil
 	}
-	o.Documents.Deleted, err = s.removeGone(ctx, src.ID, fileID, seen)
+	o.Documents.Deleted, err = s.deleteMissing(ctx, src.ID, fileID, seen)
 	return err
 }
 
@@ -146,10 +146,10 @@ func limitReached(over *format.Exceeded) string {
 
 // fileReader hands the documents of a file to a source.
 type fileReader struct {
-	f      found
+	file   localFile
 	fileID string
-	o      *outcome
-	seen   ids
+	result *fileResult
+	seen   idSet
 	// failed is why the reading ended early.
 	failed error
 }
@@ -160,7 +160,7 @@ func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2
 			var record *format.RecordError
 			switch {
 			case errors.As(err, &record):
-				r.o.skip(record.Place + ": " + record.Reason)
+				r.result.skip(record.Place + ": " + record.Reason)
 				continue
 			case err != nil:
 				r.failed = err
@@ -168,7 +168,7 @@ func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2
 			}
 			d.ExternalID, d.File = r.id(d.ExternalID), r.fileID
 			if d.URL == "" {
-				d.URL = r.f.url
+				d.URL = r.file.url
 			}
 			r.seen.add(d.ExternalID)
 			if !yield(d, nil) {
@@ -181,35 +181,35 @@ func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2
 // id is a document's id in its source: other files may hold the same one.
 func (r *fileReader) id(own string) string {
 	switch {
-	case format.Archive(r.f.path):
-		return r.f.name + "/" + own
-	case !format.Lists(r.f.path):
-		return r.f.name
-	case r.f.ownIDs:
+	case format.IsArchive(r.file.path):
+		return r.file.name + "/" + own
+	case !format.HoldsRecords(r.file.path):
+		return r.file.name
+	case r.file.keepIDs:
 		return own
 	}
-	return r.f.name + "#" + own
+	return r.file.name + "#" + own
 }
 
 // ids is a set of ids by their hashes, which are short and wide enough that two are never taken for one.
-type ids map[[16]byte]struct{}
+type idSet map[[16]byte]struct{}
 
-func (s ids) add(id string) { s[short(id)] = struct{}{} }
+func (s idSet) add(id string) { s[shortHash(id)] = struct{}{} }
 
-func (s ids) has(id string) bool { _, ok := s[short(id)]; return ok }
+func (s idSet) has(id string) bool { _, ok := s[shortHash(id)]; return ok }
 
-func short(id string) [16]byte {
+func shortHash(id string) [16]byte {
 	sum := sha256.Sum256([]byte(id))
 	return [16]byte(sum[:16])
 }
 
 // gonePage is how many documents are looked at, and removed, at once.
-const gonePage = 500
+const deletePage = 500
 
 // removeGone removes the documents of a file that it no longer holds.
-func (s *Service) removeGone(ctx context.Context, sourceID, fileID string, seen ids) (removed int, err error) {
+func (s *Service) deleteMissing(ctx context.Context, sourceID, fileID string, seen idSet) (removed int, err error) {
 	for after := ""; ; {
-		page, err := s.store.FileDocuments(ctx, sourceID, fileID, after, gonePage)
+		page, err := s.store.FileDocuments(ctx, sourceID, fileID, after, deletePage)
 		if err != nil || len(page) == 0 {
 			return removed, err
 		}
@@ -227,7 +227,7 @@ func (s *Service) removeGone(ctx context.Context, sourceID, fileID string, seen 
 			}
 			removed += n
 		}
-		if len(page) < gonePage {
+		if len(page) < deletePage {
 			return removed, nil
 		}
 	}
@@ -247,7 +247,7 @@ func hashFile(path string) (sum [32]byte, err error) {
 }
 
 // uploads is the work of a source of uploaded files.
-type uploads struct {
+type uploadQueue struct {
 	service *Service
 	src     source.Source
 	dir     string
@@ -255,7 +255,7 @@ type uploads struct {
 	bytes   int64
 }
 
-func (s *Service) uploadWork(ctx context.Context, src source.Source) (work, error) {
+func (s *Service) newUploadQueue(ctx context.Context, src source.Source) (fileQueue, error) {
 	files, bytes, err := s.store.WaitingUploads(ctx, src.ID)
 	if err != nil {
 		return nil, err
@@ -264,29 +264,29 @@ func (s *Service) uploadWork(ctx context.Context, src source.Source) (work, erro
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for uploads: %w", err)
 	}
-	return &uploads{service: s, src: src, dir: dir, files: files, bytes: bytes}, nil
+	return &uploadQueue{service: s, src: src, dir: dir, files: files, bytes: bytes}, nil
 }
 
-func (u *uploads) size() (int, int64) { return u.files, u.bytes }
+func (u *uploadQueue) size() (int, int64) { return u.files, u.bytes }
 
-func (u *uploads) close() { _ = os.RemoveAll(u.dir) } // the system empties it one day
+func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system empties it one day
 
 // skip does nothing: an upload that was read is no longer there.
-func (u *uploads) skip(map[string]bool) {}
+func (u *uploadQueue) skip(map[string]bool) {}
 
-func (u *uploads) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	ready, err := u.service.store.ReadyUploads(ctx, u.src.ID, 1)
 	if err != nil || len(ready) == 0 {
-		return outcome{End: true}, err
+		return fileResult{End: true}, err
 	}
 	up := ready[0]
 	path := scratchPath(u.dir, up.Name)
 	if err := u.assemble(ctx, up, path); err != nil {
-		return outcome{}, err
+		return fileResult{}, err
 	}
 	defer func() { _ = os.Remove(path) }()
-	o, err := u.service.read(ctx, actor, u.src, found{name: up.Name, path: path, size: up.Size, ownIDs: true}, t)
-	if err != nil && noRoom(err) == nil {
+	o, err := u.service.importFile(ctx, u.src, localFile{name: up.Name, path: path, size: up.Size, keepIDs: true}, t)
+	if err != nil && quotaError(err) == nil {
 		return o, err
 	}
 	// One that there is no room for goes too: it would take room from what fits.
@@ -308,7 +308,7 @@ func scratchPath(dir, name string) string {
 }
 
 // assemble puts the pieces of an upload together.
-func (u *uploads) assemble(ctx context.Context, up Upload, path string) error {
+func (u *uploadQueue) assemble(ctx context.Context, up Upload, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -166,7 +166,7 @@ func NewService(store Store, sources *source.Service, tasks Tasks, clock core.Cl
 func (s *Service) MaxUpload() int64 { return s.options.MaxUpload }
 
 // filesList names the list in its cursors.
-const filesList = "files"
+const filesCursor = "files"
 
 // Files lists the files of a source, newest first.
 func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID string, p core.Page) ([]File, string, error) {
@@ -177,7 +177,7 @@ func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID
 	if err != nil {
 		return nil, "", err
 	}
-	before, err := core.DecodeIDCursor(filesList, p.Cursor)
+	before, err := core.DecodeIDCursor(filesCursor, p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -185,7 +185,7 @@ func (s *Service) Files(ctx context.Context, actor core.Actor, agentID, sourceID
 	if err != nil || len(files) <= n {
 		return files, "", err
 	}
-	return files[:n], core.EncodeCursor(filesList, files[n-1].ID), nil
+	return files[:n], core.EncodeCursor(filesCursor, files[n-1].ID), nil
 }
 
 // DeleteFile removes a file with its documents.
@@ -198,18 +198,18 @@ func (s *Service) DeleteFile(ctx context.Context, actor core.Actor, agentID, sou
 }
 
 // shownImports is how many imports of a source are told of.
-const shownImports = 20
+const maxShownImports = 20
 
 // Imports returns the latest imports of a source, newest first.
 func (s *Service) Imports(ctx context.Context, actor core.Actor, agentID, sourceID string) ([]Import, error) {
 	if _, err := s.sources.For(ctx, actor, core.OpListImports, agentID, sourceID); err != nil {
 		return nil, err
 	}
-	return s.store.Imports(ctx, sourceID, shownImports)
+	return s.store.Imports(ctx, sourceID, maxShownImports)
 }
 
-// Telling returns the import that says most of how a source is doing: the one that runs, or the latest that did something.
-func Telling(imports []Import) (Import, bool) {
+// MostRelevant returns the import that says most of how a source is doing: the one that runs, or the latest that did something.
+func MostRelevant(imports []Import) (Import, bool) {
 	for _, i := range imports {
 		if i.State != task.StateComplete || i.Files.Done > 0 {
 			return i, true
