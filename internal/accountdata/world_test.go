@@ -120,11 +120,14 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	agents := agent.NewService(db, w.clock)
 	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
 	spending := account.NewSpending(db, w.clock, func(string) string { return "" })
+	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	n.contents = accountdata.Contents{
 		Profiles: account.NewProfiles(db, w.clock, w.audit), Usages: account.NewUsages(db, spending, w.clock),
 		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Agents: agents,
-		Sources:  source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box}),
-		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(db, agents, threads, w.clock),
+		Sources:  sources,
+		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(favourite.Deps{
+			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
+		}),
 		Threads: threads, Credentials: credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"}),
 		Sessions: credential.NewSessions(db, w.clock, secret), Webhooks: webhook.NewService(db, box, w.clock, webhook.Options{}),
 		Audit: w.audit, Store: db,

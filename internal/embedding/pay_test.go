@@ -11,6 +11,15 @@ import (
 	"carrel/internal/embedding"
 )
 
+// free charges nobody.
+type free struct{}
+
+func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64) (string, error) {
+	return "", nil
+}
+
+func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
+
 // purse pays from the accounts of the database, as the server does.
 type purse struct{ *account.Spending }
 
@@ -31,8 +40,8 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 			ID: theirAgent, UserID: "other", Name: "three", CreatedAt: now, UpdatedAt: now,
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
+		w.payer = purse{account.NewSpending(w.db, w.clock, nil)}
 		n := w.start(true)
-		n.PayBy(purse{account.NewSpending(w.db, w.clock, nil)})
 		w.must(w.db.SetSpendCap(ctx, "usr", new(int64(0))))
 		w.put(w.sources[0], 1, "mine: one two three", "also mine: four five")
 		w.put(theirs, 1, "theirs: six seven eight")

@@ -208,7 +208,9 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Spending: spending, Usages: account.NewUsages(db, spending, w.clock),
 		Directory: account.NewDirectory(db, w.clock, w.audit), Tasks: task.NewAdmin(db, tasks), Deletions: w.deletions,
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
-		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
+		Favourites: favourite.NewService(favourite.Deps{
+			Store: db, Agents: w.agents, Threads: w.threads, Documents: w.sources, Clock: w.clock,
+		}), Threads: w.threads, Webhooks: webhooks,
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Factors: w.signIn.factors, Proofs: w.signIn.proofs,
 		Limits: w.signIn.limits, Passkeys: w.signIn.passkeys, Profiles: account.NewProfiles(db, w.clock, w.audit), Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,

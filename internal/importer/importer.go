@@ -141,7 +141,16 @@ type Options struct {
 
 const defaultMaxUpload = 1 << 30
 
-// Service is the door to what fills sources.
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
+	Store   Store
+	Sources *source.Service
+	Tasks   Tasks
+	Clock   core.Clock
+	Log     *slog.Logger
+}
+
+// Service imports files, pages, feeds and buckets into sources.
 type Service struct {
 	store   Store
 	sources *source.Service
@@ -151,15 +160,16 @@ type Service struct {
 	options Options
 }
 
-// NewService returns a service on this store.
-func NewService(store Store, sources *source.Service, tasks Tasks, clock core.Clock, log *slog.Logger, o Options) *Service {
+// NewService returns a Service. It panics when a dependency is missing.
+func NewService(d Deps, o Options) *Service {
+	core.RequireDeps(d)
 	if o.MaxUpload == 0 {
 		o.MaxUpload = defaultMaxUpload
 	}
 	if o.Limits.Limits == (budget.Limits{}) {
 		o.Limits.Limits = budget.Default
 	}
-	return &Service{store: store, sources: sources, tasks: tasks, clock: clock, log: log, options: o}
+	return &Service{store: d.Store, sources: d.Sources, tasks: d.Tasks, clock: d.Clock, log: d.Log, options: o}
 }
 
 // MaxUpload is how large a file may be, in bytes.

@@ -76,7 +76,7 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	for _, f := range change {
 		f(&options)
 	}
-	w.importer = importer.NewService(db, w.sources, w.tasks, w.clock, log, options)
+	w.importer = importer.NewService(importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options)
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {

@@ -202,7 +202,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	close(release)
 	log := slog.New(slog.DiscardHandler)
 	w.tasks = task.New(w.db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
-	w.importer = importer.NewService(w.db, w.sources, w.tasks, w.clock, log, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
+	w.importer = importer.NewService(importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	got := w.imported(src.ID)
