@@ -9,8 +9,7 @@ import (
 	"carrel/internal/source"
 )
 
-// TestTheServicesOfSourcesAskForTheGrant calls every method of the services of sources and files with grants that are too
-// low. The protocols ask before they call; a service must not rely on that.
+// The protocol layers check access before they call a service; a service must not rely on that.
 func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +83,7 @@ func codeOf(err error) string {
 	return core.AsError(err).Code
 }
 
-// shared returns another user, who has this grant for the agent.
+// shared creates another user who has a grant for the agent.
 func (w *world) shared(g core.Grant) core.Actor {
 	w.t.Helper()
 	user := account.User{

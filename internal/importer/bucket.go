@@ -18,14 +18,15 @@ import (
 	"carrel/internal/source"
 )
 
-// objects is the work of a source that is a bucket: objects are fetched one by one, as they are read.
+// bucketQueue holds the objects of an S3 bucket that are new or changed. Each is downloaded when it is imported.
 type bucketQueue struct {
 	syncQueue
 	bucket *s3.Bucket
 	dir    string
 }
 
-// bucketWork compares a bucket with what is stored of it. Nothing is removed unless all of it could be listed.
+// newBucketQueue compares a bucket with the stored files. An incomplete listing is an error, so that nothing is
+// deleted because of it.
 func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set source.Settings) (fileQueue, error) {
 	secret, err := s.sources.Secret(src)
 	if errors.Is(err, source.ErrSecretUnreadable) {
@@ -59,13 +60,13 @@ func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set sou
 		o.missing = append(o.missing, f)
 	}
 	if o.dir, err = os.MkdirTemp(s.options.Scratch, "carrel-bucket-"); err != nil {
-		return nil, fmt.Errorf("make a folder for objects: %w", err)
+		return nil, fmt.Errorf("create a folder for objects: %w", err)
 	}
-	o.cleanup = func() { _ = os.RemoveAll(o.dir) } // the system empties it one day
+	o.cleanup = func() { _ = os.RemoveAll(o.dir) } // the system cleans its temporary folder
 	return o, nil
 }
 
-// pause waits, unless the import ends.
+// pause waits for d or until the import ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -77,7 +78,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// objectVersion tells of a change: the ETag does of every one, the time where there is none.
+// objectVersion returns the ETag, or the modification time if the store sends no ETag.
 func objectVersion(o s3.Object) string {
 	switch {
 	case o.ETag != "" && len(o.ETag) < 200:
@@ -99,8 +100,8 @@ func (o *bucketQueue) next(ctx context.Context, t *reporter) (fileResult, error)
 	return out, err
 }
 
-// fetch gets one object and reads it. One that went since it was listed is removed; one that is refused is reported, and
-// stays as it was; a store that has had enough ends the import, and the next one goes on from there.
+// importObject downloads an object and imports it. An object deleted since the listing is deleted here as well; one
+// that the store refuses is reported and keeps its documents; a busy store ends the import, and the next one resumes.
 func (o *bucketQueue) importObject(ctx context.Context, f localFile, t *reporter) (fileResult, error) {
 	s := o.service
 	out := fileResult{Name: f.name, Size: f.size}
@@ -119,10 +120,10 @@ func (o *bucketQueue) importObject(ctx context.Context, f localFile, t *reporter
 			out.Documents.Deleted, err = s.store.DeleteFile(ctx, o.src.ID, old.ID, s.clock.Now())
 			return out, err
 		}
-		out.Unchanged = true // it never was here
+		out.Unchanged = true // it was created and deleted between two imports
 		return out, nil
 	case refused && !fault.Busy():
-		reason = fmt.Sprintf("The store refuses it with status %d.", fault.Status)
+		reason = fmt.Sprintf("The store refuses the object with status %d.", fault.Status)
 	case err != nil:
 		return out, err
 	}
@@ -138,17 +139,17 @@ func (s *Service) objectTooLarge(size int64) string {
 	if size <= s.options.MaxUpload {
 		return ""
 	}
-	return fmt.Sprintf("It is larger than %d MiB.", s.options.MaxUpload>>20)
+	return fmt.Sprintf("The object is larger than %d MiB.", s.options.MaxUpload>>20)
 }
 
-// save puts an object on the disk as it is now, with the version that it has now: it may have changed since it was
-// listed. The reason is why this one can't be read.
+// save downloads an object to disk and updates its version, which may differ from the listing. The reason is set when
+// this object alone can't be read.
 func (o *bucketQueue) save(ctx context.Context, f *localFile) (reason string, err error) {
 	body, object, err := o.bucket.Get(ctx, f.name)
 	if err != nil {
 		return "", bucketError(ctx, err)
 	}
-	defer func() { _ = body.Close() }() // nothing was written
+	defer func() { _ = body.Close() }() // opened for reading only
 	f.path = scratchPath(o.dir, f.name)
 	out, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -162,25 +163,25 @@ func (o *bucketQueue) save(ctx context.Context, f *localFile) (reason string, er
 	case closed != nil:
 		return "", closed
 	case err != nil:
-		return "It did not arrive whole.", nil
+		return "The download ended early.", nil
 	}
 	f.size, f.version = n, objectVersion(object)
 	return o.service.objectTooLarge(n), nil
 }
 
-// unreadable is a bucket that can't be read now; what is stored of it stays.
+// errBucket ends an import; the documents of the source are kept.
 func errBucket(detail string) *core.Error { return core.Conflict("bucket_unreadable", detail) }
 
-// bucketFaults says for each word of the store's what is to be done.
+// bucketAdvice maps S3 error codes to what the user can do.
 var bucketAdvice = map[string]string{
 	"NoSuchBucket":          "There is no such bucket in this store. Check its name, region and endpoint.",
 	"InvalidAccessKeyId":    "The store does not know this access key. Check settings.accessKeyId.",
 	"SignatureDoesNotMatch": "The secret does not belong to this access key. Set the secret again.",
-	"AccessDenied":          "The store does not let this access key list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
-	"RequestTimeTooSkewed":  "The clock of this server is wrong: the store refuses what is signed at another time than its own.",
+	"AccessDenied":          "This access key may not list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
+	"RequestTimeTooSkewed":  "The clock of this server is wrong, so the store rejects its signatures.",
 }
 
-// bucketTrouble says why a bucket can't be read, in our words: what a store sends is shown to nobody.
+// bucketError describes why a bucket can't be read, without quoting the store.
 func bucketError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -188,11 +189,11 @@ func bucketError(ctx context.Context, err error) error {
 	fault, refused := errors.AsType[*s3.Error](err)
 	switch {
 	case errors.Is(err, s3.ErrEndless):
-		return errBucket("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to read a part of it.").Because(err)
+		return errBucket("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to import a part of it.").Because(err)
 	case !refused:
 		return errBucket("The store can't be read: " + fetchErrorText(err) + ". Check the endpoint and the region.").Because(err)
 	case fault.Busy():
-		return errBucket("The store is too busy to answer. What was read stays, and the next import goes on from there.").Because(err)
+		return errBucket("The store is busy. The imported objects are kept, and the next import resumes.").Because(err)
 	case source.IsRegion(fault.Region) && bucketAdvice[fault.Code] == "":
 		return errBucket("The bucket is in another region: set settings.region to " + fault.Region + ".").Because(err)
 	case bucketAdvice[fault.Code] != "":

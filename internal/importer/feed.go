@@ -19,15 +19,17 @@ import (
 	"carrel/internal/source"
 )
 
-// maxFeed is how large a feed may be, and maxEntries how many entries of it are read.
+// maxFeed is the maximum size of a feed, maxEntries how many of its entries are read.
 const (
 	maxFeed    = 20 << 20
 	maxEntries = 10_000
-	// maxEntry is how large one entry may be: the standard library keeps every attribute and element of it.
+	// maxEntry is the maximum size of one entry, because encoding/xml keeps all of its attributes and elements in
+	// memory.
 	maxEntry = 6 << 20
 )
 
-// feedWork is the work of a source that is a feed. Entries that a feed no longer lists are kept: it shows only the latest.
+// feedQueue holds the one file of a feed source. Documents whose entries left the feed are kept, because a feed lists
+// only the latest entries.
 type feedQueue struct {
 	service *Service
 	src     source.Source
@@ -67,7 +69,7 @@ func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}
-		o.Error = "It can't be fetched: " + fetchErrorText(err) + "."
+		o.Error = "Can't be fetched: " + fetchErrorText(err) + "."
 		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	defer func() { _ = res.Body.Close() }()
@@ -81,7 +83,7 @@ func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 		entries, err = parseFeed(ctx, data)
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
-		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
+		o.Error = "Not a readable RSS, Atom or JSON feed."
 		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	o.Size = int64(len(data))
@@ -114,7 +116,7 @@ func (w *feedQueue) store(ctx context.Context, entries []source.Document, versio
 	return o, err
 }
 
-// feedEntry is an item of RSS or an entry of Atom: the elements of both, by their local names.
+// feedEntry is an RSS item or an Atom entry. The fields cover the elements of both by local name.
 type feedEntry struct {
 	Title       string     `xml:"title"`
 	Links       []feedLink `xml:"link"`
@@ -136,7 +138,7 @@ type feedEntry struct {
 	DOI string `xml:"doi"`
 }
 
-// feedText is text with markup: as character data, or as elements.
+// feedText is text with markup, either escaped or as child elements.
 type feedText struct {
 	Text  string `xml:",chardata"`
 	Inner string `xml:",innerxml"`
@@ -149,8 +151,8 @@ type feedLink struct {
 	Text string `xml:",chardata"`
 }
 
-// parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
-// none can grow.
+// parseFeed reads RSS 0.9 to 2.0, Atom and JSON Feed. Entities declared in the document are an error, so that they
+// can't expand.
 func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return parseJSONFeed(ctx, data)
@@ -162,7 +164,7 @@ func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	d.Strict = false
 	var out []source.Document
 	title, isFeed := "", false
-	for len(out) < maxEntries {
+	for entries := 0; entries < maxEntries; {
 		bounded.left = maxEntry
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -180,9 +182,10 @@ func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 			isFeed = true
 		case "title":
 			if title == "" {
-				_ = d.DecodeElement(&title, &e) // a feed without a name is still one
+				_ = d.DecodeElement(&title, &e) // a title is optional
 			}
 		case "item", "entry":
+			entries++ // unusable entries count as well: each costs memory and time
 			var entry feedEntry
 			if err := d.DecodeElement(&entry, &e); err != nil {
 				return nil, err
@@ -198,7 +201,7 @@ func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	return out, nil
 }
 
-// boundedReader ends the reading of one element of a feed that is too large.
+// boundedReader limits the bytes of one element.
 type boundedReader struct {
 	r    io.Reader
 	left int
@@ -220,7 +223,7 @@ func (e feedEntry) document(ctx context.Context, feed string) (source.Document, 
 		Title: cleanLine(format.PageText(ctx, e.Title)), URL: e.link(), Venue: cleanLine(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
 		Text: format.PageText(ctx, longestOf(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}
-	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // it was escaped once more
+	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // some feeds escape their HTML twice
 		d.Text = format.PageText(ctx, d.Text)
 	}
 	d.ExternalID = cleanLine(longestOf(firstOf(e.GUID, e.ID), ""))
@@ -241,7 +244,7 @@ func (e feedEntry) document(ctx context.Context, feed string) (source.Document, 
 	return d, d.ExternalID != "" && len(d.ExternalID) <= 512 && (d.Title != "" || d.Text != "")
 }
 
-// link is the address of the entry itself, not of its comments or pictures.
+// link returns the address of the entry itself, not of its comments or enclosures.
 func (e feedEntry) link() string {
 	for _, l := range e.Links {
 		address := strings.TrimSpace(firstOf(l.Href, l.Text))
@@ -282,7 +285,7 @@ func longestOf(candidates ...string) string {
 	return best
 }
 
-// line folds white space and drops what can't be kept.
+// cleanLine folds white space, removes NUL and invalid UTF-8, and limits the length.
 func cleanLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	return strings.ToValidUTF8(s[:min(len(s), 2000)], "")

@@ -15,8 +15,8 @@ import (
 	"carrel/internal/source"
 )
 
-// listed is the work of a source that can be compared with what is stored of it: files that are new or have changed, and
-// files that are gone.
+// syncQueue holds the difference between a listing and the stored files: new or changed files, and files that are
+// missing from the listing.
 type syncQueue struct {
 	service   *Service
 	src       source.Source
@@ -66,7 +66,7 @@ func (l *syncQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	return o, err
 }
 
-// stored returns the files of a source by their names.
+// filesByName returns the stored files of a source.
 func (s *Service) filesByName(ctx context.Context, sourceID string) (map[string]File, error) {
 	out := map[string]File{}
 	for before := ""; ; {
@@ -84,7 +84,7 @@ func (s *Service) filesByName(ctx context.Context, sourceID string) (map[string]
 	}
 }
 
-// folderWork compares a folder with what is stored of it.
+// newFolderQueue compares a folder on the server with the stored files.
 func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set source.Settings) (fileQueue, error) {
 	known, err := s.filesByName(ctx, src.ID)
 	if err != nil {
@@ -92,8 +92,8 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 	}
 	l := &syncQueue{service: s, src: src}
 	if info, err := os.Stat(set.Path); err != nil || !info.IsDir() {
-		// Gone for good, or a disk that is not mounted: nothing is removed on a guess.
-		return nil, core.Conflict("folder_unreadable", "The folder is not there or can't be opened. Check its path and permissions on the server.")
+		// The folder may be on a disk that is not mounted, so its documents are kept.
+		return nil, core.Conflict("folder_unreadable", "The folder does not exist or can't be opened. Check its path and permissions on the server.")
 	}
 	err = filepath.WalkDir(set.Path, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -104,18 +104,18 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 		case err != nil && path == set.Path:
 			return err
 		case err != nil || !inside:
-			return nil //nolint:nilerr // what can't be listed is left as it was
+			return nil //nolint:nilerr // a subfolder that can't be listed keeps its documents
 		case strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		case !entry.Type().IsRegular() || !format.Reads(name) || len(name) > maxName || !utf8.ValidString(name):
-			return nil // links are not followed: they may lead out of the folder
+			return nil // symbolic links are not followed, because they may lead out of the folder
 		}
 		info, err := entry.Info()
 		if err != nil {
-			return nil //nolint:nilerr // it went meanwhile
+			return nil //nolint:nilerr // the file was deleted since it was listed
 		}
 		l.compare(known, localFile{
 			name: name, path: path, size: info.Size(), version: strconv.FormatInt(info.ModTime().UnixNano(), 36),
@@ -131,7 +131,7 @@ func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set sou
 	return l, nil
 }
 
-// relative returns the path of a file in its folder, with slashes.
+// relative returns the path of a file relative to root, with slashes.
 func relative(root, path string) (string, bool) {
 	name, err := filepath.Rel(root, path)
 	if err != nil || name == "." {
@@ -140,7 +140,7 @@ func relative(root, path string) (string, bool) {
 	return filepath.ToSlash(name), true
 }
 
-// compare takes a file that is there: one that has changed is to be read, and none of them is gone.
+// compare adds a listed file to the queue if it is new or changed, and removes it from known.
 func (l *syncQueue) compare(known map[string]File, f localFile) {
 	old, is := known[f.name]
 	delete(known, f.name)

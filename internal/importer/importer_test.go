@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a user with an agent, and what fills its sources.
+// world is a user with an agent, and the services that import into its sources.
 type world struct {
 	t        *testing.T
 	db       *store.DB
@@ -44,10 +44,10 @@ type world struct {
 	clock    *testkit.Clock
 }
 
-// nothing finds nothing: searching is not what is tested here.
+// nothing is a search engine without results.
 type nothing struct{ source.Ranker }
 
-// newWorld returns a world that may fetch from this machine.
+// newWorld returns a world whose client may fetch from this machine.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	return newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}))
@@ -80,7 +80,7 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {
-		_ = w.tasks.Stop(context.Background()) // the one that runs by then
+		_ = w.tasks.Stop(context.Background()) // the engine may have been replaced by the test
 		_ = db.Close()
 	})
 	w.upload, err = w.sources.Default(t.Context(), w.actor, w.agent)
@@ -129,7 +129,7 @@ func (w *world) imported(sourceID string) importer.Import {
 	return imports[0]
 }
 
-// documents returns the ids of a source's documents, sorted by when they came, and their texts.
+// documents returns the texts of a source's documents by external id.
 func (w *world) documents(sourceID string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -227,7 +227,7 @@ func TestAnArchiveIsUnpacked(t *testing.T) {
 	}
 }
 
-// cutOff gives some bytes and then fails, as a line does that goes dead.
+// cutOff returns the bytes of r and then an error instead of io.EOF.
 type cutOff struct{ r io.Reader }
 
 func (c cutOff) Read(p []byte) (int, error) {
@@ -287,7 +287,7 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 	w.same("name", u.Name, "etc/passwd.txt")
 }
 
-// roomFor gives the owner a plan with room for so many bytes of documents.
+// roomFor gives the owner a plan with a storage limit.
 func (w *world) roomFor(bytes int64) {
 	w.t.Helper()
 	w.must(w.db.PutPlan(w.t.Context(), account.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
@@ -345,7 +345,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 func TestAnUploadThatThereIsNoRoomForTakesNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	// A file may hold more than its size tells: an archive.
+	// An archive may unpack to more than its size.
 	w.roomFor(2000)
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -519,7 +519,7 @@ func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	if got := strings.Join(seen, " "); !strings.Contains(got, "progress") {
 		t.Errorf("events %s", got)
 	}
-	// Who comes after the end sees the same, from the start.
+	// A client that connects after the end receives the same events.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	late, err := w.importer.Events(ctx, w.actor, w.agent, w.upload.ID, nil)

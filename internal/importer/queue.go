@@ -17,18 +17,18 @@ import (
 	"carrel/internal/source"
 )
 
-// work is what is left to do for a source, one file after the other.
+// fileQueue holds the files of a source that an import still has to process.
 type fileQueue interface {
-	// size is how many files and bytes are left, as far as is known.
+	// size returns the remaining files and bytes, as far as they are known.
 	size() (files int, bytes int64)
-	// next reads the next file and stores what came of it; the outcome's End says that there is none.
+	// next imports the next file. The result has End set when the queue is empty.
 	next(ctx context.Context, t *reporter) (fileResult, error)
-	// skip leaves out the files that an earlier attempt of the import has done.
+	// skip drops the files that an earlier attempt of the same task has processed.
 	skip(done map[string]bool)
 	close()
 }
 
-// workOf finds out what there is to do for a source.
+// queueFor lists the files of a source that an import must process.
 func (s *Service) queueFor(ctx context.Context, src source.Source) (fileQueue, error) {
 	set, err := src.SettingsOf()
 	if err != nil {
@@ -46,27 +46,28 @@ func (s *Service) queueFor(ctx context.Context, src source.Source) (fileQueue, e
 	case source.KindS3:
 		return s.newBucketQueue(ctx, src, set)
 	}
-	return nil, core.Conflict("conflict", "Sources of this kind hold no files.")
+	return nil, core.Conflict("conflict", "Sources of this kind have no files to import.")
 }
 
-// found is a file that is at hand on the disk.
+// localFile is a file on disk that is ready to be parsed.
 type localFile struct {
 	name, path, version string
 	size                int64
-	// url is where its documents can be seen, or empty.
+	// url is the public address of the file's documents, or empty.
 	url string
-	// keepIDs keeps the ids of records as they came, where no other file of the source can have the same.
+	// keepIDs keeps the ids of records unchanged, which is safe if no other file of the source can contain the same
+	// id.
 	keepIDs bool
 }
 
-// read makes documents of a file, unless it is there as it is. It stores the file last, so that one that was cut off is
-// read again.
+// importFile parses a file and stores its documents, unless its content is unchanged. The file's hash is stored last,
+// so that an interrupted import parses the file again.
 func (s *Service) importFile(ctx context.Context, src source.Source, f localFile, t *reporter) (fileResult, error) {
 	o := fileResult{Name: f.name, Size: f.size}
 	hash, err := hashFile(f.path)
 	if err != nil {
-		o.Error = "It can't be opened."
-		return o, nil //nolint:nilerr // its trouble is that of one file
+		o.Error = "Can't be opened."
+		return o, nil //nolint:nilerr // the failure concerns one file and is reported in its result
 	}
 	old, err := s.store.FileByName(ctx, src.ID, f.name)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
@@ -82,7 +83,7 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 		_, err := s.store.PutFile(ctx, file)
 		return o, err
 	}
-	// First without its hash: until the last of its documents is stored, it counts as changed.
+	// Stored without its hash, the file counts as changed until its last document is stored.
 	unread := file
 	unread.Hash, unread.Version, unread.Documents = []byte{}, "", old.Documents
 	if file.ID, err = s.store.PutFile(ctx, unread); err != nil {
@@ -93,13 +94,13 @@ func (s *Service) importFile(ctx context.Context, src source.Source, f localFile
 	}
 	file.Documents, file.Skipped, file.Error = o.Documents.Added+o.Documents.Updated+o.Documents.Unchanged, o.Skipped, o.Error
 	if o.Error != "" {
-		file.Documents = old.Documents // those of before stay
+		file.Documents = old.Documents // a file that can't be read keeps its documents
 	}
 	_, err = s.store.PutFile(ctx, file)
 	return o, err
 }
 
-// fill stores the documents of a file and removes those that it no longer holds.
+// importDocuments stores the documents of a file and deletes the ones that the file no longer contains.
 func (s *Service) importDocuments(ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter) error {
 	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Service) importDocuments(ctx context.Context, src source.Source, f loca
 		o.Error = limitReached(over)
 		return nil
 	case reader.failed != nil && ctx.Err() == nil:
-		o.Error = "It can't be read to its end: it is damaged."
+		o.Error = "The file is damaged and can't be read to its end."
 		return nil
 	case err != nil:
 		return err
@@ -139,18 +140,17 @@ func (s *Service) importDocuments(ctx context.Context, src source.Source, f loca
 	return err
 }
 
-// limitReached says which limit a file went over, and what to do.
 func limitReached(over *format.Exceeded) string {
-	return "It " + over.Error() + "."
+	return "The file " + over.Error() + "."
 }
 
-// fileReader hands the documents of a file to a source.
+// fileReader turns the parsed documents of a file into documents of a source.
 type fileReader struct {
 	file   localFile
 	fileID string
 	result *fileResult
 	seen   idSet
-	// failed is why the reading ended early.
+	// failed is the error that ended parsing early.
 	failed error
 }
 
@@ -178,7 +178,7 @@ func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2
 	}
 }
 
-// id is a document's id in its source: other files may hold the same one.
+// id returns a document's external id, which must be unique among all files of the source.
 func (r *fileReader) id(own string) string {
 	switch {
 	case format.IsArchive(r.file.path):
@@ -191,7 +191,7 @@ func (r *fileReader) id(own string) string {
 	return r.file.name + "#" + own
 }
 
-// ids is a set of ids by their hashes, which are short and wide enough that two are never taken for one.
+// idSet is a set of ids, stored as 128-bit hashes to bound memory.
 type idSet map[[16]byte]struct{}
 
 func (s idSet) add(id string) { s[shortHash(id)] = struct{}{} }
@@ -203,10 +203,10 @@ func shortHash(id string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// gonePage is how many documents are looked at, and removed, at once.
+// deletePage is how many documents are compared and deleted at once.
 const deletePage = 500
 
-// removeGone removes the documents of a file that it no longer holds.
+// deleteMissing deletes the documents of a file that are not in seen.
 func (s *Service) deleteMissing(ctx context.Context, sourceID, fileID string, seen idSet) (removed int, err error) {
 	for after := ""; ; {
 		page, err := s.store.FileDocuments(ctx, sourceID, fileID, after, deletePage)
@@ -238,7 +238,7 @@ func hashFile(path string) (sum [32]byte, err error) {
 	if err != nil {
 		return sum, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // opened for reading only
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return sum, err
@@ -246,7 +246,7 @@ func hashFile(path string) (sum [32]byte, err error) {
 	return [32]byte(h.Sum(nil)), nil
 }
 
-// uploads is the work of a source of uploaded files.
+// uploadQueue holds the complete uploads of a source.
 type uploadQueue struct {
 	service *Service
 	src     source.Source
@@ -262,16 +262,16 @@ func (s *Service) newUploadQueue(ctx context.Context, src source.Source) (fileQu
 	}
 	dir, err := os.MkdirTemp(s.options.Scratch, "carrel-upload-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for uploads: %w", err)
+		return nil, fmt.Errorf("create a folder for uploads: %w", err)
 	}
 	return &uploadQueue{service: s, src: src, dir: dir, files: files, bytes: bytes}, nil
 }
 
 func (u *uploadQueue) size() (int, int64) { return u.files, u.bytes }
 
-func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system empties it one day
+func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system cleans its temporary folder
 
-// skip does nothing: an upload that was read is no longer there.
+// skip does nothing: an imported upload is deleted and never returned again.
 func (u *uploadQueue) skip(map[string]bool) {}
 
 func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
@@ -289,25 +289,25 @@ func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error)
 	if err != nil && quotaError(err) == nil {
 		return o, err
 	}
-	// One that there is no room for goes too: it would take room from what fits.
+	// An upload that exceeds the storage limit is deleted as well, so that it does not count against the limit.
 	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil && !core.IsKind(gone, core.KindNotFound) {
 		return o, gone
 	}
 	return o, err
 }
 
-// maxScratchName is how long a name on the disk may be; file systems take 255 bytes.
+// maxScratchName is below the 255 bytes that file systems allow for a name.
 const maxScratchName = 200
 
-// scratchPath is where a file of a source is put to be read. The end of its name says how, and may become its title; the
-// folders before it are of no use on a disk.
+// scratchPath returns where a file is stored for parsing. The base name is kept, because its extension selects the
+// parser and it may become the document's title.
 func scratchPath(dir, name string) string {
 	base := path.Base(name)
 	base = base[max(0, len(base)-maxScratchName):]
 	return filepath.Join(dir, strings.ToValidUTF8(base, ""))
 }
 
-// assemble puts the pieces of an upload together.
+// assemble writes the chunks of an upload to a file.
 func (u *uploadQueue) assemble(ctx context.Context, up Upload, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -12,7 +12,7 @@ func TestWhatAnEarlierAttemptDidIsCountedAndNotDoneAgain(t *testing.T) {
 		told.report.add(o)
 	}
 	told.countWork(w, earlier)
-	told.countWork(w, nil) // counts once
+	told.countWork(w, nil) // must not count twice
 	if got := told.report; got.Files.Total != 6 || got.Bytes.Total != 15 {
 		t.Errorf("%+v %+v", got.Files, got.Bytes)
 	}
