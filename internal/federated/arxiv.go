@@ -55,16 +55,14 @@ func arXivTerms(text string) string {
 }
 
 type arXivEntry struct {
-	ID        string `xml:"http://www.w3.org/2005/Atom id"`
-	Title     string `xml:"http://www.w3.org/2005/Atom title"`
-	Summary   string `xml:"http://www.w3.org/2005/Atom summary"`
-	Published string `xml:"http://www.w3.org/2005/Atom published"`
-	Authors   []struct {
-		Name string `xml:"http://www.w3.org/2005/Atom name"`
-	} `xml:"http://www.w3.org/2005/Atom author"`
-	DOI     string `xml:"http://arxiv.org/schemas/atom doi"`
-	Journal string `xml:"http://arxiv.org/schemas/atom journal_ref"`
-	Links   []struct {
+	ID        string   `xml:"http://www.w3.org/2005/Atom id"`
+	Title     string   `xml:"http://www.w3.org/2005/Atom title"`
+	Summary   string   `xml:"http://www.w3.org/2005/Atom summary"`
+	Published string   `xml:"http://www.w3.org/2005/Atom published"`
+	Authors   []author `xml:"http://www.w3.org/2005/Atom author"`
+	DOI       string   `xml:"http://arxiv.org/schemas/atom doi"`
+	Journal   string   `xml:"http://arxiv.org/schemas/atom journal_ref"`
+	Links     []struct {
 		Href  string `xml:"href,attr"`
 		Title string `xml:"title,attr"`
 	} `xml:"http://www.w3.org/2005/Atom link"`
@@ -75,11 +73,7 @@ func (e arXivEntry) document() source.Document {
 		ExternalID: arXivID(e.ID), Title: plain(e.Title), Text: plain(e.Summary), Year: year(e.Published), PublishedAt: date(e.Published),
 		DOI: doi(e.DOI), Venue: first(plain(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
 	}
-	var authors []string
-	for _, a := range e.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.Authors = authorNames(e.Authors)
 	for _, l := range e.Links {
 		if l.Title == "pdf" {
 			d.OpenAccessURL = strings.Replace(l.Href, "http://", "https://", 1)

@@ -20,20 +20,7 @@ func coreWorks(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 		terms = append(terms, "yearPublished<="+strconv.Itoa(q.ToYear))
 	}
 	v := url.Values{"q": {strings.Join(terms, " AND ")}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(n)}}
-	var reply struct {
-		Results []coreWork `json:"results"`
-	}
-	if err := c.getJSON(ctx, request{path: "/v3/search/works/", query: v, header: c.bearer()}, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Results))
-	for i, w := range reply.Results {
-		out[i] = w.document()
-	}
-	return out, nil
+	return fetchResults[coreWork](ctx, c, request{path: "/v3/search/works/", query: v, header: c.bearer()})
 }
 
 type coreWork struct {
@@ -47,10 +34,8 @@ type coreWork struct {
 	CitedBy   *int        `json:"citationCount"`
 	Download  string      `json:"downloadUrl"`
 	Publisher string      `json:"publisher"`
-	Authors   []struct {
-		Name string `json:"name"`
-	} `json:"authors"`
-	Journals []struct {
+	Authors   []author    `json:"authors"`
+	Journals  []struct {
 		Title string `json:"title"`
 	} `json:"journals"`
 	Links []struct {
@@ -70,11 +55,7 @@ func (w coreWork) document() source.Document {
 	if len(w.Journals) > 0 && w.Journals[0].Title != "" {
 		d.Venue = plain(w.Journals[0].Title)
 	}
-	var authors []string
-	for _, a := range w.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.Authors = authorNames(w.Authors)
 	for _, l := range w.Links {
 		if l.Type == "display" {
 			d.URL = l.URL

@@ -35,14 +35,7 @@ func crossref(ctx context.Context, c *caller, q Query, offset, n int) ([]source.
 	if err := c.getJSON(ctx, request{path: "/works", query: v}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Message.Items == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Message.Items))
-	for i, w := range reply.Message.Items {
-		out[i] = w.document()
-	}
-	return out, nil
+	return documents(reply.Message.Items)
 }
 
 type crossrefWork struct {

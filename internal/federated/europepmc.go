@@ -29,14 +29,7 @@ func europePMC(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 	if err := c.getJSON(ctx, request{path: "/europepmc/webservices/rest/search", query: v}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.List.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.List.Results))
-	for i, r := range reply.List.Results {
-		out[i] = r.document()
-	}
-	return out, nil
+	return documents(reply.List.Results)
 }
 
 type europePMCResult struct {

@@ -48,7 +48,7 @@ func (c *Catalogue) Ask(ctx context.Context, r source.LiveRequest) (source.LiveA
 	if core.IsKind(err, core.KindInvalid) { // it was accepted under other rules of the installation
 		err = &source.Failure{Code: source.WarnSourceRefused, Detail: "Its settings are no longer allowed here. Change them."}
 	}
-	return source.LiveAnswer(found), err
+	return found, err
 }
 
 // settings are those that a kind may have, of all that sources can.

@@ -21,20 +21,7 @@ func openAlex(ctx context.Context, c *caller, q Query, offset, n int) ([]source.
 	if c.options.Contact != "" {
 		v.Set("mailto", c.options.Contact)
 	}
-	var reply struct {
-		Results []openAlexWork `json:"results"`
-	}
-	if err := c.getJSON(ctx, request{path: "/works", query: v}, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Results))
-	for i, w := range reply.Results {
-		out[i] = w.document()
-	}
-	return out, nil
+	return fetchResults[openAlexWork](ctx, c, request{path: "/works", query: v})
 }
 
 type openAlexWork struct {

@@ -24,14 +24,10 @@ func semanticScholar(ctx context.Context, c *caller, q Query, offset, n int) ([]
 	if err := c.getJSON(ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyIn("X-Api-Key")}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Total == nil && reply.Data == nil { // without a hit there is no list
-		return nil, errUnexpected
+	if reply.Total != nil && reply.Data == nil {
+		return nil, nil // a reply without hits has no list
 	}
-	out := make([]source.Document, len(reply.Data))
-	for i, p := range reply.Data {
-		out[i] = p.document()
-	}
-	return out, nil
+	return documents(reply.Data)
 }
 
 // openEnded is a bound, or nothing, which leaves that side open.
@@ -58,9 +54,7 @@ type scholarPaper struct {
 		URL string `json:"url"`
 	} `json:"openAccessPdf"`
 	Types   []string `json:"publicationTypes"`
-	Authors []struct {
-		Name string `json:"name"`
-	} `json:"authors"`
+	Authors []author `json:"authors"`
 }
 
 func (p scholarPaper) document() source.Document {
@@ -69,11 +63,7 @@ func (p scholarPaper) document() source.Document {
 		DOI: doi(p.ExternalIDs.DOI), CitationCount: count(p.CitedBy), Type: first(p.Types...),
 	}
 	d.URL = first(p.URL, doiURL(d.DOI))
-	var authors []string
-	for _, a := range p.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.Authors = authorNames(p.Authors)
 	if p.OpenAccess != nil {
 		d.OpenAccessURL = p.OpenAccess.URL
 	}

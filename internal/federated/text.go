@@ -132,6 +132,19 @@ func names(list []string) []string {
 	return out
 }
 
+// author is an author as CORE, Semantic Scholar (JSON) and arXiv (Atom) send it.
+type author struct {
+	Name string `json:"name" xml:"http://www.w3.org/2005/Atom name"`
+}
+
+func authorNames(authors []author) []string {
+	list := make([]string, len(authors))
+	for i, a := range authors {
+		list[i] = a.Name
+	}
+	return names(list)
+}
+
 // count returns how often something was cited, where that is known.
 func count(n *int) *int {
 	if n == nil || *n < 0 {

@@ -58,7 +58,7 @@ func settingsOf(kind, host string) Settings {
 }
 
 // search asks an API of a kind.
-func search(ctx context.Context, kind string, a *api, q Query) (Found, error) {
+func search(ctx context.Context, kind string, a *api, q Query) (source.LiveAnswer, error) {
 	if q.Limit == 0 {
 		q.Limit = 10
 	}

@@ -24,14 +24,6 @@ type Query struct {
 // bounded reports whether the query is about some years only.
 func (q Query) bounded() bool { return q.FromYear != 0 || q.ToYear != 0 }
 
-// Found is what a source has found, best first.
-type Found struct {
-	// Documents have no id yet, and the id that the source knows them by.
-	Documents []source.Document
-	// UndatedExcluded is how many were left out because the query has bounds and nobody knows their year.
-	UndatedExcluded int
-}
-
 // Settings are what the owner of a source says of it.
 type Settings struct {
 	// Address is that of a server of one's own: needed for searxng and mcp, and not taken by the others.
@@ -113,9 +105,9 @@ var kinds = map[string]kind{
 }
 
 // Search asks a source. Its error is a *source.Failure unless the settings are wrong.
-func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query) (Found, error) {
+func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query) (source.LiveAnswer, error) {
 	if err := c.Check(kind, s); err != nil {
-		return Found{}, err
+		return source.LiveAnswer{}, err
 	}
 	k := kinds[kind]
 	caller := c.caller(kind, k, s)
@@ -127,7 +119,7 @@ func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query
 			if len(all) > 0 {
 				break // what there is is better than nothing
 			}
-			return Found{}, caller.failure(ctx, err)
+			return source.LiveAnswer{}, caller.failure(ctx, err)
 		}
 		all = append(all, page...)
 		if len(page) < n {
@@ -139,8 +131,8 @@ func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query
 
 // within checks the years once more, as not every API means the same by a year, and leaves out what came twice or has
 // no title.
-func within(q Query, all []source.Document) Found {
-	var out Found
+func within(q Query, all []source.Document) source.LiveAnswer {
+	var out source.LiveAnswer
 	seen := map[string]bool{}
 	for _, d := range all {
 		d = tidy(d)
