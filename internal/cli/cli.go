@@ -44,8 +44,8 @@ func System() Env {
 	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ()}
 }
 
-// commands is the command line in the form that kong parses.
-type commands struct {
+// commandLine is the command line in the form that kong parses.
+type commandLine struct {
 	Serve   serveCommand         `cmd:"" help:"Run the server."`
 	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
 	Source  clientSourceCommands `cmd:"" help:"Send files from this machine to a source."`
@@ -69,7 +69,7 @@ func Main(args []string, env Env) (code int) {
 			code = int(e)
 		}
 	}()
-	var cli commands
+	var cli commandLine
 	parser, err := kong.New(&cli,
 		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
 		kong.Exit(func(code int) { panic(exit(code)) }),
