@@ -11,8 +11,8 @@ import (
 )
 
 // arXiv searches export.arxiv.org/api/query, which answers with an Atom feed.
-func arXiv(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
-	terms := arXivTerms(q.Text)
+func arXiv(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
+	terms := arXivQuery(q.Text)
 	if terms == "" {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func arXiv(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Doc
 }
 
 // arXivTerms makes a query of all words; its language has operators that a question must not trip over.
-func arXivTerms(text string) string {
+func arXivQuery(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"()[]{}:+?!,;", r) })
 	var terms []string
 	for _, w := range words {
@@ -70,8 +70,8 @@ type arXivEntry struct {
 
 func (e arXivEntry) document() source.Document {
 	d := source.Document{
-		ExternalID: arXivID(e.ID), Title: plain(e.Title), Text: plain(e.Summary), Year: year(e.Published), PublishedAt: date(e.Published),
-		DOI: doi(e.DOI), Venue: first(plain(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
+		ExternalID: arXivID(e.ID), Title: plainText(e.Title), Text: plainText(e.Summary), Year: leadingYear(e.Published), PublishedAt: normalizeDate(e.Published),
+		DOI: normalizeDOI(e.DOI), Venue: firstNonEmpty(plainText(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
 	}
 	d.Authors = authorNames(e.Authors)
 	for _, l := range e.Links {

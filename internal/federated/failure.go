@@ -12,7 +12,7 @@ import (
 
 // failure makes a sentence of any error. It never quotes one: errors of requests hold the address, and the address may
 // hold a key.
-func (c *caller) failure(ctx context.Context, err error) *source.Failure {
+func (c *apiClient) failure(ctx context.Context, err error) *source.Failure {
 	var f *source.Failure
 	var s statusError
 	switch {
@@ -37,7 +37,7 @@ func (c *caller) failure(ctx context.Context, err error) *source.Failure {
 // errUnexpected is an answer that can't be read.
 var errUnexpected = errors.New("live: unexpected answer")
 
-func unexpected(err error) error { return fmt.Errorf("%w: %w", errUnexpected, err) }
+func errUnexpectedBecause(err error) error { return fmt.Errorf("%w: %w", errUnexpected, err) }
 
 // statusError is an answer that is none.
 type statusError struct {
@@ -47,7 +47,7 @@ type statusError struct {
 func (s statusError) Error() string { return fmt.Sprintf("live: status %d", s.status) }
 
 // again reports whether the same request may work a moment later.
-func (s statusError) again() bool {
+func (s statusError) retryable() bool {
 	switch s.status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

@@ -108,16 +108,16 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	for _, status := range []int{429, 500, 502, 503, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
-			var a *api
+			var a *testAPI
 			a = serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if a.asked.Load() < tries {
+				if a.asked.Load() < maxAttempts {
 					answerWith(status, "Retry-After", "0")(w, r)
 					return
 				}
 				text(dated["europepmc"]())(w, r)
 			})
 			found, err := search(t.Context(), "europepmc", a, Query{Text: "x"})
-			if err != nil || len(found.Documents) != 5 || a.asked.Load() != tries {
+			if err != nil || len(found.Documents) != 5 || a.asked.Load() != maxAttempts {
 				t.Errorf("%d documents after %d requests, %v", len(found.Documents), a.asked.Load(), err)
 			}
 		})
@@ -155,12 +155,12 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 			a.URL: "invalid_request", "https://10.0.0.1/": "invalid_request", "https://[::1]/x": "invalid_request", "ftp://example.org": "invalid_request",
 			"": "invalid_request", "https://user:pass@example.org/": "invalid_request",
 		} {
-			_, err := c.Search(t.Context(), kind, Settings{Address: address}, Query{Text: "x", Limit: 1})
+			_, err := c.searchKind(t.Context(), kind, Settings{Address: address}, Query{Text: "x", Limit: 1})
 			if e := core.AsError(err); e == nil || e.Code != want {
 				t.Errorf("%s %s: %v", kind, address, err)
 			}
 		}
-		_, err := c.Search(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
+		_, err := c.searchKind(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
 		var f *source.Failure
 		if !errors.As(err, &f) || a.asked.Load() != 0 {
 			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
@@ -169,9 +169,9 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 }
 
 // reached notes where requests go, and lets none through.
-type reached struct{ hosts []string }
+type recordingTransport struct{ hosts []string }
 
-func (r *reached) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.hosts = append(r.hosts, req.URL.Scheme+"://"+req.URL.Host)
 	return nil, outbound.ErrNotPublic
 }
@@ -182,15 +182,15 @@ func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
 	t.Parallel()
 	const evil = "https://evil.example"
 	for kind, k := range kinds {
-		if k.address == must {
+		if k.address == required {
 			continue
 		}
-		r := &reached{}
+		r := &recordingTransport{}
 		c := New(Options{Client: &http.Client{Transport: r}, Version: "test", Private: true})
 		for _, s := range []Settings{
 			settingsOf(kind, ""), {Key: settingsOf(kind, "").Key, Address: evil}, {Key: settingsOf(kind, "").Key, Language: "evil.example/"}, {Key: evil + "/?"},
 		} {
-			_, _ = c.Search(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
+			_, _ = c.searchKind(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
 		}
 		want := strings.Replace(k.host, "{language}", "en", 1)
 		if len(r.hosts) == 0 || !strings.HasPrefix(want, "https://") || slices.ContainsFunc(r.hosts, func(h string) bool { return h != want }) {
@@ -222,8 +222,8 @@ func TestRequestsToAHostAreKeptApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
-		p := c.pace("arxiv", 3*time.Second)
-		if c.pace("arxiv", 3*time.Second) != p {
+		p := c.rateLimit("arxiv", 3*time.Second)
+		if c.rateLimit("arxiv", 3*time.Second) != p {
 			t.Error("two sources of a host have paces of their own")
 		}
 		start := time.Now()

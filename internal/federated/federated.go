@@ -51,24 +51,24 @@ type Options struct {
 }
 
 // Catalogue knows all kinds of live sources. It lets the sources of one kind share the pace that the host asks for.
-type Catalogue struct {
+type Searcher struct {
 	options Options
 	mu      sync.Mutex
-	paces   map[string]*pace
+	limits  map[string]*rateLimit
 }
 
 // New returns a catalogue.
-func New(o Options) *Catalogue {
-	return &Catalogue{options: o, paces: map[string]*pace{}}
+func New(o Options) *Searcher {
+	return &Searcher{options: o, limits: map[string]*rateLimit{}}
 }
 
 // need is whether a setting must, may or can't be given.
-type need int
+type requirement int
 
 const (
-	never need = iota
-	may
-	must
+	forbidden requirement = iota
+	optional
+	required
 )
 
 // kind is what is known of a kind of source.
@@ -76,66 +76,66 @@ type kind struct {
 	// host is the address that requests start with.
 	host string
 	// pause is between two requests, and keyed is the one with a key of one's own, where that is another.
-	pause, keyed time.Duration
+	interval, keyedInterval time.Duration
 	// page is the most results of one request.
-	page         int
-	key, address need
+	pageSize     int
+	key, address requirement
 	// language and tool say that it takes these settings, and paid that each search costs its owner money.
 	language, tool, paid bool
 	// search asks for n results from the offset on, which is a multiple of n. It returns all that came, so that a short
 	// page is seen as the last.
-	search func(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error)
+	search func(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error)
 }
 
 // kinds are all kinds of live sources by name.
 var kinds = map[string]kind{
-	"openalex":        {host: "https://api.openalex.org", pause: 100 * time.Millisecond, page: 100, key: may, search: openAlex},
-	"crossref":        {host: "https://api.crossref.org", pause: 100 * time.Millisecond, page: 100, search: crossref},
-	"arxiv":           {host: "https://export.arxiv.org", pause: 3 * time.Second, page: 100, search: arXiv},
-	"semanticscholar": {host: "https://api.semanticscholar.org", pause: time.Second, page: 100, key: may, search: semanticScholar},
-	"pubmed":          {host: "https://eutils.ncbi.nlm.nih.gov", pause: 350 * time.Millisecond, keyed: 100 * time.Millisecond, page: 100, key: may, search: pubMed},
-	"europepmc":       {host: "https://www.ebi.ac.uk", pause: 100 * time.Millisecond, page: 100, search: europePMC},
-	"core":            {host: "https://api.core.ac.uk", pause: 6 * time.Second, keyed: time.Second, page: 100, key: must, search: coreWorks},
-	"wikipedia":       {host: "https://{language}.wikipedia.org", pause: 100 * time.Millisecond, page: 20, language: true, search: wikipedia},
-	"searxng":         {pause: 100 * time.Millisecond, page: 10, address: must, language: true, search: searXNG},
-	"brave":           {host: "https://api.search.brave.com", pause: time.Second, page: 20, key: must, paid: true, search: brave},
-	"tavily":          {host: "https://api.tavily.com", pause: 100 * time.Millisecond, page: 20, key: must, paid: true, search: tavily},
-	"exa":             {host: "https://api.exa.ai", pause: 200 * time.Millisecond, page: 100, key: must, paid: true, search: exa},
-	"mcp":             {pause: 50 * time.Millisecond, page: 100, key: may, address: must, tool: true, search: mcpServer},
+	"openalex":        {host: "https://api.openalex.org", interval: 100 * time.Millisecond, pageSize: 100, key: optional, search: openAlex},
+	"crossref":        {host: "https://api.crossref.org", interval: 100 * time.Millisecond, pageSize: 100, search: crossref},
+	"arxiv":           {host: "https://export.arxiv.org", interval: 3 * time.Second, pageSize: 100, search: arXiv},
+	"semanticscholar": {host: "https://api.semanticscholar.org", interval: time.Second, pageSize: 100, key: optional, search: semanticScholar},
+	"pubmed":          {host: "https://eutils.ncbi.nlm.nih.gov", interval: 350 * time.Millisecond, keyedInterval: 100 * time.Millisecond, pageSize: 100, key: optional, search: pubMed},
+	"europepmc":       {host: "https://www.ebi.ac.uk", interval: 100 * time.Millisecond, pageSize: 100, search: europePMC},
+	"core":            {host: "https://api.core.ac.uk", interval: 6 * time.Second, keyedInterval: time.Second, pageSize: 100, key: required, search: coreWorks},
+	"wikipedia":       {host: "https://{language}.wikipedia.org", interval: 100 * time.Millisecond, pageSize: 20, language: true, search: wikipedia},
+	"searxng":         {interval: 100 * time.Millisecond, pageSize: 10, address: required, language: true, search: searXNG},
+	"brave":           {host: "https://api.search.brave.com", interval: time.Second, pageSize: 20, key: required, paid: true, search: brave},
+	"tavily":          {host: "https://api.tavily.com", interval: 100 * time.Millisecond, pageSize: 20, key: required, paid: true, search: tavily},
+	"exa":             {host: "https://api.exa.ai", interval: 200 * time.Millisecond, pageSize: 100, key: required, paid: true, search: exa},
+	"mcp":             {interval: 50 * time.Millisecond, pageSize: 100, key: optional, address: required, tool: true, search: mcpServer},
 }
 
 // Search asks a source. Its error is a *source.Failure unless the settings are wrong.
-func (c *Catalogue) Search(ctx context.Context, kind string, s Settings, q Query) (source.LiveAnswer, error) {
+func (c *Searcher) searchKind(ctx context.Context, kind string, s Settings, q Query) (source.FederatedReply, error) {
 	if err := c.Check(kind, s); err != nil {
-		return source.LiveAnswer{}, err
+		return source.FederatedReply{}, err
 	}
 	k := kinds[kind]
 	caller := c.caller(kind, k, s)
 	var all []source.Document
-	n := min(k.page, q.Limit)
+	n := min(k.pageSize, q.Limit)
 	for offset := 0; len(all) < q.Limit; offset += n {
 		page, err := k.search(ctx, caller, q, offset, n)
 		if err != nil {
 			if len(all) > 0 {
 				break // what there is is better than nothing
 			}
-			return source.LiveAnswer{}, caller.failure(ctx, err)
+			return source.FederatedReply{}, caller.failure(ctx, err)
 		}
 		all = append(all, page...)
 		if len(page) < n {
 			break
 		}
 	}
-	return within(q, all), nil
+	return filterResults(q, all), nil
 }
 
 // within checks the years once more, as not every API means the same by a year, and leaves out what came twice or has
 // no title.
-func within(q Query, all []source.Document) source.LiveAnswer {
-	var out source.LiveAnswer
+func filterResults(q Query, all []source.Document) source.FederatedReply {
+	var out source.FederatedReply
 	seen := map[string]bool{}
 	for _, d := range all {
-		d = tidy(d)
+		d = sanitize(d)
 		if d.Title == "" || d.ExternalID == "" || seen[d.ExternalID] {
 			continue
 		}
@@ -162,11 +162,11 @@ const (
 )
 
 // tidy makes what a stranger sent fit to be stored and shown: links that lead to the web, texts that databases take.
-func tidy(d source.Document) source.Document {
-	d.ExternalID, d.Title, d.Venue = cut(core.OneLine(d.ExternalID), maxExternalID), cut(core.OneLine(d.Title), maxField), cut(d.Venue, maxField)
+func sanitize(d source.Document) source.Document {
+	d.ExternalID, d.Title, d.Venue = truncate(core.OneLine(d.ExternalID), maxExternalID), truncate(core.OneLine(d.Title), maxField), truncate(d.Venue, maxField)
 	d.URL, d.OpenAccessURL = webAddress(d.URL), webAddress(d.OpenAccessURL)
-	d.Text = cut(strings.ReplaceAll(strings.ToValidUTF8(d.Text, "\ufffd"), "\x00", ""), maxText)
-	d.Type = strings.ToLower(cut(core.OneLine(d.Type), maxField))
+	d.Text = truncate(strings.ReplaceAll(strings.ToValidUTF8(d.Text, "\ufffd"), "\x00", ""), maxText)
+	d.Type = strings.ToLower(truncate(core.OneLine(d.Type), maxField))
 	if d.Year > lastYear {
 		d.Year = 0
 	}
@@ -174,36 +174,36 @@ func tidy(d source.Document) source.Document {
 }
 
 // caller returns what makes the requests to one source.
-func (c *Catalogue) caller(name string, k kind, s Settings) *caller {
+func (c *Searcher) caller(name string, k kind, s Settings) *apiClient {
 	host := k.host
 	switch {
 	case c.options.Hosts[name] != "":
 		host = c.options.Hosts[name]
-	case k.address == must:
+	case k.address == required:
 		host = strings.TrimSuffix(s.Address, "/")
 	}
 	language := s.Language
 	if language == "" {
 		language = "en"
 	}
-	pause := k.pause
-	if s.Key != "" && k.keyed != 0 {
-		pause = k.keyed
+	pause := k.interval
+	if s.Key != "" && k.keyedInterval != 0 {
+		pause = k.keyedInterval
 	}
-	return &caller{
+	return &apiClient{
 		kind: name, host: strings.Replace(host, "{language}", language, 1), language: language, settings: s, options: c.options,
-		pace: c.pace(host+" "+s.Key, pause),
+		limit: c.rateLimit(host+" "+s.Key, pause),
 	}
 }
 
 // pace returns the pace of a host and key.
-func (c *Catalogue) pace(of string, pause time.Duration) *pace {
+func (c *Searcher) rateLimit(of string, pause time.Duration) *rateLimit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, ok := c.paces[of]
+	p, ok := c.limits[of]
 	if !ok {
-		p = &pace{pause: pause}
-		c.paces[of] = p
+		p = &rateLimit{interval: pause}
+		c.limits[of] = p
 	}
 	return p
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // canned answers every request with the same.
-type canned string
+type cannedReply string
 
-func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+func (c cannedReply) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
 }
 
@@ -27,8 +27,8 @@ func FuzzAnswers(f *testing.F) {
 			if kind == "mcp" {
 				continue // its SDK reads the answers; what it hands on is fuzzed below
 			}
-			c := New(Options{Client: &http.Client{Transport: canned(answer)}})
-			found, err := c.Search(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
+			c := New(Options{Client: &http.Client{Transport: cannedReply(answer)}})
+			found, err := c.searchKind(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
 			if err != nil {
 				continue
 			}
@@ -52,8 +52,8 @@ func FuzzMCPResults(f *testing.F) {
 	f.Add(`[{"id":null}]`)
 	f.Add(`{"results":"x"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range mcpDocuments(said(text)) {
-			if d = tidy(d); !utf8.ValidString(d.Text) || !utf8.ValidString(d.Title) {
+		for _, d := range mcpDocuments(textResult(text)) {
+			if d = sanitize(d); !utf8.ValidString(d.Text) || !utf8.ValidString(d.Title) {
 				t.Errorf("%+v", d)
 			}
 		}

@@ -16,14 +16,14 @@ import (
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Kinds returns all kinds of live sources, as the service of sources wants them.
-func (c *Catalogue) Kinds() []source.Kind {
+func (c *Searcher) Kinds() []source.Kind {
 	out := make([]source.Kind, 0, len(kinds))
 	for _, name := range Names() {
 		k := source.Kind{
-			Name: name, Live: true, Paid: kinds[name].paid,
+			Name: name, Federated: true, Paid: kinds[name].paid,
 			Check: func(set *source.Settings, secret string) []core.FieldError { return c.checkSource(name, set, secret) },
 		}
-		if kinds[name].key != never {
+		if kinds[name].key != forbidden {
 			k.SecretScope = kinds[name].secretScope
 		}
 		out = append(out, k)
@@ -34,15 +34,15 @@ func (c *Catalogue) Kinds() []source.Kind {
 // secretScope binds the key of a source to the origin of its address. A kind with a host of its own needs no more than
 // its name: the host is part of the program, and a provider that moves keeps its keys.
 func (k kind) secretScope(set source.Settings) string {
-	if k.address == never {
+	if k.address == forbidden {
 		return ""
 	}
 	return outbound.Origin(set.URL)
 }
 
 // Ask searches a source for the service of sources.
-func (c *Catalogue) Ask(ctx context.Context, r source.LiveRequest) (source.LiveAnswer, error) {
-	found, err := c.Search(ctx, r.Kind, settings(r.Settings, r.Secret), Query{
+func (c *Searcher) Search(ctx context.Context, r source.FederatedRequest) (source.FederatedReply, error) {
+	found, err := c.searchKind(ctx, r.Kind, settings(r.Settings, r.Secret), Query{
 		Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear,
 	})
 	if core.IsKind(err, core.KindInvalid) { // it was accepted under other rules of the installation
@@ -58,9 +58,9 @@ func settings(set source.Settings, secret string) Settings {
 
 // checkSource trims the settings of a source and returns what is wrong with them. What would have no effect is refused:
 // its owner meant something by it.
-func (c *Catalogue) checkSource(kind string, set *source.Settings, secret string) []core.FieldError {
+func (c *Searcher) checkSource(kind string, set *source.Settings, secret string) []core.FieldError {
 	set.URL, set.Language, set.Tool = strings.TrimSpace(set.URL), strings.TrimSpace(set.Language), strings.TrimSpace(set.Tool)
-	bad := c.wrong(kind, settings(*set, secret))
+	bad := c.settingsErrors(kind, settings(*set, secret))
 	ours := source.Settings{URL: set.URL, Language: set.Language, Tool: set.Tool, SyncMinutes: set.SyncMinutes}
 	if !reflect.DeepEqual(*set, ours) {
 		bad = append(bad, core.FieldError{Pointer: "/settings", Detail: "Holds what a source of this kind does not have."})
@@ -69,8 +69,8 @@ func (c *Catalogue) checkSource(kind string, set *source.Settings, secret string
 }
 
 // Check returns what is wrong with the settings of a source, as fields of it.
-func (c *Catalogue) Check(kind string, s Settings) error {
-	if bad := c.wrong(kind, s); bad != nil {
+func (c *Searcher) Check(kind string, s Settings) error {
+	if bad := c.settingsErrors(kind, s); bad != nil {
 		return core.Invalid(bad...)
 	}
 	return nil
@@ -82,7 +82,7 @@ const (
 	maxTool     = 200
 )
 
-func (c *Catalogue) wrong(kind string, s Settings) []core.FieldError {
+func (c *Searcher) settingsErrors(kind string, s Settings) []core.FieldError {
 	k, ok := kinds[kind]
 	if !ok {
 		return []core.FieldError{{Pointer: "/kind", Detail: "There is no such kind of source."}}
@@ -92,17 +92,17 @@ func (c *Catalogue) wrong(kind string, s Settings) []core.FieldError {
 		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 	}
 	switch {
-	case k.key == must && s.Key == "":
+	case k.key == required && s.Key == "":
 		add("/secret", "This kind of source needs a key of its provider.")
-	case k.key == never && s.Key != "":
+	case k.key == forbidden && s.Key != "":
 		add("/secret", "This kind of source takes no key.")
 	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		add("/secret", "Must be printable ASCII without spaces.")
 	}
 	switch {
-	case k.address == never && s.Address != "":
+	case k.address == forbidden && s.Address != "":
 		add("/settings/url", "This kind of source has an address of its own.")
-	case k.address == must:
+	case k.address == required:
 		if detail := outbound.CheckURL(s.Address, c.options.Private); detail != "" {
 			add("/settings/url", detail)
 		}

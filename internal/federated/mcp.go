@@ -17,11 +17,11 @@ import (
 
 // mcpServer searches another MCP server with a tool of its own. Answers have no set form: we read the one that search
 // tools have agreed on, results with an id, a title, an address and a text, and take plain text for one document.
-func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
 	}
-	if err := c.pace.wait(ctx); err != nil {
+	if err := c.limit.wait(ctx); err != nil {
 		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "carrel", Version: c.options.Version}, nil)
@@ -47,10 +47,10 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 }
 
 // mcpClient is the client of the installation with the key in each request and an end to each answer.
-func (c *caller) mcpClient() *http.Client {
+func (c *apiClient) mcpClient() *http.Client {
 	client := *c.options.Client
 	client.Transport = &mcpTransport{
-		next: client.Transport, origin: outbound.Origin(c.host), header: c.bearer(), agent: c.userAgent(),
+		next: client.Transport, origin: outbound.Origin(c.host), header: c.bearerHeader(), agent: c.userAgent(),
 	}
 	return &client
 }
@@ -65,12 +65,12 @@ type mcpTransport struct {
 }
 
 // errElsewhere is a request that the MCP SDK would make to another origin than the source's.
-var errElsewhere = errors.New("live: the MCP server points to another origin")
+var errOtherOrigin = errors.New("live: the MCP server points to another origin")
 
 // RoundTrip adds the key, and bounds the answer.
 func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if outbound.Origin(r.URL.String()) != t.origin {
-		return nil, errElsewhere
+		return nil, errOtherOrigin
 	}
 	r = r.Clone(r.Context())
 	for name, values := range t.header {
@@ -90,7 +90,7 @@ func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close() // what matters is the status
 		return nil, statusError{status: resp.StatusCode}
 	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxReplyBytes)
 	return resp, nil
 }
 
@@ -103,11 +103,11 @@ func mcpFailure(err error) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
 	}
-	return bare(err)
+	return withoutURL(err)
 }
 
 // searchTool returns the tool that the settings name, or the one that looks like a search.
-func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*mcp.Tool, error) {
+func (c *apiClient) searchTool(ctx context.Context, session *mcp.ClientSession) (*mcp.Tool, error) {
 	var best *mcp.Tool
 	var names []string
 	for tool, err := range session.Tools(ctx, nil) {
@@ -118,7 +118,7 @@ func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*m
 		switch {
 		case tool.Name == c.settings.Tool:
 			return tool, nil
-		case c.settings.Tool != "" || queryField(tool) == "":
+		case c.settings.Tool != "" || queryArgument(tool) == "":
 		case tool.Name == "search", best == nil && strings.Contains(tool.Name, "search"):
 			best = tool
 		}
@@ -137,7 +137,7 @@ func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*m
 const maxTools = 500
 
 // fields returns the names of a tool's arguments.
-func fields(tool *mcp.Tool) map[string]bool {
+func argumentNames(tool *mcp.Tool) map[string]bool {
 	b, err := json.Marshal(tool.InputSchema)
 	if err != nil {
 		return nil
@@ -156,8 +156,8 @@ func fields(tool *mcp.Tool) map[string]bool {
 }
 
 // queryField is the argument that takes the question.
-func queryField(tool *mcp.Tool) string {
-	has := fields(tool)
+func queryArgument(tool *mcp.Tool) string {
+	has := argumentNames(tool)
 	for _, name := range []string{"query", "q", "search", "question", "text"} {
 		if has[name] {
 			return name
@@ -168,8 +168,8 @@ func queryField(tool *mcp.Tool) string {
 
 // mcpArguments fills in what the tool takes of what we know.
 func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
-	has := fields(tool)
-	arguments := map[string]any{first(queryField(tool), "query"): q.Text}
+	has := argumentNames(tool)
+	arguments := map[string]any{firstNonEmpty(queryArgument(tool), "query"): q.Text}
 	for _, name := range []string{"numResults", "num_results", "limit", "max_results", "maxResults", "count", "k"} {
 		if has[name] {
 			arguments[name] = n
@@ -206,10 +206,10 @@ func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 				out = append(out, list...)
 			} else if text := strings.TrimSpace(content.Text); text != "" {
 				title, _, _ := strings.Cut(text, "\n")
-				out = append(out, source.Document{ExternalID: "text:" + strconv.Itoa(i) + ":" + digest(text), Title: cut(plain(title), maxTitle), Text: text})
+				out = append(out, source.Document{ExternalID: "text:" + strconv.Itoa(i) + ":" + shortHash(text), Title: truncate(plainText(title), maxTitle), Text: text})
 			}
 		case *mcp.ResourceLink:
-			out = append(out, source.Document{ExternalID: content.URI, Title: first(content.Title, content.Name), Text: content.Description, URL: webAddress(content.URI)})
+			out = append(out, source.Document{ExternalID: content.URI, Title: firstNonEmpty(content.Title, content.Name), Text: content.Description, URL: webAddress(content.URI)})
 		}
 	}
 	return out
@@ -265,11 +265,11 @@ func mcpResults(b []byte) ([]source.Document, bool) {
 
 func (r mcpResult) document() source.Document {
 	d := source.Document{
-		Title: plain(first(r.Title, r.Name)), URL: webAddress(first(r.URL, r.Link)), DOI: doi(r.DOI), Venue: plain(r.Venue), Year: max(0, r.Year),
-		Text: plain(first(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)), PublishedAt: date(first(r.Published, r.Date)), Authors: names(r.Authors),
+		Title: plainText(firstNonEmpty(r.Title, r.Name)), URL: webAddress(firstNonEmpty(r.URL, r.Link)), DOI: normalizeDOI(r.DOI), Venue: plainText(r.Venue), Year: max(0, r.Year),
+		Text: plainText(firstNonEmpty(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)), PublishedAt: normalizeDate(firstNonEmpty(r.Published, r.Date)), Authors: cleanNames(r.Authors),
 	}
 	if d.Year == 0 {
-		d.Year = year(d.PublishedAt)
+		d.Year = leadingYear(d.PublishedAt)
 	}
 	switch id := r.ID.(type) {
 	case string:
@@ -277,9 +277,9 @@ func (r mcpResult) document() source.Document {
 	case float64:
 		d.ExternalID = strconv.FormatFloat(id, 'f', -1, 64)
 	}
-	d.ExternalID = first(d.ExternalID, r.DocumentID, d.URL, d.DOI)
+	d.ExternalID = firstNonEmpty(d.ExternalID, r.DocumentID, d.URL, d.DOI)
 	if d.ExternalID == "" && d.Title != "" {
-		d.ExternalID = "text:" + digest(d.Title+"\n"+d.Text)
+		d.ExternalID = "text:" + shortHash(d.Title+"\n"+d.Text)
 	}
 	return d
 }

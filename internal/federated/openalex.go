@@ -10,7 +10,7 @@ import (
 )
 
 // openAlex searches api.openalex.org/works. Its key goes into the address, as the API takes it nowhere else.
-func openAlex(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func openAlex(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{"search": {q.Text}, "per-page": {strconv.Itoa(n)}, "page": {strconv.Itoa(offset/n + 1)}}
 	if q.bounded() {
 		v.Set("filter", "publication_year:"+yearOr(q.FromYear, firstYear)+"-"+yearOr(q.ToYear, lastYear))
@@ -51,21 +51,21 @@ type openAlexWork struct {
 
 func (w openAlexWork) document() source.Document {
 	d := source.Document{
-		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plain(w.Title), Text: plain(uninvert(w.Abstract)),
-		Year: w.Year, DOI: doi(w.DOI), Type: w.Type, PublishedAt: date(w.Date), CitationCount: count(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
+		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plainText(w.Title), Text: plainText(textFromInvertedIndex(w.Abstract)),
+		Year: w.Year, DOI: normalizeDOI(w.DOI), Type: w.Type, PublishedAt: normalizeDate(w.Date), CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
 	}
 	var authors []string
 	for _, a := range w.Authorships {
 		authors = append(authors, a.Author.Name)
 	}
-	d.Authors = names(authors)
+	d.Authors = cleanNames(authors)
 	if l := w.PrimaryLocation; l != nil {
 		d.URL = l.LandingPage
 		if l.Source != nil {
-			d.Venue = plain(l.Source.Name)
+			d.Venue = plainText(l.Source.Name)
 		}
 	}
-	d.URL = first(d.URL, doiURL(d.DOI), w.ID)
+	d.URL = firstNonEmpty(d.URL, doiURL(d.DOI), w.ID)
 	return d
 }
 
@@ -73,7 +73,7 @@ func (w openAlexWork) document() source.Document {
 const maxAbstractWords = 20_000
 
 // uninvert puts an abstract together that comes as the places of its words.
-func uninvert(index map[string][]int) string {
+func textFromInvertedIndex(index map[string][]int) string {
 	last := -1
 	for _, places := range index {
 		for _, p := range places {

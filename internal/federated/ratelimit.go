@@ -9,15 +9,15 @@ import (
 )
 
 // pace keeps requests to one host apart. It hands out times in the order in which they are asked for.
-type pace struct {
-	pause time.Duration
-	mu    sync.Mutex
-	next  time.Time
+type rateLimit struct {
+	interval time.Duration
+	mu       sync.Mutex
+	next     time.Time
 }
 
 // wait returns when the caller may send a request. Whoever would wait beyond their deadline is told at once, and takes
 // no turn from others.
-func (p *pace) wait(ctx context.Context) error {
+func (p *rateLimit) wait(ctx context.Context) error {
 	p.mu.Lock()
 	now := time.Now()
 	at := p.next
@@ -28,7 +28,7 @@ func (p *pace) wait(ctx context.Context) error {
 		p.mu.Unlock()
 		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "It is asked as often as it allows already. Try again in a while."}
 	}
-	p.next = at.Add(p.pause)
+	p.next = at.Add(p.interval)
 	p.mu.Unlock()
 	return sleep(ctx, at.Sub(now))
 }

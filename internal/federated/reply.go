@@ -24,7 +24,7 @@ func documents[R record](records []R) ([]source.Document, error) {
 }
 
 // fetchResults sends a request whose reply is a JSON object with a list of results.
-func fetchResults[R record](ctx context.Context, c *caller, r request) ([]source.Document, error) {
+func fetchResults[R record](ctx context.Context, c *apiClient, r request) ([]source.Document, error) {
 	var reply struct {
 		Results []R `json:"results"`
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // plain makes one line of a text that may hold marks of HTML or JATS, which the catalogues leave in titles and abstracts.
-func plain(s string) string {
+func plainText(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return core.OneLine(s)
 	}
@@ -27,7 +27,7 @@ func plain(s string) string {
 		case xhtml.TextToken:
 			b.Write(z.Text())
 		case xhtml.StartTagToken, xhtml.EndTagToken, xhtml.SelfClosingTagToken:
-			if name, _ := z.TagName(); !inline[string(name)] {
+			if name, _ := z.TagName(); !inlineElements[string(name)] {
 				b.WriteByte(' ')
 			}
 		}
@@ -35,13 +35,13 @@ func plain(s string) string {
 }
 
 // inline are elements inside of words; all others part them.
-var inline = map[string]bool{
+var inlineElements = map[string]bool{
 	"i": true, "b": true, "em": true, "strong": true, "sub": true, "sup": true, "u": true, "span": true, "mark": true,
 	"jats:italic": true, "jats:bold": true, "jats:sub": true, "jats:sup": true, "jats:sc": true,
 }
 
 // doi brings an identifier into the form 10.…, without the address of a resolver.
-func doi(s string) string {
+func normalizeDOI(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
 		s = strings.TrimPrefix(s, prefix)
@@ -61,7 +61,7 @@ func doiURL(id string) string {
 }
 
 // first returns the first text that is not empty.
-func first(list ...string) string {
+func firstNonEmpty(list ...string) string {
 	for _, s := range list {
 		if s != "" {
 			return s
@@ -71,7 +71,7 @@ func first(list ...string) string {
 }
 
 // year reads the year that a date starts with, or 0.
-func year(date string) int {
+func leadingYear(date string) int {
 	if len(date) < 4 {
 		return 0
 	}
@@ -83,11 +83,11 @@ func year(date string) int {
 }
 
 // The forms of dates that the APIs use.
-var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
+var dateLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
 
 // date brings a day into the form 2006-01-02; what is none is empty.
-func date(s string) string {
-	for _, form := range dateForms {
+func normalizeDate(s string) string {
+	for _, form := range dateLayouts {
 		if t, err := time.Parse(form, s); err == nil && t.Year() >= 1 {
 			return t.Format(time.DateOnly)
 		}
@@ -96,7 +96,7 @@ func date(s string) string {
 }
 
 // dateOf puts a date together of its parts, as far as they go to the day.
-func dateOf(y, m, d int) string {
+func joinDate(y, m, d int) string {
 	if y < 1 || y > 9999 || m < 1 || d < 1 {
 		return ""
 	}
@@ -122,7 +122,7 @@ const (
 )
 
 // names leaves out authors without a name.
-func names(list []string) []string {
+func cleanNames(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, n := range list {
 		if n = core.OneLine(n); n != "" {
@@ -142,11 +142,11 @@ func authorNames(authors []author) []string {
 	for i, a := range authors {
 		list[i] = a.Name
 	}
-	return names(list)
+	return cleanNames(list)
 }
 
 // count returns how often something was cited, where that is known.
-func count(n *int) *int {
+func nonNegative(n *int) *int {
 	if n == nil || *n < 0 {
 		return nil
 	}
@@ -157,7 +157,7 @@ func count(n *int) *int {
 const maxTitle = 120
 
 // cut shortens a text to n code points.
-func cut(s string, n int) string {
+func truncate(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return strings.TrimSpace(string(r[:n-1])) + "…"
 	}
@@ -165,7 +165,7 @@ func cut(s string, n int) string {
 }
 
 // digest names a text that has no name.
-func digest(s string) string {
+func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }

@@ -15,16 +15,16 @@ type webPage struct {
 
 // document identifies a page by its address unless the engine sends an id.
 func (p webPage) document() source.Document {
-	published := date(p.date)
+	published := normalizeDate(p.date)
 	return source.Document{
-		ExternalID: first(p.id, p.url), Title: first(plain(p.title), p.url), Text: plain(p.text), URL: p.url, Type: "webpage",
-		PublishedAt: published, Year: year(published), Authors: names([]string{p.author}),
+		ExternalID: firstNonEmpty(p.id, p.url), Title: firstNonEmpty(plainText(p.title), p.url), Text: plainText(p.text), URL: p.url, Type: "webpage",
+		PublishedAt: published, Year: leadingYear(published), Authors: cleanNames([]string{p.author}),
 	}
 }
 
 // searXNG searches a SearXNG server of the user, which must have its JSON format enabled. The engines behind it decide
 // on the length of a page, and the API has no bounds on years.
-func searXNG(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func searXNG(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{"q": {q.Text}, "format": {"json"}, "pageno": {strconv.Itoa(offset/n + 1)}}
 	if c.settings.Language != "" {
 		v.Set("language", c.settings.Language)
@@ -44,7 +44,7 @@ func (r searXNGResult) document() source.Document {
 }
 
 // brave searches api.search.brave.com.
-func brave(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func brave(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"q": {q.Text}, "count": {strconv.Itoa(n)}, "offset": {strconv.Itoa(offset / n)}, "text_decorations": {"false"},
 	}
@@ -57,7 +57,7 @@ func brave(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Doc
 			Results []braveResult `json:"results"`
 		} `json:"web"`
 	}
-	r := request{path: "/res/v1/web/search", query: v, header: c.keyIn("X-Subscription-Token")}
+	r := request{path: "/res/v1/web/search", query: v, header: c.keyHeader("X-Subscription-Token")}
 	if err := c.getJSON(ctx, r, &reply); err != nil {
 		return nil, err
 	}
@@ -94,13 +94,13 @@ func setYears(body map[string]any, q Query, from, startOfDay, to, endOfDay strin
 }
 
 // tavily searches api.tavily.com, which returns one page.
-func tavily(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func tavily(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
 	}
 	body := map[string]any{"query": q.Text, "max_results": n, "search_depth": "basic"}
 	setYears(body, q, "start_date", "", "end_date", "")
-	return fetchResults[tavilyResult](ctx, c, request{path: "/search", header: c.bearer(), body: body})
+	return fetchResults[tavilyResult](ctx, c, request{path: "/search", header: c.bearerHeader(), body: body})
 }
 
 type tavilyResult struct {
@@ -118,7 +118,7 @@ func (r tavilyResult) document() source.Document {
 const exaText = 4000
 
 // exa searches api.exa.ai, which returns one page.
-func exa(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func exa(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func exa(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Docum
 		"query": q.Text, "numResults": n, "contents": map[string]any{"text": map[string]any{"maxCharacters": exaText}},
 	}
 	setYears(body, q, "startPublishedDate", "T00:00:00.000Z", "endPublishedDate", "T23:59:59.999Z")
-	return fetchResults[exaResult](ctx, c, request{path: "/search", header: c.keyIn("X-Api-Key"), body: body})
+	return fetchResults[exaResult](ctx, c, request{path: "/search", header: c.keyHeader("X-Api-Key"), body: body})
 }
 
 type exaResult struct {

@@ -11,7 +11,7 @@ import (
 
 // wikipedia searches the encyclopaedia of a language and returns the introductions of its articles. An article has no
 // year: with bounds there is nothing to ask for.
-func wikipedia(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func wikipedia(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"action": {"query"}, "format": {"json"}, "formatversion": {"2"}, "maxlag": {"5"},
 		"generator": {"search"}, "gsrsearch": {q.Text}, "gsrlimit": {strconv.Itoa(n)}, "gsroffset": {strconv.Itoa(offset)}, "gsrnamespace": {"0"},
@@ -43,7 +43,7 @@ func wikipedia(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 	out := make([]source.Document, len(reply.Query.Pages))
 	for i, p := range reply.Query.Pages {
 		out[i] = source.Document{
-			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plain(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
+			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plainText(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
 		}
 	}
 	return out, nil

@@ -116,7 +116,7 @@ func TestPagesAreReadUntilThereAreEnough(t *testing.T) {
 		for limit, want := range map[int]int{7: 7, 25: 25, 50: 45} { // there are 45
 			t.Run(fmt.Sprint(kind, limit), func(t *testing.T) {
 				t.Parallel()
-				size := min(kinds[kind].page, limit)
+				size := min(kinds[kind].pageSize, limit)
 				a := serve(t, func(w http.ResponseWriter, r *http.Request) {
 					var at int
 					if _, err := fmt.Sscan(r.URL.Query().Get(param), &at); err != nil {

@@ -24,7 +24,7 @@ const maxPrefix = 1024
 // IsRegion reports whether a text can be the name of a region.
 func IsRegion(s string) bool { return regionName.MatchString(s) }
 
-func checkS3(s *Settings, secret string) []core.FieldError {
+func checkBucket(s *Settings, secret string) []core.FieldError {
 	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(s.AccessKeyID)
 	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
 	var bad []core.FieldError
@@ -64,7 +64,7 @@ const defaultRegion = "us-east-1"
 
 // scopeOfS3 binds the secret of an access key to the store, the bucket and the key's id. The region counts with Amazon
 // only, where it is part of the host.
-func scopeOfS3(set Settings) string {
+func s3SecretScope(set Settings) string {
 	store := "amazon " + cmp.Or(strings.TrimSpace(set.Region), defaultRegion)
 	if endpoint := strings.TrimSpace(set.Endpoint); endpoint != "" {
 		store = "endpoint " + outbound.Origin(endpoint)

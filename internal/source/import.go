@@ -50,7 +50,7 @@ func (s *Service) AddDocuments(
 	size := 0
 	flush := func() (err error) {
 		if src.Language == "" { // before the documents, so that they are indexed once
-			if src.Language, err = s.guess(ctx, src, batch); err != nil {
+			if src.Language, err = s.detectLanguage(ctx, src, batch); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,7 @@ func (s *Service) AddDocuments(
 		now := s.clock.Now()
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
 		d.dropUnsafeLinks()
-		if d.Hash, err = hashes.of(d); err != nil {
+		if d.Hash, err = hashes.sum(d); err != nil {
 			return done, err
 		}
 		size += len(d.Text)
@@ -102,7 +102,7 @@ type hasher struct{ buf bytes.Buffer }
 
 // of tells whether a document that comes again has changed. Fields that came later count only where they are set:
 // what was stored before there were any is still the same.
-func (h *hasher) of(d Document) ([]byte, error) {
+func (h *hasher) sum(d Document) ([]byte, error) {
 	fields := []any{d.Title, d.Authors, d.Text, d.Year, d.URL, d.DOI, d.Venue, d.Type}
 	if d.PublishedAt != "" || d.CitationCount != nil || d.OpenAccessURL != "" {
 		fields = append(fields, d.PublishedAt, d.CitationCount, d.OpenAccessURL)

@@ -28,22 +28,22 @@ func (s *Service) SetLanguage(ctx context.Context, actor core.Actor, src Source,
 	if detail := s.checkLanguage(code); detail != "" {
 		return Source{}, core.InvalidField("/language", detail)
 	}
-	return s.adjust(ctx, src, New{Language: code})
+	return s.applyDefaultAndLanguage(ctx, src, New{Language: code})
 }
 
 // How much is looked at to guess a language: enough of every document to be past its name, and enough of them that a
 // few in another language do not decide.
 const (
-	samplePart = 1000
-	sampleSize = 50_000
+	sampleBytesPerDocument = 1000
+	maxSampleBytes         = 50_000
 )
 
 // guess sets the language of a source from some of its documents, and returns the one that holds then.
-func (s *Service) guess(ctx context.Context, src Source, docs []Document) (string, error) {
+func (s *Service) detectLanguage(ctx context.Context, src Source, docs []Document) (string, error) {
 	if s.options.Guess == nil {
 		return "", nil
 	}
-	language := s.options.Guess(sample(docs))
+	language := s.options.Guess(sampleText(docs))
 	if language == "" {
 		return "", nil
 	}
@@ -51,14 +51,14 @@ func (s *Service) guess(ctx context.Context, src Source, docs []Document) (strin
 }
 
 // sample puts the starts of documents together.
-func sample(docs []Document) string {
+func sampleText(docs []Document) string {
 	var b strings.Builder
 	for _, d := range docs {
-		if b.Len() >= sampleSize {
+		if b.Len() >= maxSampleBytes {
 			break
 		}
 		for _, part := range []string{d.Title, d.Text} {
-			b.WriteString(strings.ToValidUTF8(part[:min(len(part), samplePart)], ""))
+			b.WriteString(strings.ToValidUTF8(part[:min(len(part), sampleBytesPerDocument)], ""))
 			b.WriteByte('\n')
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // pass, whatever the reader of a format or catalogue made of them.
 func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t, func(o *source.Options) { o.Live = answering{} })
+	w := newLiveWorld(t, func(o *source.Options) { o.Federated = answering{} })
 	library, live := w.library(t), w.add(t, source.New{Kind: "openalex"})
 	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
 		for _, d := range documentsWithUnsafeLinks() {
@@ -58,6 +58,6 @@ func documentsWithUnsafeLinks() []source.Document {
 // answering is a live source that checks nothing.
 type answering struct{}
 
-func (answering) Ask(context.Context, source.LiveRequest) (source.LiveAnswer, error) {
-	return source.LiveAnswer{Documents: documentsWithUnsafeLinks()}, nil
+func (answering) Search(context.Context, source.FederatedRequest) (source.FederatedReply, error) {
+	return source.FederatedReply{Documents: documentsWithUnsafeLinks()}, nil
 }

@@ -53,7 +53,7 @@ type Kind struct {
 	// Admin says that only those who run the installation may make one: it reaches what is theirs.
 	Admin bool
 	// Live says that it is asked at question time, and Paid that each search costs its owner money.
-	Live, Paid bool
+	Federated, Paid bool
 	// Check trims the settings and returns what is wrong with them and the secret, by the names of the fields.
 	Check func(set *Settings, secret string) []core.FieldError
 	// SecretScope names the receiver of the secret: the origin of an address, the bucket and key of a store, or the
@@ -69,7 +69,7 @@ func StoredKinds() []Kind {
 		{Name: KindFolder, Syncs: true, Admin: true, Check: checkFolder},
 		{Name: KindWeb, Syncs: true, Check: checkWeb},
 		{Name: KindFeed, Syncs: true, Check: checkFeed},
-		{Name: KindS3, Syncs: true, Check: checkS3, SecretScope: scopeOfS3},
+		{Name: KindS3, Syncs: true, Check: checkBucket, SecretScope: s3SecretScope},
 	}
 }
 
@@ -141,7 +141,7 @@ func (src Source) SettingsOf() (Settings, error) {
 }
 
 // settings checks the settings and the secret of a kind and returns the settings as they are kept.
-func (s *Service) settings(k Kind, set Settings, secret string) (string, []core.FieldError) {
+func (s *Service) checkSettings(k Kind, set Settings, secret string) (string, []core.FieldError) {
 	bad := k.Check(&set, secret)
 	if n := set.SyncMinutes; n != 0 && (!k.Syncs || n < minSyncMinutes || n > maxSyncMinutes) {
 		bad = append(bad, core.FieldError{
@@ -198,14 +198,14 @@ func (s *Service) For(ctx context.Context, actor core.Actor, op core.Operation, 
 	}
 	rule, _ := op.Rule()
 	if k, _ := s.kind(sources[i].Kind); k.Admin && rule.Access >= core.AccessManage {
-		return sources[i], mayAdmin(actor)
+		return sources[i], allowAdmin(actor)
 	}
 	return sources[i], nil
 }
 
 // mayAdmin asks for somebody who runs the installation, with a credential made for that: a program that was let in to
 // search must not be able to read the server's disk.
-func mayAdmin(actor core.Actor) error { return actor.Allow(core.OpAdmin) }
+func allowAdmin(actor core.Actor) error { return actor.Allow(core.OpAdmin) }
 
 // Change is what is to be different about a source; nil leaves a thing as it is.
 type Change struct {
@@ -224,7 +224,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceI
 	if err != nil {
 		return Source{}, err
 	}
-	if err := s.apply(&src, c); err != nil {
+	if err := s.applyChange(&src, c); err != nil {
 		return Source{}, err
 	}
 	if err := s.store.UpdateSource(ctx, src); err != nil {
@@ -235,7 +235,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceI
 		language = *c.Language
 	}
 	removed := src.SecretRemoved
-	if _, err = s.adjust(ctx, src, New{Default: c.Default, Language: language}); err != nil {
+	if _, err = s.applyDefaultAndLanguage(ctx, src, New{Default: c.Default, Language: language}); err != nil {
 		return Source{}, err
 	}
 	src, err = s.Get(ctx, actor, agentID, sourceID)
@@ -244,7 +244,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, sourceI
 }
 
 // apply puts a change into a source, or says what is wrong with it.
-func (s *Service) apply(src *Source, c Change) error {
+func (s *Service) applyChange(src *Source, c Change) error {
 	var bad []core.FieldError
 	if c.Name != nil {
 		src.Name = strings.TrimSpace(*c.Name)

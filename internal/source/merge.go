@@ -8,10 +8,10 @@ import (
 
 // fusion is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): how little the first places of a
 // list count more than the next.
-const fusion = 60
+const fusionConstant = 60
 
 // reciprocal is what a place in a list is worth, from 0.
-func reciprocal(rank int) float64 { return 1 / float64(fusion+rank+1) }
+func reciprocal(rank int) float64 { return 1 / float64(fusionConstant+rank+1) }
 
 // merge puts ranked lists of different sources into one. Their scores can't be compared (those of the index are sums over
 // words, and most catalogues tell none), but their orders can: a document counts by its places in all lists. Two records
@@ -23,7 +23,7 @@ func merge(lists [][]Card) []Card {
 	for _, list := range lists {
 		counted := map[string]bool{} // a list that has a work twice counts once
 		for rank, c := range list {
-			key := workOf(c.Document)
+			key := workKey(c.Document)
 			i, known := at[key]
 			switch {
 			case counted[key]:
@@ -44,7 +44,7 @@ func merge(lists [][]Card) []Card {
 }
 
 // workOf names the work that a document is of.
-func workOf(d Document) string {
+func workKey(d Document) string {
 	doi := strings.ToLower(d.DOI)
 	if i := strings.Index(doi, "10."); i >= 0 { // after the address of a resolver, or none
 		return doi[i:]

@@ -43,7 +43,7 @@ func (m *meter) add(key meterKey, n int) {
 	m.counts[key] += n
 }
 
-func (m *meter) take() map[meterKey]int {
+func (m *meter) drain() map[meterKey]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	taken := m.counts
@@ -59,7 +59,7 @@ func (s *Service) count(userID string, now time.Time) {
 // FlushSearches writes down how often users searched. The server calls it now and then and once at the end; what a
 // crash loses is the searches of half a minute.
 func (s *Service) FlushSearches(ctx context.Context) error {
-	taken := s.meter.take()
+	taken := s.meter.drain()
 	if len(taken) == 0 {
 		return nil
 	}

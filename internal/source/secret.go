@@ -26,7 +26,7 @@ func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error
 	if !known {
 		return nil, core.InvalidField("/settings", "Sources of this kind can't be changed here.")
 	}
-	secret, err := s.secretAfter(src, k, c)
+	secret, err := s.secretAfterChange(src, k, c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +38,13 @@ func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error
 		set = *c.Settings
 		src.NextSyncAt = nextSync(set, src.UpdatedAt)
 	}
-	kept, bad := s.settings(k, set, secret)
+	kept, bad := s.checkSettings(k, set, secret)
 	src.Settings = kept
 	return append(bad, s.setSecret(src, k, secret)...), nil
 }
 
 // secretAfter returns the secret that a source has after a change, and notes in the source when one is dropped.
-func (s *Service) secretAfter(src *Source, k Kind, c Change) (string, error) {
+func (s *Service) secretAfterChange(src *Source, k Kind, c Change) (string, error) {
 	if c.Secret != nil {
 		return *c.Secret, nil
 	}
@@ -79,7 +79,7 @@ func (s *Service) setSecret(src *Source, k Kind, secret string) []core.FieldErro
 	case len(secret) > maxSecret || s.options.Sealer == nil:
 		return []core.FieldError{{Pointer: "/secret", Detail: "Must be at most 4096 bytes."}}
 	}
-	place, err := secretPlace(*src, k)
+	place, err := secretAssociatedData(*src, k)
 	if err != nil { // the settings were written a moment ago
 		return []core.FieldError{{Pointer: "/settings", Detail: "Can't be read."}}
 	}
@@ -90,7 +90,7 @@ func (s *Service) setSecret(src *Source, k Kind, secret string) []core.FieldErro
 // secretPlace is the associated data that a secret is sealed with: the source, its kind and the receiver. A row whose
 // address was changed in any other way than through Change, such as by SQL or a doctored backup, holds a secret that
 // can't be opened.
-func secretPlace(src Source, k Kind) (string, error) {
+func secretAssociatedData(src Source, k Kind) (string, error) {
 	set, err := src.SettingsOf()
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ func (s *Service) openSecret(src Source) (plain string, old bool, err error) {
 	if k.SecretScope == nil || s.options.Sealer == nil {
 		return "", false, ErrSecretUnreadable
 	}
-	place, err := secretPlace(src, k)
+	place, err := secretAssociatedData(src, k)
 	if err != nil {
 		return "", false, err
 	}

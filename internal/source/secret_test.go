@@ -272,7 +272,7 @@ func TestNoKindOfSourceTakesAPasswordInItsAddress(t *testing.T) {
 					set.URL = a // kinds without an address refuse any
 				}
 				bad := k.Check(&set, keptSecret)
-				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Live; takesAddress && len(bad) == 0 {
+				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated; takesAddress && len(bad) == 0 {
 					t.Errorf("%s takes %s", k.Name, a)
 				}
 				for _, f := range bad {

@@ -72,7 +72,7 @@ func (d Document) CardID() string {
 const prefixCard = "card_"
 
 // documentOf returns the id of the document that a card is of, if it is the card of one.
-func documentOf(cardID string) (string, bool) {
+func documentIDOfCard(cardID string) (string, bool) {
 	rest, ok := strings.CutPrefix(cardID, prefixCard)
 	id := core.PrefixDocument + "_" + rest
 	return id, ok && core.IsID(core.PrefixDocument, id)
@@ -107,7 +107,7 @@ type Store interface {
 	ReplaceSecret(ctx context.Context, before Source, sealed []byte) error
 	// AddSearches adds to the numbers of searches of users and days.
 	AddSearches(ctx context.Context, counts []Searches) error
-	LiveStore
+	FederatedStore
 }
 
 // Agents says whether an actor reaches an agent.
@@ -140,8 +140,8 @@ type Options struct {
 	Kinds []Kind
 	// Live asks sources of the live kinds; it is needed where Kinds has such. LiveTime is how long all of them together may
 	// take; 0 is a few seconds.
-	Live     Live
-	LiveTime time.Duration
+	Federated        Federated
+	FederatedTimeout time.Duration
 	// Payer holds paid searches to the caps of users; nil lets everybody search.
 	Payer Payer
 	// Sealer keeps the secrets of sources; without one there are none.
@@ -169,8 +169,8 @@ func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o O
 	if o.Kinds == nil {
 		o.Kinds = StoredKinds()
 	}
-	if o.LiveTime == 0 {
-		o.LiveTime = liveTime
+	if o.FederatedTimeout == 0 {
+		o.FederatedTimeout = defaultFederatedTimeout
 	}
 	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
 }
@@ -220,7 +220,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 		return Source{}, core.InvalidField("/kind", "Must be one of "+strings.Join(s.kindNames(), ", ")+".")
 	}
 	if k.Admin {
-		if err := mayAdmin(actor); err != nil {
+		if err := allowAdmin(actor); err != nil {
 			return Source{}, err
 		}
 	}
@@ -229,7 +229,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: k.Name,
 		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now), CreatedAt: now, UpdatedAt: now,
 	}
-	kept, bad := s.settings(k, n.Settings, n.Secret)
+	kept, bad := s.checkSettings(k, n.Settings, n.Secret)
 	src.Settings = kept
 	if bad = append(bad, s.setSecret(&src, k, n.Secret)...); bad != nil {
 		return Source{}, core.Invalid(bad...)
@@ -263,14 +263,14 @@ func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID strin
 	}
 	for _, src := range sources {
 		if src.Name == n.Name {
-			return s.adjust(ctx, src, n)
+			return s.applyDefaultAndLanguage(ctx, src, n)
 		}
 	}
 	return s.Add(ctx, actor, agentID, n)
 }
 
 // adjust gives a source what is asked for.
-func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err error) {
+func (s *Service) applyDefaultAndLanguage(ctx context.Context, src Source, n New) (_ Source, err error) {
 	if n.Default && !src.Default {
 		if err := s.store.SetDefaultSource(ctx, src.AgentID, src.ID); err != nil {
 			return Source{}, err

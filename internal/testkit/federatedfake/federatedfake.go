@@ -1,7 +1,7 @@
-// Package livefake is a public catalogue or search engine on this machine, in the wire formats of OpenAlex, SearXNG and
+// Package federatedfake is a public catalogue or search engine on this machine, in the wire formats of OpenAlex, SearXNG and
 // Brave. It is strict: a request that the real one could refuse, or that has anything a test does not know of, fails the
 // test. It does not keep to bounds of years, so that a test sees whether somebody else does.
-package livefake
+package federatedfake
 
 import (
 	"encoding/json"

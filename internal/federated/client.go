@@ -17,22 +17,22 @@ import (
 )
 
 // caller makes the requests to one source.
-type caller struct {
+type apiClient struct {
 	kind     string
 	host     string
 	language string
 	settings Settings
 	options  Options
-	pace     *pace
+	limit    *rateLimit
 }
 
 // maxAnswer bounds an answer, in bytes. A hundred abstracts are a few hundred kilobytes.
-const maxAnswer = 8 << 20
+const maxReplyBytes = 8 << 20
 
 // tries is how often a request is made, and firstPause what comes after the first.
 const (
-	tries      = 3
-	firstPause = 300 * time.Millisecond
+	maxAttempts  = 3
+	firstBackoff = 300 * time.Millisecond
 )
 
 // request is one to make.
@@ -45,43 +45,43 @@ type request struct {
 }
 
 // getJSON asks, and reads the answer as JSON.
-func (c *caller) getJSON(ctx context.Context, r request, into any) error {
-	body, err := c.do(ctx, r)
+func (c *apiClient) getJSON(ctx context.Context, r request, into any) error {
+	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return unexpected(err)
+		return errUnexpectedBecause(err)
 	}
 	return nil
 }
 
 // getXML asks, and reads the answer as XML. The decoder knows no entities but the predefined ones, so none expands.
-func (c *caller) getXML(ctx context.Context, r request, into any) error {
-	body, err := c.do(ctx, r)
+func (c *apiClient) getXML(ctx context.Context, r request, into any) error {
+	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
-		return unexpected(err)
+		return errUnexpectedBecause(err)
 	}
 	return nil
 }
 
 // do makes a request, and makes it again where that may help and the deadline allows.
-func (c *caller) do(ctx context.Context, r request) ([]byte, error) {
+func (c *apiClient) sendWithRetries(ctx context.Context, r request) ([]byte, error) {
 	var body []byte
 	var err error
-	for try := range tries {
-		if err := c.pace.wait(ctx); err != nil {
+	for try := range maxAttempts {
+		if err := c.limit.wait(ctx); err != nil {
 			return nil, err
 		}
 		var after time.Duration
-		body, after, err = c.once(ctx, r)
-		if err == nil || !worthAgain(err) || ctx.Err() != nil {
+		body, after, err = c.send(ctx, r)
+		if err == nil || !isRetryable(err) || ctx.Err() != nil {
 			return body, err
 		}
-		pause := max(after, jitter(firstPause<<try))
+		pause := max(after, jitter(firstBackoff<<try))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
 			return nil, err // there is no time to wait, and the reason is known
 		}
@@ -93,10 +93,10 @@ func (c *caller) do(ctx context.Context, r request) ([]byte, error) {
 }
 
 // worthAgain reports whether the same request may work a moment later: the host says so, or the line broke.
-func worthAgain(err error) bool {
+func isRetryable(err error) bool {
 	var s statusError
 	if errors.As(err, &s) {
-		return s.again()
+		return s.retryable()
 	}
 	return !errors.Is(err, outbound.ErrNotPublic) && !errors.Is(err, outbound.ErrTooLarge)
 }
@@ -107,24 +107,24 @@ func jitter(d time.Duration) time.Duration {
 }
 
 // once makes a request once, and returns how long the host wants us to stay away.
-func (c *caller) once(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
+func (c *apiClient) send(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
 	req, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, 0, err
 	}
 	resp, err := c.options.Client.Do(req)
 	if err != nil {
-		return nil, 0, bare(err)
+		return nil, 0, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return nil, retryAfter(resp.Header), statusError{status: resp.StatusCode}
 	}
-	body, err = outbound.ReadAll(resp.Body, maxAnswer)
+	body, err = outbound.ReadAll(resp.Body, maxReplyBytes)
 	return body, 0, err
 }
 
-func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, error) {
+func (c *apiClient) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	address := c.host + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
@@ -139,7 +139,7 @@ func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, erro
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	for name, values := range r.header {
 		req.Header[name] = values
@@ -152,7 +152,7 @@ func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, erro
 }
 
 // userAgent names us, and whom to write to.
-func (c *caller) userAgent() string {
+func (c *apiClient) userAgent() string {
 	agent := "Carrel/" + c.options.Version
 	if c.options.Contact != "" {
 		agent += " (mailto:" + c.options.Contact + ")"
@@ -161,7 +161,7 @@ func (c *caller) userAgent() string {
 }
 
 // bare takes the address off an error, which may hold a key.
-func bare(err error) error {
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -182,7 +182,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // bearer is the header with the key as a bearer token.
-func (c *caller) bearer() http.Header {
+func (c *apiClient) bearerHeader() http.Header {
 	if c.settings.Key == "" {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (c *caller) bearer() http.Header {
 }
 
 // keyIn is the key in a header of another name, if there is one.
-func (c *caller) keyIn(name string) http.Header {
+func (c *apiClient) keyHeader(name string) http.Header {
 	h := http.Header{}
 	if c.settings.Key != "" {
 		h.Set(name, c.settings.Key)

@@ -14,14 +14,14 @@ import (
 )
 
 // Live asks sources that are searched at question time.
-type Live interface {
+type Federated interface {
 	// Ask returns what a source finds, best first. It keeps to the request's years itself and ends with the context. Its
 	// error is a *Failure where the source is to blame.
-	Ask(ctx context.Context, r LiveRequest) (LiveAnswer, error)
+	Search(ctx context.Context, r FederatedRequest) (FederatedReply, error)
 }
 
 // LiveRequest is what a live source is asked. A year of 0 is no bound.
-type LiveRequest struct {
+type FederatedRequest struct {
 	Kind     string
 	Settings Settings
 	// Secret is the source's, in the clear.
@@ -32,7 +32,7 @@ type LiveRequest struct {
 }
 
 // LiveAnswer is what a live source has found, best first.
-type LiveAnswer struct {
+type FederatedReply struct {
 	// Documents have no id yet, and the id that the source knows them by.
 	Documents []Document
 	// UndatedExcluded is how many were left out because the request has bounds and nobody knows their year.
@@ -53,7 +53,7 @@ func (f *Failure) Error() string { return f.Detail }
 
 // LiveStore keeps what live sources answered: the answers as they came, so that nobody is asked the same twice in a
 // while, and the documents in them, which go again unless somebody keeps them.
-type LiveStore interface {
+type FederatedStore interface {
 	// LiveAnswer returns an answer that was put under the key and has not expired.
 	LiveAnswer(ctx context.Context, key []byte, now time.Time) ([]byte, error)
 	PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error
@@ -69,20 +69,20 @@ type LiveStore interface {
 const (
 	// liveTime is how long live sources may take unless the options say otherwise: less than a search of a turn has, so that the turn
 	// goes on with what the others said.
-	liveTime = 6 * time.Second
+	defaultFederatedTimeout = 6 * time.Second
 	// askAgain is when a source that failed may be asked again.
-	askAgain = 30 * time.Second
+	failureRetryAfter = 30 * time.Second
 	// answerLife is how long an answer is good for the same question.
-	answerLife = time.Hour
+	replyTTL = time.Hour
 	// resultLife is how long a result that nobody opened, cited or saved can still be. It is far longer than answerLife and
 	// than a turn takes, so that what is shown can be opened.
-	resultLife = 7 * 24 * time.Hour
+	documentTTL = 7 * 24 * time.Hour
 )
 
 // isLive reports whether a source is asked at question time.
 func (s *Service) isLive(src Source) bool {
 	k, _ := s.kind(src.Kind)
-	return k.Live
+	return k.Federated
 }
 
 // heard is what came of asking a live source: cards, or why there are none.
@@ -100,12 +100,12 @@ func (h heard) warning(src Source) Warning {
 // stored here is.
 func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Query) ([]heard, error) {
 	out := make([]heard, len(sources))
-	limited, cancel := context.WithTimeout(ctx, s.options.LiveTime)
+	limited, cancel := context.WithTimeout(ctx, s.options.FederatedTimeout)
 	defer cancel()
 	var group errgroup.Group
 	for i, src := range sources {
 		group.Go(func() (err error) {
-			out[i], err = s.ask(ctx, limited, buyer, src, q)
+			out[i], err = s.searchOne(ctx, limited, buyer, src, q)
 			return err
 		})
 	}
@@ -117,8 +117,8 @@ func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Q
 }
 
 // ask asks one live source within the limited context, and stores what it found in the whole one.
-func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
-	answer, err := s.answer(ctx, limited, buyer, src, q)
+func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
+	answer, err := s.reply(ctx, limited, buyer, src, q)
 	var failure *Failure
 	switch {
 	case errors.As(err, &failure):
@@ -127,18 +127,18 @@ func (s *Service) ask(ctx, limited context.Context, buyer Buyer, src Source, q Q
 		return heard{}, fmt.Errorf("ask a source of kind %s: %w", src.Kind, err)
 	}
 	now := s.clock.Now()
-	expires := now.Add(resultLife)
+	expires := now.Add(documentTTL)
 	var hashes hasher
 	for i := range answer.Documents {
 		d := &answer.Documents[i]
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(core.PrefixDocument), src.ID, now, now, &expires
 		d.dropUnsafeLinks()
-		if d.Hash, err = hashes.of(*d); err != nil {
+		if d.Hash, err = hashes.sum(*d); err != nil {
 			return heard{}, err
 		}
 	}
 	if src.Language == "" && len(answer.Documents) > 0 {
-		if src.Language, err = s.guess(ctx, src, answer.Documents); err != nil {
+		if src.Language, err = s.detectLanguage(ctx, src, answer.Documents); err != nil {
 			return heard{}, err
 		}
 	}
@@ -166,57 +166,57 @@ func (q Query) covers(year int) bool {
 }
 
 // answer returns what a source says to a query, or said to it a while ago.
-func (s *Service) answer(ctx, limited context.Context, buyer Buyer, src Source, q Query) (LiveAnswer, error) {
-	r := LiveRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
+func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q Query) (FederatedReply, error) {
+	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
 	if r.Settings, err = src.SettingsOf(); err != nil {
-		return LiveAnswer{}, err
+		return FederatedReply{}, err
 	}
 	if r.Secret, err = s.Secret(src); err != nil {
-		return LiveAnswer{}, &Failure{
+		return FederatedReply{}, &Failure{
 			Code:   WarnSourceRefused,
 			Detail: "Its key can't be used with this address. Enter the key again in the settings of the source.",
 		}
 	}
 	key := r.key()
-	var answer LiveAnswer
+	var answer FederatedReply
 	kept, err := s.store.LiveAnswer(ctx, key, s.clock.Now())
 	if err == nil {
 		return answer, json.Unmarshal(kept, &answer)
 	}
 	if !core.IsKind(err, core.KindNotFound) {
-		return LiveAnswer{}, err
+		return FederatedReply{}, err
 	}
-	if answer, err = s.asked(ctx, limited, buyer, src, r); err != nil {
-		return LiveAnswer{}, err
+	if answer, err = s.query(ctx, limited, buyer, src, r); err != nil {
+		return FederatedReply{}, err
 	}
 	if kept, err = json.Marshal(answer); err != nil {
-		return LiveAnswer{}, err
+		return FederatedReply{}, err
 	}
-	return answer, s.store.PutLiveAnswer(ctx, key, kept, s.clock.Now().Add(answerLife))
+	return answer, s.store.PutLiveAnswer(ctx, key, kept, s.clock.Now().Add(replyTTL))
 }
 
 // asked asks a source, and has the buyer pay for it where that costs. It is the only place where sources are asked.
-func (s *Service) asked(ctx, limited context.Context, buyer Buyer, src Source, r LiveRequest) (LiveAnswer, error) {
+func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest) (FederatedReply, error) {
 	if k, _ := s.kind(src.Kind); !k.Paid || s.options.Payer == nil {
-		return s.options.Live.Ask(limited, r)
+		return s.options.Federated.Search(limited, r)
 	}
 	settle, err := s.options.Payer.HoldSearch(ctx, buyer, src.Kind)
 	if core.IsRefusal(err) {
 		e := core.AsError(err)
-		return LiveAnswer{}, &Failure{Code: e.Code, Detail: e.Detail, refusal: e}
+		return FederatedReply{}, &Failure{Code: e.Code, Detail: e.Detail, refusal: e}
 	}
 	if err != nil {
-		return LiveAnswer{}, err
+		return FederatedReply{}, err
 	}
-	answer, err := s.options.Live.Ask(limited, r)
+	answer, err := s.options.Federated.Search(limited, r)
 	// The provider may charge for a search whose answer was lost, so each that was made is settled.
 	return answer, errors.Join(err, settle(context.WithoutCancel(ctx)))
 }
 
 // key tells requests apart that may have different answers. Sources that would ask the same with the same key share
 // answers: public catalogues are everybody's.
-func (r LiveRequest) key() []byte {
+func (r FederatedRequest) key() []byte {
 	secret := sha256.Sum256([]byte(r.Secret))
 	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear}) // strings and numbers
 	sum := sha256.Sum256(b)
@@ -229,7 +229,7 @@ func (f *Failure) failed() error {
 		return f.refusal
 	}
 	return &core.Error{
-		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: askAgain, Detail: "The source could not be searched. " + f.Detail,
+		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: failureRetryAfter, Detail: "The source could not be searched. " + f.Detail,
 	}
 }
 
@@ -241,7 +241,7 @@ func (s *Service) Keep(ctx context.Context, userID, agentID string, ids []string
 
 // KeepCard is Keep for the document of a card. A card of something else is nothing to keep.
 func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) error {
-	id, ok := documentOf(cardID)
+	id, ok := documentIDOfCard(cardID)
 	if !ok {
 		return nil
 	}
