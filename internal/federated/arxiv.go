@@ -33,14 +33,14 @@ func arXiv(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.
 	out := make([]source.Document, 0, len(feed.Entries))
 	for _, e := range feed.Entries {
 		if strings.Contains(e.ID, "/api/errors") {
-			return nil, statusError{status: 400} // it tells of mistakes in an entry of the feed
+			return nil, statusError{status: 400} // the API reports errors as an entry of the feed
 		}
 		out = append(out, e.document())
 	}
 	return out, nil
 }
 
-// arXivTerms makes a query of all words; its language has operators that a question must not trip over.
+// arXivQuery requires all words of a text, without the operators and punctuation of arXiv's query language.
 func arXivQuery(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"()[]{}:+?!,;", r) })
 	var terms []string
@@ -82,7 +82,7 @@ func (e arXivEntry) document() source.Document {
 	return d
 }
 
-// arXivID is the identifier without its version, so that the next version is the same document.
+// arXivID returns the identifier without its version, so that all versions are one document.
 func arXivID(address string) string {
 	_, id, found := strings.Cut(address, "/abs/")
 	if !found {

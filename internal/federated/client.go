@@ -16,7 +16,7 @@ import (
 	"carrel/internal/outbound"
 )
 
-// caller makes the requests to one source.
+// apiClient sends the requests of one search.
 type apiClient struct {
 	kind     string
 	host     string
@@ -26,25 +26,24 @@ type apiClient struct {
 	limit    *rateLimit
 }
 
-// maxAnswer bounds an answer, in bytes. A hundred abstracts are a few hundred kilobytes.
+// maxReplyBytes limits a reply. A hundred abstracts are a few hundred kilobytes.
 const maxReplyBytes = 8 << 20
 
-// tries is how often a request is made, and firstPause what comes after the first.
+// maxAttempts is how often a request is sent; the backoff doubles from firstBackoff.
 const (
 	maxAttempts  = 3
 	firstBackoff = 300 * time.Millisecond
 )
 
-// request is one to make.
 type request struct {
 	path   string
 	query  url.Values
 	header http.Header
-	// body is sent as JSON; nil makes it a GET.
+	// body is sent as JSON in a POST; nil means GET.
 	body any
 }
 
-// getJSON asks, and reads the answer as JSON.
+// getJSON sends a request and decodes the reply as JSON.
 func (c *apiClient) getJSON(ctx context.Context, r request, into any) error {
 	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
@@ -56,7 +55,8 @@ func (c *apiClient) getJSON(ctx context.Context, r request, into any) error {
 	return nil
 }
 
-// getXML asks, and reads the answer as XML. The decoder knows no entities but the predefined ones, so none expands.
+// getXML sends a request and decodes the reply as XML. encoding/xml knows only the predefined entities, so none can
+// expand.
 func (c *apiClient) getXML(ctx context.Context, r request, into any) error {
 	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *apiClient) getXML(ctx context.Context, r request, into any) error {
 	return nil
 }
 
-// do makes a request, and makes it again where that may help and the deadline allows.
+// sendWithRetries sends a request and retries temporary failures while the deadline allows it.
 func (c *apiClient) sendWithRetries(ctx context.Context, r request) ([]byte, error) {
 	var body []byte
 	var err error
@@ -83,7 +83,7 @@ func (c *apiClient) sendWithRetries(ctx context.Context, r request) ([]byte, err
 		}
 		pause := max(after, jitter(firstBackoff<<try))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
-			return nil, err // there is no time to wait, and the reason is known
+			return nil, err // the deadline would pass during the backoff
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return nil, err
@@ -92,7 +92,8 @@ func (c *apiClient) sendWithRetries(ctx context.Context, r request) ([]byte, err
 	return nil, err
 }
 
-// worthAgain reports whether the same request may work a moment later: the host says so, or the line broke.
+// isRetryable reports whether the same request may succeed later: the host asks for a retry, or the connection
+// failed.
 func isRetryable(err error) bool {
 	var s statusError
 	if errors.As(err, &s) {
@@ -101,12 +102,12 @@ func isRetryable(err error) bool {
 	return !errors.Is(err, outbound.ErrNotPublic) && !errors.Is(err, outbound.ErrTooLarge)
 }
 
-// jitter spreads a pause, so that those who failed together do not come back together.
+// jitter randomizes a backoff, so that clients that failed together do not retry together.
 func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d) //nolint:gosec // nobody gains from guessing it
+	return d/2 + rand.N(d) //nolint:gosec // not a secret
 }
 
-// once makes a request once, and returns how long the host wants us to stay away.
+// send sends a request once. After is the host's Retry-After.
 func (c *apiClient) send(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
 	req, err := c.newRequest(ctx, r)
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *apiClient) newRequest(ctx context.Context, r request) (*http.Request, e
 	return req, nil
 }
 
-// userAgent names us, and whom to write to.
+// userAgent identifies the program and the operator's contact address.
 func (c *apiClient) userAgent() string {
 	agent := "Carrel/" + c.options.Version
 	if c.options.Contact != "" {
@@ -160,7 +161,7 @@ func (c *apiClient) userAgent() string {
 	return agent
 }
 
-// bare takes the address off an error, which may hold a key.
+// withoutURL unwraps *url.Error, because the URL may contain an API key.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -169,7 +170,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// retryAfter reads how long to stay away, in seconds or as a date (RFC 9110, 10.2.3).
+// retryAfter parses Retry-After, in seconds or as a date (RFC 9110, section 10.2.3).
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil {
@@ -181,7 +182,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// bearer is the header with the key as a bearer token.
+// bearerHeader returns an Authorization header with the key, or nil without a key.
 func (c *apiClient) bearerHeader() http.Header {
 	if c.settings.Key == "" {
 		return nil
@@ -189,7 +190,7 @@ func (c *apiClient) bearerHeader() http.Header {
 	return http.Header{"Authorization": {"Bearer " + c.settings.Key}}
 }
 
-// keyIn is the key in a header of another name, if there is one.
+// keyHeader returns the key in a header with this name, or no header without a key.
 func (c *apiClient) keyHeader(name string) http.Header {
 	h := http.Header{}
 	if c.settings.Key != "" {

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/source"
 )
 
-// coreWorks searches api.core.ac.uk/v3. The slash at the end matters: without it the API sends the caller elsewhere.
+// coreWorks searches api.core.ac.uk/v3. The path ends with a slash, because the API redirects without it.
 func coreWorks(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	terms := []string{"(" + q.Text + ")"}
 	if q.FromYear != 0 {

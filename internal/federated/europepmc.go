@@ -8,7 +8,8 @@ import (
 	"carrel/internal/source"
 )
 
-// europePMC searches www.ebi.ac.uk/europepmc. It pages with marks instead of numbers, but one page holds all we ask for.
+// europePMC searches www.ebi.ac.uk/europepmc. The API pages with cursors, but its first page holds as many results as
+// we ever request.
 func europePMC(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil

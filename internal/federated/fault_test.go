@@ -17,14 +17,14 @@ import (
 	"carrel/internal/source"
 )
 
-// TestFaultsBecomeSentences is the table of what can go wrong at the other end, for every kind.
+// Every kind of source runs through the same table of failures.
 func TestFaultsBecomeSentences(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for name, c := range map[string]struct {
 			serve http.HandlerFunc
 			code  string
-			// asked is how often, where that matters.
+			// asked is the expected number of requests, 0 for any.
 			asked int64
 		}{
 			"too many for long": {answerWith(429, "Retry-After", "3600"), source.WarnSourceRateLimited, 1},
@@ -54,7 +54,7 @@ func TestFaultsBecomeSentences(t *testing.T) {
 					t.Fatalf("%v, %v", found, err)
 				}
 				if kind == "mcp" && name != "never" && !strings.HasSuffix(name, "key") && name != "too many for long" {
-					return // its SDK does not tell faults apart; that it is a sentence is enough
+					return // the MCP SDK does not distinguish failures, so any sentence is accepted
 				}
 				if f.Code != c.code {
 					t.Errorf("%s: %s", f.Code, f.Detail)
@@ -88,7 +88,7 @@ func cutOff(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"results":[`)
 }
 
-// silence reads the question, as a server sees a client hang up only then, and never answers.
+// silence never replies. It reads the request first, because a server notices a disconnect only then.
 func silence(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -150,7 +150,7 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 	a := serve(t, text(`{"results":[]}`))
 	for _, kind := range []string{"searxng", "mcp"} {
 		c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second}), Version: "test"})
-		// A name can lead anywhere, so it is looked at when the connection is made.
+		// A name may resolve to any address, so the check happens when the connection is made.
 		for address, want := range map[string]string{
 			a.URL: "invalid_request", "https://10.0.0.1/": "invalid_request", "https://[::1]/x": "invalid_request", "ftp://example.org": "invalid_request",
 			"": "invalid_request", "https://user:pass@example.org/": "invalid_request",
@@ -168,7 +168,7 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 	}
 }
 
-// reached notes where requests go, and lets none through.
+// recordingTransport records the hosts of requests and sends none.
 type recordingTransport struct{ hosts []string }
 
 func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -176,8 +176,7 @@ func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error
 	return nil, outbound.ErrNotPublic
 }
 
-// TestNothingLeadsACatalogueElsewhere looks at where the requests of a source go whose owner would like them to go
-// somewhere else.
+// The owner of a source must not be able to send the requests of a catalogue to another host.
 func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
 	t.Parallel()
 	const evil = "https://evil.example"
@@ -232,7 +231,7 @@ func TestRequestsToAHostAreKeptApart(t *testing.T) {
 				t.Errorf("request %d after %s, %v", i, time.Since(start), err)
 			}
 		}
-		// Who can't wait so long is told at once, and nobody waits for them.
+		// A caller with a short deadline fails at once and takes no slot.
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := p.wait(hurried)

@@ -1,6 +1,6 @@
-// Package federated searches what others have: public catalogues of papers, encyclopaedias, search engines of the web, and
-// other MCP servers. A search happens while somebody waits for an answer, so each one has a deadline, asks no more often
-// than its host allows, and says in a sentence why it failed.
+// Package federated searches sources at query time: public catalogues of papers, encyclopaedias, web search engines
+// and other MCP servers. A user waits for the reply, so every search has a deadline, respects the rate limit of its
+// host, and returns a failure as one sentence for the user.
 package federated
 
 import (
@@ -14,55 +14,56 @@ import (
 	"carrel/internal/source"
 )
 
-// Query is what to look for. A year of 0 is no bound.
+// Query is a search. A year of 0 means no bound.
 type Query struct {
 	Text             string
 	Limit            int
 	FromYear, ToYear int
 }
 
-// bounded reports whether the query is about some years only.
+// bounded reports whether the query has a bound on years.
 func (q Query) bounded() bool { return q.FromYear != 0 || q.ToYear != 0 }
 
-// Settings are what the owner of a source says of it.
+// Settings are the part of a source's settings that this package uses.
 type Settings struct {
-	// Address is that of a server of one's own: needed for searxng and mcp, and not taken by the others.
+	// Address is the URL of the user's own server. It is required for searxng and mcp and rejected for other kinds.
 	Address string
-	// Language is that of the encyclopaedia or of what is searched for, an ISO 639 code; empty is English, or any.
+	// Language is an ISO 639 code: the edition of Wikipedia (default en), or the language of web results (default
+	// any).
 	Language string
-	// Tool is the tool of an MCP server that searches; empty is the one that looks like it.
+	// Tool is the search tool of an MCP server; empty means that one is chosen by name.
 	Tool string
-	// Key is the secret for the API. It is sent to its host and appears nowhere else.
+	// Key is the API key. It is sent to the host of the kind only, and never logged.
 	Key string
 }
 
-// Options are those of the whole installation.
+// Options are the settings of the installation.
 type Options struct {
-	// Client makes the requests. It must not reach what users can't; see package outbound.
+	// Client sends the requests. It must refuse private addresses; see package outbound.
 	Client *http.Client
-	// Contact is an e-mail address that public APIs may write to before they lock us out. It may be empty.
+	// Contact is an e-mail address for the operators of public APIs, sent with every request. It may be empty.
 	Contact string
-	// Version is that of the program.
+	// Version is the version of the program, for the User-Agent header.
 	Version string
-	// Private lets addresses of one's own be on private networks.
+	// Private allows addresses on private networks.
 	Private bool
-	// Hosts are other addresses for kinds, for tests.
+	// Hosts replaces the host of a kind in tests.
 	Hosts map[string]string
 }
 
-// Catalogue knows all kinds of live sources. It lets the sources of one kind share the pace that the host asks for.
+// Searcher searches federated sources. Sources with the same host and key share a rate limit.
 type Searcher struct {
 	options Options
 	mu      sync.Mutex
 	limits  map[string]*rateLimit
 }
 
-// New returns a catalogue.
+// New returns a Searcher.
 func New(o Options) *Searcher {
 	return &Searcher{options: o, limits: map[string]*rateLimit{}}
 }
 
-// need is whether a setting must, may or can't be given.
+// requirement tells whether a setting is forbidden, optional or required.
 type requirement int
 
 const (
@@ -71,23 +72,24 @@ const (
 	required
 )
 
-// kind is what is known of a kind of source.
+// kind describes one kind of federated source.
 type kind struct {
-	// host is the address that requests start with.
+	// host is the origin of the API.
 	host string
-	// pause is between two requests, and keyed is the one with a key of one's own, where that is another.
+	// interval is the minimum time between two requests, keyedInterval the one with an API key if it differs.
 	interval, keyedInterval time.Duration
-	// page is the most results of one request.
+	// pageSize is the maximum number of results of one request.
 	pageSize     int
 	key, address requirement
-	// language and tool say that it takes these settings, and paid that each search costs its owner money.
+	// language and tool are set for kinds that have these settings, paid for kinds whose searches cost their owner
+	// money.
 	language, tool, paid bool
-	// search asks for n results from the offset on, which is a multiple of n. It returns all that came, so that a short
-	// page is seen as the last.
+	// search requests n results from an offset, which is a multiple of n. It returns all results of the page, so that
+	// a short page marks the end.
 	search func(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error)
 }
 
-// kinds are all kinds of live sources by name.
+// kinds are the kinds of federated sources by name.
 var kinds = map[string]kind{
 	"openalex":        {host: "https://api.openalex.org", interval: 100 * time.Millisecond, pageSize: 100, key: optional, search: openAlex},
 	"crossref":        {host: "https://api.crossref.org", interval: 100 * time.Millisecond, pageSize: 100, search: crossref},
@@ -104,7 +106,7 @@ var kinds = map[string]kind{
 	"mcp":             {interval: 50 * time.Millisecond, pageSize: 100, key: optional, address: required, tool: true, search: mcpServer},
 }
 
-// Search asks a source. Its error is a *source.Failure unless the settings are wrong.
+// searchKind searches a source of a kind. Its error is a *source.Failure unless the settings are invalid.
 func (c *Searcher) searchKind(ctx context.Context, kind string, s Settings, q Query) (source.FederatedReply, error) {
 	if err := c.Check(kind, s); err != nil {
 		return source.FederatedReply{}, err
@@ -117,7 +119,7 @@ func (c *Searcher) searchKind(ctx context.Context, kind string, s Settings, q Qu
 		page, err := k.search(ctx, caller, q, offset, n)
 		if err != nil {
 			if len(all) > 0 {
-				break // what there is is better than nothing
+				break // a partial result is better than a failure
 			}
 			return source.FederatedReply{}, caller.failure(ctx, err)
 		}
@@ -129,8 +131,8 @@ func (c *Searcher) searchKind(ctx context.Context, kind string, s Settings, q Qu
 	return filterResults(q, all), nil
 }
 
-// within checks the years once more, as not every API means the same by a year, and leaves out what came twice or has
-// no title.
+// filterResults applies the bounds on years again, because APIs define the year of a work differently, and drops
+// duplicates and documents without a title.
 func filterResults(q Query, all []source.Document) source.FederatedReply {
 	var out source.FederatedReply
 	seen := map[string]bool{}
@@ -154,14 +156,15 @@ func filterResults(q Query, all []source.Document) source.FederatedReply {
 	return out
 }
 
-// The most of a field that is kept, in code points.
+// Limits of stored fields, in code points.
 const (
 	maxExternalID = 500
 	maxField      = 1000
 	maxText       = 200_000
 )
 
-// tidy makes what a stranger sent fit to be stored and shown: links that lead to the web, texts that databases take.
+// sanitize makes fields of a foreign reply safe to store and display: web links only, valid UTF-8 without NUL,
+// limited length.
 func sanitize(d source.Document) source.Document {
 	d.ExternalID, d.Title, d.Venue = truncate(core.OneLine(d.ExternalID), maxExternalID), truncate(core.OneLine(d.Title), maxField), truncate(d.Venue, maxField)
 	d.URL, d.OpenAccessURL = webAddress(d.URL), webAddress(d.OpenAccessURL)
@@ -173,7 +176,6 @@ func sanitize(d source.Document) source.Document {
 	return d
 }
 
-// caller returns what makes the requests to one source.
 func (c *Searcher) caller(name string, k kind, s Settings) *apiClient {
 	host := k.host
 	switch {
@@ -196,7 +198,6 @@ func (c *Searcher) caller(name string, k kind, s Settings) *apiClient {
 	}
 }
 
-// pace returns the pace of a host and key.
 func (c *Searcher) rateLimit(of string, pause time.Duration) *rateLimit {
 	c.mu.Lock()
 	defer c.mu.Unlock()

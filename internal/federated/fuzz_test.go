@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// canned answers every request with the same.
+// cannedReply is the body of every reply.
 type cannedReply string
 
 func (c cannedReply) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
 }
 
-// FuzzAnswers lets every kind read any answer: it must come out as documents that can be stored, or as a sentence.
+// FuzzAnswers feeds any reply to every kind: the result must be documents that can be stored, or a failure.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(s.answer)
@@ -25,7 +25,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		for kind := range kinds {
 			if kind == "mcp" {
-				continue // its SDK reads the answers; what it hands on is fuzzed below
+				continue // the SDK parses the replies; FuzzMCPResults covers its output
 			}
 			c := New(Options{Client: &http.Client{Transport: cannedReply(answer)}})
 			found, err := c.searchKind(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
@@ -46,7 +46,6 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzMCPResults reads whatever a tool may say.
 func FuzzMCPResults(f *testing.F) {
 	f.Add(`{"results":[{"id":7,"title":"x"}]}`)
 	f.Add(`[{"id":null}]`)

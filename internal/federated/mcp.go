@@ -15,8 +15,8 @@ import (
 	"carrel/internal/source"
 )
 
-// mcpServer searches another MCP server with a tool of its own. Answers have no set form: we read the one that search
-// tools have agreed on, results with an id, a title, an address and a text, and take plain text for one document.
+// mcpServer searches another MCP server with its search tool. MCP does not define the shape of search results. We
+// read the common one, a list of objects with id, title, URL and text, and treat plain text as one document.
 func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
@@ -31,7 +31,7 @@ func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]sou
 	if err != nil {
 		return nil, mcpFailure(err)
 	}
-	defer func() { _ = session.Close() }() // the answer is here; how the line ends is not of interest
+	defer func() { _ = session.Close() }() // the reply is complete; errors of closing do not matter
 	tool, err := c.searchTool(ctx, session)
 	if err != nil {
 		return nil, err
@@ -41,12 +41,12 @@ func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]sou
 		return nil, mcpFailure(err)
 	}
 	if result.IsError {
-		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its tool " + strconv.Quote(tool.Name) + " reports an error. Ask with other words, or name another tool."}
+		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The tool " + strconv.Quote(tool.Name) + " reports an error. Rephrase the query, or set another tool."}
 	}
 	return mcpDocuments(result), nil
 }
 
-// mcpClient is the client of the installation with the key in each request and an end to each answer.
+// mcpClient returns the installation's client with the key in each request and a limit on each reply.
 func (c *apiClient) mcpClient() *http.Client {
 	client := *c.options.Client
 	client.Transport = &mcpTransport{
@@ -55,8 +55,8 @@ func (c *apiClient) mcpClient() *http.Client {
 	return &client
 }
 
-// mcpTransport adds the key to requests. It sends it to the origin of the source alone, whatever address the SDK
-// makes of the server's replies.
+// mcpTransport adds the key to requests. It refuses every other origin than the source's, because the SDK may follow
+// addresses in replies.
 type mcpTransport struct {
 	next   http.RoundTripper
 	origin string
@@ -64,10 +64,10 @@ type mcpTransport struct {
 	agent  string
 }
 
-// errElsewhere is a request that the MCP SDK would make to another origin than the source's.
-var errOtherOrigin = errors.New("live: the MCP server points to another origin")
+// errOtherOrigin is returned for a request to another origin than the source's.
+var errOtherOrigin = errors.New("federated: the MCP server points to another origin")
 
-// RoundTrip adds the key, and bounds the answer.
+// RoundTrip adds the key and limits the reply.
 func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if outbound.Origin(r.URL.String()) != t.origin {
 		return nil, errOtherOrigin
@@ -87,26 +87,26 @@ func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		_ = resp.Body.Close() // what matters is the status
+		_ = resp.Body.Close() // only the status is used
 		return nil, statusError{status: resp.StatusCode}
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, maxReplyBytes)
 	return resp, nil
 }
 
-// mcpFailure keeps what is known of an error. That of the SDK quotes addresses and answers.
+// mcpFailure reduces an error of the SDK, which quotes addresses and replies, to its cause.
 func mcpFailure(err error) error {
 	var s statusError
 	switch {
 	case errors.As(err, &s):
 		return s
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results."}
 	}
 	return withoutURL(err)
 }
 
-// searchTool returns the tool that the settings name, or the one that looks like a search.
+// searchTool returns the tool named in the settings, or else one whose name contains "search".
 func (c *apiClient) searchTool(ctx context.Context, session *mcp.ClientSession) (*mcp.Tool, error) {
 	var best *mcp.Tool
 	var names []string
@@ -128,15 +128,15 @@ func (c *apiClient) searchTool(ctx context.Context, session *mcp.ClientSession) 
 	}
 	if best == nil {
 		slices.Sort(names)
-		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "It has no such tool to search with. Name one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
+		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "The server has no such search tool. Set one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
 	}
 	return best, nil
 }
 
-// maxTools bounds how many tools of a server are looked at.
+// maxTools limits how many tools of a server are considered.
 const maxTools = 500
 
-// fields returns the names of a tool's arguments.
+// argumentNames returns the names of a tool's arguments.
 func argumentNames(tool *mcp.Tool) map[string]bool {
 	b, err := json.Marshal(tool.InputSchema)
 	if err != nil {
@@ -155,7 +155,7 @@ func argumentNames(tool *mcp.Tool) map[string]bool {
 	return out
 }
 
-// queryField is the argument that takes the question.
+// queryArgument returns the name of the argument for the search text, or "".
 func queryArgument(tool *mcp.Tool) string {
 	has := argumentNames(tool)
 	for _, name := range []string{"query", "q", "search", "question", "text"} {
@@ -166,7 +166,7 @@ func queryArgument(tool *mcp.Tool) string {
 	return ""
 }
 
-// mcpArguments fills in what the tool takes of what we know.
+// mcpArguments sets those of the tool's arguments whose names we recognize.
 func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	has := argumentNames(tool)
 	arguments := map[string]any{firstNonEmpty(queryArgument(tool), "query"): q.Text}
@@ -189,7 +189,7 @@ func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	return arguments
 }
 
-// mcpDocuments reads the results of a tool.
+// mcpDocuments converts the result of a tool call.
 func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 	if result.StructuredContent != nil {
 		if b, err := json.Marshal(result.StructuredContent); err == nil {
@@ -215,7 +215,7 @@ func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 	return out
 }
 
-// mcpResult is a result by the names that tools use for its parts.
+// mcpResult has the field names that search tools commonly use.
 type mcpResult struct {
 	ID         any      `json:"id"`
 	DocumentID string   `json:"documentId"`
@@ -236,7 +236,8 @@ type mcpResult struct {
 	Authors    []string `json:"authors"`
 }
 
-// mcpResults reads a list of results, bare or under a name. A result that has an odd field is left out; others stay.
+// mcpResults decodes a list of results, bare or in a field of an object. A result with a field of an unexpected type
+// is dropped.
 func mcpResults(b []byte) ([]source.Document, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(b, &list) != nil {

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/source"
 )
 
-// find is the argument of the tools of a test's server.
+// searchCall is the argument of the test server's tools.
 type searchCall struct {
 	Query    string `json:"query"`
 	Limit    int    `json:"limit,omitempty"`
@@ -21,7 +21,7 @@ type searchCall struct {
 	ToYear   int    `json:"toYear,omitempty"`
 }
 
-// mcpAPI is a real MCP server whose tools answer with what is given for their names.
+// mcpAPI is a real MCP server whose tools return fixed results.
 func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(searchCall)) *testAPI {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)

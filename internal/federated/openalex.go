@@ -9,7 +9,7 @@ import (
 	"carrel/internal/source"
 )
 
-// openAlex searches api.openalex.org/works. Its key goes into the address, as the API takes it nowhere else.
+// openAlex searches api.openalex.org/works. The API accepts its key only as a query parameter.
 func openAlex(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{"search": {q.Text}, "per-page": {strconv.Itoa(n)}, "page": {strconv.Itoa(offset/n + 1)}}
 	if q.bounded() {
@@ -69,10 +69,10 @@ func (w openAlexWork) document() source.Document {
 	return d
 }
 
-// maxAbstractWords bounds an abstract that is put together from places, each of which could be a billion.
+// maxAbstractWords limits an abstract, because a hostile inverted index may contain any position.
 const maxAbstractWords = 20_000
 
-// uninvert puts an abstract together that comes as the places of its words.
+// textFromInvertedIndex rebuilds an abstract from the positions of its words.
 func textFromInvertedIndex(index map[string][]int) string {
 	last := -1
 	for _, places := range index {

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/source"
 )
 
-// pubMed searches with E-utilities: esearch finds the numbers of articles, efetch reads them.
+// pubMed searches with E-utilities: esearch returns the ids of articles, efetch the articles.
 func pubMed(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := c.entrez(url.Values{
 		"retmode": {"json"}, "sort": {"relevance"}, "term": {q.Text}, "retstart": {strconv.Itoa(offset)}, "retmax": {strconv.Itoa(n)},
@@ -47,7 +47,7 @@ func pubMed(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source
 	for _, a := range set.Articles {
 		byID[a.PMID] = a.document()
 	}
-	// The order is that of the search.
+	// efetch does not keep the order of relevance.
 	out := make([]source.Document, 0, len(byID))
 	for _, id := range ids.Result.IDs {
 		out = append(out, byID[id])
@@ -55,7 +55,7 @@ func pubMed(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source
 	return out, nil
 }
 
-// entrez adds what every request of E-utilities has.
+// entrez adds the parameters that all E-utilities share.
 func (c *apiClient) entrez(v url.Values) url.Values {
 	v.Set("db", "pubmed")
 	v.Set("tool", "carrel")
@@ -92,7 +92,7 @@ type pubMedArticle struct {
 	} `xml:"PubmedData>ArticleIdList>ArticleId"`
 }
 
-// markup is a text with elements in it.
+// markup is a text with child elements.
 type markup struct {
 	Inner string `xml:",innerxml"`
 }
@@ -104,7 +104,7 @@ type pubMedDate struct {
 	Medline string `xml:"MedlineDate"`
 }
 
-// read returns the year and, where it is known, the day. Months are numbers or English names.
+// read returns the year and, if it is known, the date. Months are numbers or English abbreviations.
 func (d pubMedDate) read() (y int, day string) {
 	y = leadingYear(firstNonEmpty(d.Year, d.Medline))
 	m, err := strconv.Atoi(d.Month)

@@ -8,15 +8,15 @@ import (
 	"carrel/internal/source"
 )
 
-// pace keeps requests to one host apart. It hands out times in the order in which they are asked for.
+// rateLimit spaces the requests to one host. Callers get their slots in the order of their calls.
 type rateLimit struct {
 	interval time.Duration
 	mu       sync.Mutex
 	next     time.Time
 }
 
-// wait returns when the caller may send a request. Whoever would wait beyond their deadline is told at once, and takes
-// no turn from others.
+// wait blocks until the caller may send a request. A caller whose slot would lie beyond its deadline gets a failure
+// at once and takes no slot.
 func (p *rateLimit) wait(ctx context.Context) error {
 	p.mu.Lock()
 	now := time.Now()
@@ -26,14 +26,14 @@ func (p *rateLimit) wait(ctx context.Context) error {
 	}
 	if deadline, ok := ctx.Deadline(); ok && at.After(deadline) {
 		p.mu.Unlock()
-		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "It is asked as often as it allows already. Try again in a while."}
+		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "The source's rate limit is reached. Try again later."}
 	}
 	p.next = at.Add(p.interval)
 	p.mu.Unlock()
 	return sleep(ctx, at.Sub(now))
 }
 
-// sleep waits, or returns why the context ended.
+// sleep waits for d or until the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

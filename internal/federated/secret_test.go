@@ -13,8 +13,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestNoRedirectTakesAKeyToAnotherOrigin covers every kind that takes a key: the server that is asked sends us to
-// another one, with every status that a client could follow with the same method, headers and body.
+// Every kind that takes a key is redirected with every status that a client could follow with the same method,
+// headers and body.
 func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {
@@ -41,7 +41,7 @@ func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestTheKeyOfAnMCPSourceGoesToItsOriginAlone holds the transport to the origin, whatever the SDK asks it for.
+// The transport must refuse other origins whatever the SDK requests.
 func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	t.Parallel()
 	r := &recordingTransport{}
@@ -65,8 +65,7 @@ func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	}
 }
 
-// TestAPrivateNameAndAnUnknownOneFailAlike compares all that the owner of a source sees: the error, and how often the
-// name was looked up, which is the part of the time that we decide on.
+// Both the error and the number of DNS lookups are compared, because the owner of a source sees the time as well.
 func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {

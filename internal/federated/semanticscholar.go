@@ -30,7 +30,7 @@ func semanticScholar(ctx context.Context, c *apiClient, q Query, offset, n int) 
 	return documents(reply.Data)
 }
 
-// openEnded is a bound, or nothing, which leaves that side open.
+// yearOrOpen returns a bound, or "" for an open end of the range.
 func yearOrOpen(y int) string {
 	if y == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 
 func number(n int) *int { return &n }
 
-// shapes are answers in the form of each API, what it must be asked with, and what is to be read of them.
+// shapes are a reply in the format of each API, the expected request, and the expected document.
 var shapes = map[string]struct {
 	asks   wantRequest
 	body   map[string]any
@@ -161,7 +161,7 @@ func TestEachKindAsksAndReadsAsItsAPIWants(t *testing.T) {
 		})
 	}
 	for kind := range kinds {
-		if _, ok := shapes[kind]; !ok && kind != "mcp" && kind != "pubmed" { // which have tests of their own
+		if _, ok := shapes[kind]; !ok && kind != "mcp" && kind != "pubmed" { // these have their own tests
 			t.Errorf("no test reads %s", kind)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/core"
 )
 
-// plain makes one line of a text that may hold marks of HTML or JATS, which the catalogues leave in titles and abstracts.
+// plainText removes the HTML and JATS markup that catalogues leave in titles and abstracts, and folds white space.
 func plainText(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return core.OneLine(s)
@@ -23,7 +23,7 @@ func plainText(s string) string {
 	for {
 		switch z.Next() {
 		case xhtml.ErrorToken:
-			return core.OneLine(html.UnescapeString(b.String())) // some escape twice
+			return core.OneLine(html.UnescapeString(b.String())) // some catalogues escape twice
 		case xhtml.TextToken:
 			b.Write(z.Text())
 		case xhtml.StartTagToken, xhtml.EndTagToken, xhtml.SelfClosingTagToken:
@@ -34,13 +34,13 @@ func plainText(s string) string {
 	}
 }
 
-// inline are elements inside of words; all others part them.
+// inlineElements occur inside words; all other elements separate words.
 var inlineElements = map[string]bool{
 	"i": true, "b": true, "em": true, "strong": true, "sub": true, "sup": true, "u": true, "span": true, "mark": true,
 	"jats:italic": true, "jats:bold": true, "jats:sub": true, "jats:sup": true, "jats:sc": true,
 }
 
-// doi brings an identifier into the form 10.…, without the address of a resolver.
+// normalizeDOI returns a DOI in lower case without the address of a resolver, or "" for any other text.
 func normalizeDOI(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
@@ -52,7 +52,7 @@ func normalizeDOI(s string) string {
 	return s
 }
 
-// doiURL is the address of a document that has none but its identifier.
+// doiURL returns the resolver address of a DOI, or "" for none.
 func doiURL(id string) string {
 	if id == "" {
 		return ""
@@ -60,7 +60,6 @@ func doiURL(id string) string {
 	return "https://doi.org/" + id
 }
 
-// first returns the first text that is not empty.
 func firstNonEmpty(list ...string) string {
 	for _, s := range list {
 		if s != "" {
@@ -70,7 +69,7 @@ func firstNonEmpty(list ...string) string {
 	return ""
 }
 
-// year reads the year that a date starts with, or 0.
+// leadingYear returns the year at the start of a date, or 0.
 func leadingYear(date string) int {
 	if len(date) < 4 {
 		return 0
@@ -82,10 +81,10 @@ func leadingYear(date string) int {
 	return y
 }
 
-// The forms of dates that the APIs use.
+// dateLayouts are the formats that the APIs use.
 var dateLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
 
-// date brings a day into the form 2006-01-02; what is none is empty.
+// normalizeDate returns a date as 2006-01-02, or "" if it can't be parsed.
 func normalizeDate(s string) string {
 	for _, form := range dateLayouts {
 		if t, err := time.Parse(form, s); err == nil && t.Year() >= 1 {
@@ -95,7 +94,7 @@ func normalizeDate(s string) string {
 	return ""
 }
 
-// dateOf puts a date together of its parts, as far as they go to the day.
+// joinDate formats a complete and valid date, else "".
 func joinDate(y, m, d int) string {
 	if y < 1 || y > 9999 || m < 1 || d < 1 {
 		return ""
@@ -107,7 +106,7 @@ func joinDate(y, m, d int) string {
 	return t.Format(time.DateOnly)
 }
 
-// yearOr is a bound or, without one, what stands for none.
+// yearOr returns y, or other if y is 0.
 func yearOr(y, other int) string {
 	if y == 0 {
 		y = other
@@ -115,13 +114,13 @@ func yearOr(y, other int) string {
 	return strconv.Itoa(y)
 }
 
-// The widest bounds, for APIs that want both.
+// The widest bounds, for APIs that require both.
 const (
 	firstYear = 1000
 	lastYear  = 3000
 )
 
-// names leaves out authors without a name.
+// cleanNames folds white space and drops empty names.
 func cleanNames(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, n := range list {
@@ -132,7 +131,7 @@ func cleanNames(list []string) []string {
 	return out
 }
 
-// author is an author as CORE, Semantic Scholar (JSON) and arXiv (Atom) send it.
+// author is the author element of CORE and Semantic Scholar (JSON) and arXiv (Atom).
 type author struct {
 	Name string `json:"name" xml:"http://www.w3.org/2005/Atom name"`
 }
@@ -145,7 +144,7 @@ func authorNames(authors []author) []string {
 	return cleanNames(list)
 }
 
-// count returns how often something was cited, where that is known.
+// nonNegative drops a count that is unknown or negative.
 func nonNegative(n *int) *int {
 	if n == nil || *n < 0 {
 		return nil
@@ -153,10 +152,10 @@ func nonNegative(n *int) *int {
 	return n
 }
 
-// maxTitle bounds a title that is made of the beginning of a text, in code points.
+// maxTitle limits a title taken from the start of a text, in code points.
 const maxTitle = 120
 
-// cut shortens a text to n code points.
+// truncate shortens a text to n code points, with an ellipsis.
 func truncate(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return strings.TrimSpace(string(r[:n-1])) + "…"
@@ -164,11 +163,10 @@ func truncate(s string, n int) string {
 	return s
 }
 
-// digest names a text that has no name.
+// shortHash identifies a text that has no id.
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
 
-// webAddress returns an address that a person can open, or nothing.
 func webAddress(s string) string { return core.WebLink(s) }

@@ -13,19 +13,18 @@ import (
 	"carrel/internal/source"
 )
 
-// contact is whom public APIs may write to, and secret a key that nobody must see.
 const (
 	contact = "library@example.org"
 	secret  = "SECRET-0123456789"
 )
 
-// api is a server that stands for one public API.
+// testAPI is a local server in place of a public API.
 type testAPI struct {
 	*httptest.Server
 	asked atomic.Int64
 }
 
-// serve starts an API. What the handler finds wrong with a request it answers with 400, as the real ones do.
+// serve starts an API. Handlers reply to invalid requests with status 400, as the real APIs do.
 func serve(t testing.TB, h http.HandlerFunc) *testAPI {
 	t.Helper()
 	a := &testAPI{}
@@ -37,7 +36,7 @@ func serve(t testing.TB, h http.HandlerFunc) *testAPI {
 	return a
 }
 
-// catalogue returns one whose requests of a kind go to an address on this machine.
+// catalogue returns a Searcher that sends the requests of a kind to a local address.
 func catalogue(kind, host string) *Searcher {
 	return New(Options{
 		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
@@ -45,7 +44,7 @@ func catalogue(kind, host string) *Searcher {
 	})
 }
 
-// settingsOf are settings that a kind accepts.
+// settingsOf returns valid settings of a kind.
 func settingsOf(kind, host string) Settings {
 	var s Settings
 	if kinds[kind].key != forbidden {
@@ -57,7 +56,6 @@ func settingsOf(kind, host string) Settings {
 	return s
 }
 
-// search asks an API of a kind.
 func search(ctx context.Context, kind string, a *testAPI, q Query) (source.FederatedReply, error) {
 	if q.Limit == 0 {
 		q.Limit = 10
@@ -65,7 +63,7 @@ func search(ctx context.Context, kind string, a *testAPI, q Query) (source.Feder
 	return catalogue(kind, a.URL).searchKind(ctx, kind, settingsOf(kind, a.URL), q)
 }
 
-// want fails a request that is not as it must be.
+// wantRequest describes the expected request.
 type wantRequest struct {
 	path   string
 	method string
