@@ -37,7 +37,7 @@ func newBudget(ctx context.Context, data []byte) *budget.Budget {
 	return budget.New(ctx, budget.Default, int64(len(data)), nil)
 }
 
-// shared returns which part of the wanted items the text has, as often as they are wanted.
+// shared returns the fraction of the wanted items that got contains, counting repetitions.
 func shared(want, got []string) float64 {
 	have := map[string]int{}
 	for _, w := range got {
@@ -53,7 +53,7 @@ func shared(want, got []string) float64 {
 	return float64(n) / float64(len(want))
 }
 
-// triples are what shows the order of words: three in a row.
+// triples returns every three consecutive words, which show the reading order.
 func triples(words []string) []string {
 	var out []string
 	for i := 2; i < len(words); i++ {
@@ -62,8 +62,7 @@ func triples(words []string) []string {
 	return out
 }
 
-// TestAPaperInTwoColumnsHasItsWordsInReadingOrder compares with what pdftotext 22.12 wrote of the same file, and with
-// the one on this machine if there is one.
+// The reference is the output of pdftotext 22.12, and of the installed pdftotext if there is one.
 func TestAPaperInTwoColumnsHasItsWordsInReadingOrder(t *testing.T) {
 	t.Parallel()
 	references := map[string][]byte{"kept": sample(t, "two-columns.txt")}
@@ -124,7 +123,7 @@ func TestADamagedFileIsReadAsFarAsItGoes(t *testing.T) {
 	}
 }
 
-// locked is a file whose password is not empty, encrypted as older programs do: what it is checked by does not fit.
+// locked returns a file that is encrypted with RC4 and does not open with an empty password.
 func locked() []byte {
 	data := build(catalogue, onePage, thePage, stream(hello), helvetica)
 	const encrypt = "/ID[<00><00>]/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O<%064d>/U<%064d>>>/Root"
@@ -137,13 +136,13 @@ func TestHostileFilesEndInAClearErrorWithinTheirLimits(t *testing.T) {
 	cases := map[string]struct {
 		data []byte
 		want error // nil for any text
-		// limit is the setting of the budget's limit that the file goes over, or empty.
+		// limit is the setting of the exceeded limit, or empty.
 		limit string
 	}{
 		"nothing":                  {nil, pdf.ErrNotPDF, ""},
 		"another format":           {[]byte("PK\x03\x04 this is a zip"), pdf.ErrNotPDF, ""},
 		"only a header":            {[]byte("%PDF-1.7\n%%EOF"), pdf.ErrNotPDF, ""},
-		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted, ""}, // of LibreOffice, with AES-256
+		"a password":               {sample(t, "locked.pdf"), pdf.ErrEncrypted, ""}, // written by LibreOffice with AES-256
 		"a password of RC4":        {locked(), pdf.ErrEncrypted, ""},
 		"no text":                  {build(catalogue, onePage, thePage, stream("0 0 10 10 re f"), helvetica), pdf.ErrNoText, ""},
 		"pages in a circle":        {build(catalogue, "<</Type/Pages/Kids[2 0 R 2 0 R]/Count 9>>"), pdf.ErrNotPDF, ""},
@@ -210,7 +209,6 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(fuzzExtract)
 }
 
-// BenchmarkExtract reads the 14 pages of a paper in two columns.
 func BenchmarkExtract(b *testing.B) {
 	data := sample(b, "two-columns.pdf")
 	b.SetBytes(int64(len(data)))
