@@ -13,79 +13,78 @@ import (
 	"carrel/internal/core"
 )
 
-// Live asks sources that are searched at question time.
+// Federated searches sources at query time.
 type Federated interface {
-	// Ask returns what a source finds, best first. It keeps to the request's years itself and ends with the context. Its
-	// error is a *Failure where the source is to blame.
+	// Search returns the results of a source, best first. It applies the bounds on years itself and ends with the
+	// context. Its error is a *Failure if the source is to blame.
 	Search(ctx context.Context, r FederatedRequest) (FederatedReply, error)
 }
 
-// LiveRequest is what a live source is asked. A year of 0 is no bound.
+// FederatedRequest is a search in one source. A year of 0 means no bound.
 type FederatedRequest struct {
 	Kind     string
 	Settings Settings
-	// Secret is the source's, in the clear.
+	// Secret is the decrypted secret of the source.
 	Secret           string
 	Text             string
 	Limit            int
 	FromYear, ToYear int
 }
 
-// LiveAnswer is what a live source has found, best first.
+// FederatedReply holds the results of a source, best first. It is cached as JSON.
 type FederatedReply struct {
-	// Documents have no id yet, and the id that the source knows them by.
+	// Documents have an external id and no id yet.
 	Documents []Document
-	// UndatedExcluded is how many were left out because the request has bounds and nobody knows their year.
+	// UndatedExcluded counts the results that were dropped because the request has bounds and their year is unknown.
 	UndatedExcluded int
 }
 
-// Failure is why a live source could not be searched, fit to be shown to its user.
+// Failure is the reason why a federated source could not be searched, for the user.
 type Failure struct {
-	// Code is one of the codes of warnings.
+	// Code is a warning code.
 	Code   string
 	Detail string
-	// refusal is ours, where it is not the source that failed.
+	// refusal is set if Carrel refused the search, such as for a spend cap.
 	refusal *core.Error
 }
 
-// Error returns the sentence.
+// Error returns the detail.
 func (f *Failure) Error() string { return f.Detail }
 
-// LiveStore keeps what live sources answered: the answers as they came, so that nobody is asked the same twice in a
-// while, and the documents in them, which go again unless somebody keeps them.
+// FederatedStore caches replies of federated sources and holds their documents, which expire unless they are kept.
 type FederatedStore interface {
-	// LiveAnswer returns an answer that was put under the key and has not expired.
+	// LiveAnswer returns a cached reply that has not expired.
 	LiveAnswer(ctx context.Context, key []byte, now time.Time) ([]byte, error)
 	PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error
-	// PutLiveDocuments stores the documents in their source until they expire, and returns them as they are stored, in the
-	// same order. Those that are kept stay as they are.
+	// PutLiveDocuments stores documents that expire and returns the stored versions in the same order. Kept documents
+	// are not changed.
 	PutLiveDocuments(ctx context.Context, sourceID string, docs []Document) ([]Document, error)
-	// KeepDocuments lets those of the documents stay that would expire, as documents of their sources like any other.
+	// KeepDocuments removes the expiry of documents and enters them in the change log of the index.
 	KeepDocuments(ctx context.Context, userID, agentID string, ids []string, now time.Time) error
-	// PruneLive throws away what has expired.
+	// PruneLive deletes expired replies and documents.
 	PruneLive(ctx context.Context, now time.Time) error
 }
 
 const (
-	// liveTime is how long live sources may take unless the options say otherwise: less than a search of a turn has, so that the turn
-	// goes on with what the others said.
+	// defaultFederatedTimeout is shorter than the time that a turn has for a search, so that the turn continues with
+	// the other sources.
 	defaultFederatedTimeout = 6 * time.Second
-	// askAgain is when a source that failed may be asked again.
+	// failureRetryAfter is the Retry-After of a failed search.
 	failureRetryAfter = 30 * time.Second
-	// answerLife is how long an answer is good for the same question.
+	// replyTTL is how long a reply is cached.
 	replyTTL = time.Hour
-	// resultLife is how long a result that nobody opened, cited or saved can still be. It is far longer than answerLife and
-	// than a turn takes, so that what is shown can be opened.
+	// documentTTL is how long a result stays available if it is not opened, cited or saved. It exceeds replyTTL and
+	// the duration of a turn, so that displayed results can be opened.
 	documentTTL = 7 * 24 * time.Hour
 )
 
-// isLive reports whether a source is asked at question time.
+// isLive reports whether a source is federated.
 func (s *Service) isLive(src Source) bool {
 	k, _ := s.kind(src.Kind)
 	return k.Federated
 }
 
-// heard is what came of asking a live source: cards, or why there are none.
+// heard is the outcome of a federated search: cards, or a failure.
 type heard struct {
 	cards           []Card
 	undatedExcluded int
@@ -96,8 +95,8 @@ func (h heard) warning(src Source) Warning {
 	return Warning{SourceID: src.ID, Code: h.failure.Code, Detail: h.failure.Detail}
 }
 
-// askAll asks live sources at the same time and returns what came of each. A source that fails is no error; what can't be
-// stored here is.
+// askAll searches federated sources concurrently. A source that fails is not an error; a failure to store its results
+// is.
 func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Query) ([]heard, error) {
 	out := make([]heard, len(sources))
 	limited, cancel := context.WithTimeout(ctx, s.options.FederatedTimeout)
@@ -111,12 +110,12 @@ func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Q
 	}
 	err := group.Wait()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // the one who asked has gone: nobody failed
+		return nil, context.Cause(ctx) // the request was cancelled; no source failed
 	}
 	return out, err
 }
 
-// ask asks one live source within the limited context, and stores what it found in the whole one.
+// searchOne searches a source within the limited context and stores its results within ctx.
 func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
 	answer, err := s.reply(ctx, limited, buyer, src, q)
 	var failure *Failure
@@ -124,7 +123,7 @@ func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Sourc
 	case errors.As(err, &failure):
 		return heard{failure: failure}, nil
 	case err != nil:
-		return heard{}, fmt.Errorf("ask a source of kind %s: %w", src.Kind, err)
+		return heard{}, fmt.Errorf("search a source of kind %s: %w", src.Kind, err)
 	}
 	now := s.clock.Now()
 	expires := now.Add(documentTTL)
@@ -165,7 +164,7 @@ func (q Query) covers(year int) bool {
 	return !bounded || year != 0 && year >= q.FromYear && (q.ToYear == 0 || year <= q.ToYear)
 }
 
-// answer returns what a source says to a query, or said to it a while ago.
+// reply returns the cached reply of a source to a query, or queries the source.
 func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q Query) (FederatedReply, error) {
 	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
 	var err error
@@ -175,7 +174,7 @@ func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q
 	if r.Secret, err = s.Secret(src); err != nil {
 		return FederatedReply{}, &Failure{
 			Code:   WarnSourceRefused,
-			Detail: "Its key can't be used with this address. Enter the key again in the settings of the source.",
+			Detail: "The key can't be used with this address. Enter it again in the settings of the source.",
 		}
 	}
 	key := r.key()
@@ -196,7 +195,8 @@ func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q
 	return answer, s.store.PutLiveAnswer(ctx, key, kept, s.clock.Now().Add(replyTTL))
 }
 
-// asked asks a source, and has the buyer pay for it where that costs. It is the only place where sources are asked.
+// query sends a request to a federated source and charges paid searches. All requests to federated sources pass
+// through it.
 func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest) (FederatedReply, error) {
 	if k, _ := s.kind(src.Kind); !k.Paid || s.options.Payer == nil {
 		return s.options.Federated.Search(limited, r)
@@ -210,20 +210,19 @@ func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r
 		return FederatedReply{}, err
 	}
 	answer, err := s.options.Federated.Search(limited, r)
-	// The provider may charge for a search whose answer was lost, so each that was made is settled.
+	// A provider may charge for a search whose reply was lost, so every hold is settled.
 	return answer, errors.Join(err, settle(context.WithoutCancel(ctx)))
 }
 
-// key tells requests apart that may have different answers. Sources that would ask the same with the same key share
-// answers: public catalogues are everybody's.
+// key is the cache key of a request. Sources with the same settings and secret share replies.
 func (r FederatedRequest) key() []byte {
 	secret := sha256.Sum256([]byte(r.Secret))
-	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear}) // strings and numbers
+	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear}) // has only strings and numbers
 	sum := sha256.Sum256(b)
 	return sum[:]
 }
 
-// failed is the answer to a search when all sources that were asked have failed and there is nothing else to show.
+// failed returns the error of a search in which all sources failed.
 func (f *Failure) failed() error {
 	if f.refusal != nil {
 		return f.refusal
@@ -233,13 +232,12 @@ func (f *Failure) failed() error {
 	}
 }
 
-// Keep lets documents stay that live sources found and that would be thrown away after a while: they were opened, cited
-// or saved, and belong to their sources from then on.
+// Keep removes the expiry of documents that federated sources found, because they were opened, cited or saved.
 func (s *Service) Keep(ctx context.Context, userID, agentID string, ids []string) error {
 	return s.store.KeepDocuments(ctx, userID, agentID, ids, s.clock.Now())
 }
 
-// KeepCard is Keep for the document of a card. A card of something else is nothing to keep.
+// KeepCard keeps the document of a card. It does nothing for a card without a document.
 func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) error {
 	id, ok := documentIDOfCard(cardID)
 	if !ok {
@@ -248,5 +246,5 @@ func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) 
 	return s.Keep(ctx, userID, agentID, []string{id})
 }
 
-// Prune throws away answers and results of live sources that are too old.
+// Prune deletes expired replies and documents of federated sources.
 func (s *Service) Prune(ctx context.Context) error { return s.store.PruneLive(ctx, s.clock.Now()) }

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses goes through the one place that stored and live documents
-// pass, whatever the reader of a format or catalogue made of them.
+// Stored and federated documents both pass dropUnsafeLinks, so a parser or catalogue that does not check links stores
+// nothing harmful.
 func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t, func(o *source.Options) { o.Federated = answering{} })
@@ -55,7 +55,7 @@ func documentsWithUnsafeLinks() []source.Document {
 	return docs
 }
 
-// answering is a live source that checks nothing.
+// answering is a federated source that does not check its links.
 type answering struct{}
 
 func (answering) Search(context.Context, source.FederatedRequest) (source.FederatedReply, error) {
