@@ -16,7 +16,7 @@ import (
 	"carrel/internal/source"
 )
 
-// one reads a library of a single document.
+// one returns the only document of a library.
 func one(t *testing.T, path string) source.Document {
 	t.Helper()
 	docs, wrong := read(t, open(t, path))
@@ -63,7 +63,7 @@ func TestAPaperSaysItsTitleAuthorsYearAndDOIOnItsFirstPage(t *testing.T) {
 	}
 }
 
-// codd is the same reference in all the formats of bibliographies.
+// codd is one reference, which testdata has in every bibliography format.
 var codd = source.Document{
 	ExternalID: "codd1970", Title: "A Relational Model of Data for Large Shared Data Banks", Authors: []string{"Edgar F. Codd"}, Year: 1970,
 	DOI: "10.1145/362384.362685", Venue: "Communications of the ACM", Type: "article",
@@ -236,8 +236,8 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 	for name, want := range map[string]string{
 		"bomb.docx": "a tag or text of more than 1 MiB", "bomb.epub": "a part of more than 20 MiB", "entities.docx": "XML that is damaged",
 		"deep.docx":  "nested deeper than 1,000 levels",
-		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not what its name says",
-		"wrong.epub": "not what its name says", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",
+		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not match its extension",
+		"wrong.epub": "not match its extension", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",
 		"deep.json": "stops being JSON", "head.csv": "names no column",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,5 +63,5 @@ func TestFrontMatterIsCutOnlyWhereItIsClosed(t *testing.T) {
 	}
 }
 
-// longNotes are too long to be front matter.
+// longNotes exceed maxFrontMatter.
 var longNotes = "---\n" + strings.Repeat("a: b\n", maxFrontMatter/5+1) + "---\ntext"

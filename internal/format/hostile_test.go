@@ -14,12 +14,12 @@ import (
 	"carrel/internal/source"
 )
 
-// gigabyte is a reader of a line of a gigabyte between two texts, made as it is read.
+// gigabyte returns a reader of a line of a gigabyte between two texts, generated while it is read.
 func gigabyte(before, after string) io.Reader {
 	return io.MultiReader(strings.NewReader(before), io.LimitReader(letters{}, 1<<30), strings.NewReader(after))
 }
 
-// letters never ends.
+// letters is an endless reader.
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {
@@ -29,7 +29,7 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outcome reads records and returns their ids and what was wrong.
+// outcome reads records and returns their ids and errors.
 func outcome(t *testing.T, read recordReader, r io.Reader) (ids, wrong []string) {
 	t.Helper()
 	err := read(testBudget(t), r, func() {}, func(d source.Document, err error) bool {
@@ -47,9 +47,9 @@ func outcome(t *testing.T, read recordReader, r io.Reader) (ids, wrong []string)
 	return ids, wrong
 }
 
-// TestALineOfAGigabyteTakesLittleMemoryAndIsReported is not parallel: it counts what is allocated meanwhile.
+// Not parallel, because it measures allocations.
 func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
-	const most = 500 << 20 // far less than the line; buffers that grow count with all their sizes
+	const most = 500 << 20 // far less than the line; growing buffers count with all their sizes
 	for _, c := range []struct {
 		name, before, after string
 		read                recordReader

@@ -65,7 +65,7 @@ func TestThePageDescribesItself(t *testing.T) {
 	} {
 		d, err := parseHTML(testBudget(t), "file.html", []byte(c.head))
 		if c.name == "a heading not closed" {
-			// The whole text came at once; what counts is that the title ends.
+			// The unclosed title contains the whole text; only its end matters.
 			d.Title, c.want.Title = d.Title[:10], c.want.Title[:10]
 		}
 		if err != nil || !reflect.DeepEqual(d, c.want) {

@@ -16,7 +16,7 @@ import (
 	"carrel/internal/source"
 )
 
-// lines writes a JSONL file and opens it.
+// lines writes a JSON Lines file and opens it.
 func lines(t *testing.T, content string) *format.Library {
 	t.Helper()
 	return open(t, filepath.Join(write(t, map[string]string{"library.jsonl": content}), "library.jsonl"))
@@ -163,7 +163,7 @@ func TestReadingGoesOnAfterABadLine(t *testing.T) {
 	want := []string{
 		"line 4 is not valid JSON (at byte 2)",
 		"line 5 is longer than 16 MiB",
-		"line 7 has the id of line 1 again",
+		"line 7 repeats the id of line 1",
 		"line 8 has a year that is not a whole number from 1 to 9999",
 	}
 	if ids(docs) != "1 2 3" || !slices.Equal(wrong, want) {

@@ -1,8 +1,9 @@
-// Package format turns bytes into documents. A library is a file of records, a text, or a folder or archive of such files;
-// it is read as a stream, so that its size does not matter. A record that can't be used is reported with its place
-// and a reason, and reading goes on: whether one bad record spoils the rest is for the caller to say.
+// Package format turns files into documents. A library is a file of records, a single document, or a folder or
+// archive of such files. It is read as a stream, so that memory does not depend on its size. A record that can't be
+// used is reported with its place and reason, and reading continues; the caller decides whether bad records are
+// acceptable.
 //
-// There is one file per format, and a row for each in the table of formats.go.
+// Each format has its own file and a row in the table in formats.go.
 package format
 
 import (
@@ -20,57 +21,56 @@ import (
 	"carrel/internal/source"
 )
 
-// RecordError is what is wrong with a single record. The records after it can still be read.
+// RecordError describes an unusable record. The records after it can still be read.
 type RecordError struct {
-	// Place is where a person finds the record: "line 17", "notes/a.md".
+	// Place locates the record for a person: "line 17", "notes/a.md".
 	Place string
-	// Reason says what is wrong, to follow the place in a sentence: "has no id".
+	// Reason completes a sentence that starts with the place: "has no id".
 	Reason string
 }
 
-// Error renders the place and the reason as one sentence.
+// Error returns the place and the reason.
 func (e *RecordError) Error() string { return e.Place + " " + e.Reason }
 
-// fault is the reason of a RecordError before its place is known.
+// fault is the reason of a RecordError whose place is not known yet.
 type fault string
 
 // Error returns the reason.
 func (f fault) Error() string { return string(f) }
 
-// reader is one way in which documents are kept.
+// reader reads the documents of a library.
 type reader interface {
-	// size is how many bytes a full reading takes, and stored how many they are on disk, before anything is unpacked.
+	// size is the number of bytes that a full pass reads, stored the number on disk before unpacking.
 	size() int64
 	stored() int64
-	// documents reads all from the start and gives each document, or a *RecordError, to yield until that has enough. It
-	// returns what ended the reading too early. It may be called again.
+	// documents passes each document or *RecordError to yield until it returns false. Its error ended the pass early.
+	// It may be called again.
 	documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error
 }
 
-// Limits bound what reading one library may cost: one budget, whatever is packed inside what.
+// Limits bounds the cost of reading one library, with one budget for all levels of nesting.
 type Limits struct {
 	budget.Limits
-	// Pool is the memory that all libraries of this process are read in; nil means that there is no common limit.
+	// Pool is the memory shared by all libraries of the process; nil means no common limit.
 	Pool *budget.Pool
 }
 
-// Exceeded is the error of a library that goes over its limits.
+// Exceeded is the error of a library that exceeds a limit.
 type Exceeded = budget.Exceeded
 
-// Library is a file or folder whose documents can be read, as often as wanted. It holds nothing open in between.
+// Library is a file or folder of documents. It can be read several times and keeps nothing open in between.
 type Library struct {
 	reader reader
 	limits Limits
-	// spent, unless nil, is told what a reading cost.
+	// spent, if set, receives the cost of each pass.
 	spent func(budget.Usage)
 }
 
-// Bytes is the size of all that will be read, in the measure that Documents reports its progress in.
+// Bytes returns the size of the library, in the unit of the progress of Documents.
 func (l *Library) Bytes() int64 { return l.reader.size() }
 
-// Documents reads the library from its start. An error that is a *RecordError concerns one record and reading can
-// go on; any other error is the last thing the sequence gives. Progress, unless nil, is told now and then how many
-// bytes have been read.
+// Documents reads the library from its start. A *RecordError concerns one record, and reading continues; any other
+// error ends the sequence. Progress, unless nil, is called periodically with the number of bytes read.
 func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64)) iter.Seq2[source.Document, error] {
 	if progress == nil {
 		progress = func(int64) {}
@@ -93,13 +93,12 @@ func (l *Library) Documents(ctx context.Context, progress func(bytesRead int64))
 	}
 }
 
-// Open looks at a file or folder and says how its documents are read. Nothing is parsed yet. Reading is held to the
-// default limits, those of a file on disk without a server around it.
+// Open prepares a file or folder for reading, within the default limits. It does not parse anything.
 func Open(path string) (*Library, error) {
 	return OpenWithin(context.Background(), path, Limits{Limits: budget.Default})
 }
 
-// OpenWithin is Open with limits. Of an archive the list of files is read already, within the same limits.
+// OpenWithin is Open with limits. It reads the directory of an archive, which is charged to the limits.
 func OpenWithin(ctx context.Context, path string, l Limits) (library *Library, err error) {
 	err = budget.Catch(func() error {
 		r, err := open(ctx, path, l)
@@ -113,7 +112,7 @@ func OpenWithin(ctx context.Context, path string, l Limits) (library *Library, e
 }
 
 func open(ctx context.Context, path string, l Limits) (reader, error) {
-	info, err := os.Stat(path) //nolint:gosec // the caller names the file: a command, or the server its own copy of an upload
+	info, err := os.Stat(path) //nolint:gosec // the path comes from a command, or is the server's own copy of an upload
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, (&core.Error{
@@ -155,9 +154,8 @@ func unsupported(detail string) error {
 
 func noClose() error { return nil }
 
-// guarded runs the parser of one record. Whatever the parser meets, a panic included, stays the trouble of that
-// one record: the bytes come from anywhere, and the parsers are partly not ours. Only a limit of the whole upload ends the
-// reading.
+// guarded runs the parser of one record. A panic becomes the error of that record, because the input is untrusted and
+// some parsers are third-party. Only a limit of the whole upload ends the reading.
 func guarded(place string, parse func() (source.Document, error)) (d source.Document, err error) {
 	defer func() {
 		r := recover()
@@ -169,7 +167,7 @@ func guarded(place string, parse func() (source.Document, error)) (d source.Docu
 		case isStop:
 			panic(r)
 		case r != nil:
-			d, err = source.Document{}, &RecordError{place, "can't be read: it upsets the parser"}
+			d, err = source.Document{}, &RecordError{place, "can't be read: the parser failed"}
 		}
 	}()
 	d, err = parse()

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/source"
 )
 
-// write makes the files of a library and returns their folder.
+// write creates the files of a library and returns their folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func open(t *testing.T, path string) *format.Library {
 	return lib
 }
 
-// read returns the documents of a library and what was wrong with the other records, and fails on any other error.
+// read returns the documents of a library and its record errors, and fails on any other error.
 func read(t *testing.T, lib *format.Library) (docs []source.Document, wrong []string) {
 	t.Helper()
 	for d, err := range lib.Documents(t.Context(), nil) {
@@ -152,7 +152,7 @@ func TestReadingEndsWithAnErrorWhenTheFilesAreGoneOrTheCallerGivesUp(t *testing.
 	}
 }
 
-// only returns the error of a sequence that gives nothing else.
+// only returns the error of a sequence that yields nothing else.
 func only(t *testing.T, ctx context.Context, lib *format.Library) error {
 	t.Helper()
 	var last error

@@ -21,18 +21,17 @@ import (
 )
 
 const (
-	// maxMessage is how large one message may be, pictures and all.
+	// maxMessage limits a message, including attachments.
 	maxMessage = 32 << 20
-	// Parts may be nested so deep, and be so many.
+	// Limits on the nesting and number of parts.
 	maxMailDepth = 8
 	maxMailParts = 200
-	// maxHead is how large the head of a message may be: the standard library keeps every header. maxHeader is how much of
-	// one is parsed.
+	// maxHead limits the header section, because net/mail keeps all of it; maxHeader limits a parsed header.
 	maxHead   = 1 << 20
 	maxHeader = 64 << 10
 )
 
-// readMbox reads messages that are kept in one file, each after a line that begins with "From ".
+// readMbox reads an mbox file, in which each message follows a line that begins with "From ".
 func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	in := bufio.NewReaderSize(r, readBuffer)
 	seen := make(idSet)
@@ -55,7 +54,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Docu
 		})
 		if err == nil {
 			if first, again := seen.add(d.ExternalID, n); again {
-				d, err = source.Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
+				d, err = source.Document{}, &RecordError{place, "repeats the id of message " + strconv.Itoa(first)}
 			}
 		}
 		if message.Reset(); message.Cap() > keptLine {
@@ -99,7 +98,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Docu
 	}
 }
 
-// unquoteFrom undoes what is done to lines that would look like the start of a message.
+// unquoteFrom removes the ">" that protects lines which look like the start of a message.
 func unquoteFrom(line []byte, atStart bool) []byte {
 	if rest := bytes.TrimLeft(line, ">"); atStart && len(rest) < len(line) && bytes.HasPrefix(rest, []byte("From ")) {
 		return line[1:]
@@ -113,7 +112,7 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 	return charset.NewReaderLabel(name, in)
 }
 
-// parseMail makes a document of one message: its plain text where it has one, else that of its page.
+// parseMail reads one message: its plain text, or else its HTML.
 func parseMail(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(4 * len(data))
 	if headLength(data) > maxHead {
@@ -152,7 +151,7 @@ func parseMail(b *budget.Budget, name string, data []byte) (source.Document, err
 	return d, nil
 }
 
-// headLength returns the length of the head of a message: up to its first empty line.
+// headLength returns the length of the header section, up to the first empty line.
 func headLength(data []byte) int {
 	for at := 0; at < len(data); {
 		n := bytes.IndexByte(data[at:], '\n')
@@ -167,14 +166,14 @@ func headLength(data []byte) int {
 	return len(data)
 }
 
-// workLine is the share of a line in finding where messages begin, and workMessage that of a message, however short: the
-// standard library allocates its buffers for each.
+// workLine is the cost of a line of an mbox file, workMessage of a message of any length, because net/mail allocates
+// buffers for each.
 const (
 	workLine    = 20
 	workMessage = 8000
 )
 
-// mailBody is the text of a message.
+// mailBody collects the text of a message.
 type mailBody struct {
 	b           *budget.Budget
 	plain, page strings.Builder
@@ -197,7 +196,7 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 			b.b.Work(workRecord)
 			p, err := parts.NextRawPart()
 			if err != nil {
-				return // what came before it counts
+				return // the parts before an error are kept
 			}
 			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") {
 				b.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
@@ -222,14 +221,14 @@ func decodeTransfer(r io.Reader, encoding string) io.Reader {
 	return r
 }
 
-// decodeCharset returns the characters of a part, as far as they can be read.
+// decodeCharset decodes a part as far as possible.
 func decodeCharset(r io.Reader, name string) string {
 	if name != "" {
 		if decoded, err := charsetReader(name, r); err == nil {
 			r = decoded
 		}
 	}
-	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // what was read before an error counts
+	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // bytes before an error are kept
 	s := strings.ToValidUTF8(string(data), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "\r\n", "\n")
 }

@@ -14,10 +14,10 @@ import (
 	"carrel/internal/source"
 )
 
-// parseMarkdown makes a document of a Markdown text.
+// parseMarkdown reads a Markdown file.
 func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(workText * len(data))
-	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
+	b.Hold(2 * len(data)) // the text, with and without embedded images
 	content, err := decodeText(data)
 	if err != nil {
 		return source.Document{}, err
@@ -27,7 +27,7 @@ func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document,
 	d := fm.document()
 	tree, read := markdownTree(b, []byte(body), maxWork)
 	if !read {
-		// Too tangled to be worth the time: it is still a text that can be read and found.
+		// The text exceeds the parser's work limit and is stored with its markup.
 		d.Text = strings.TrimSpace(body)
 		d.Title = firstOf(d.Title, titleLine(strings.TrimLeft(d.Text, "# ")), stem(name))
 		return d, nil
@@ -42,8 +42,7 @@ func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document,
 	return d, nil
 }
 
-// dropEmbedded leaves out the content of images that are in the text itself, as word processors put them there:
-// it can be most of the file, and no part of it can be read.
+// dropEmbedded removes data URLs of images, which can be most of a file and contain no text.
 func dropEmbedded(s string) string {
 	const mark = ";base64,"
 	if !strings.Contains(s, mark) {
@@ -61,7 +60,7 @@ func dropEmbedded(s string) string {
 	}
 }
 
-// firstHeading returns the first heading that is not inside a quotation or a list.
+// firstHeading returns the first heading outside quotations and lists.
 func firstHeading(tree ast.Node) ast.Node {
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() == ast.KindHeading && n.HasChildren() {
@@ -71,15 +70,15 @@ func firstHeading(tree ast.Node) ast.Node {
 	return nil
 }
 
-// markdownText returns the readable text of a node and what is below it.
+// markdownText returns the plain text of a node and its descendants.
 func markdownText(b *budget.Budget, top ast.Node, content []byte) string {
 	w := markdownWriter{b: b, content: content}
 	walk(top, w.visit)
 	return w.flow.String()
 }
 
-// walk visits a node and all below it, each on the way in and on the way out. It does not call itself: the nodes
-// may be nested deeper than a stack should grow.
+// walk visits a node and its descendants, on entering and on leaving. It is iterative, because nesting may exceed a
+// safe stack depth.
 func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 	for n, entering := top, true; ; {
 		visit(n, entering)
@@ -98,7 +97,7 @@ func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 	}
 }
 
-// markdownWriter writes the text of nodes as they are visited.
+// markdownWriter collects the text of visited nodes.
 type markdownWriter struct {
 	b       *budget.Budget
 	content []byte
@@ -161,18 +160,18 @@ func (w *markdownWriter) text(n *ast.Text) {
 	}
 }
 
-// unescape resolves backslashes and entities. The library does both only on the way to HTML, so it is asked for
-// HTML, which is then undone.
+// unescape resolves backslash escapes and entities. goldmark does both only when it renders HTML, so the text is
+// rendered and unescaped again.
 func unescape(value []byte) string {
 	var b strings.Builder
 	out := bufio.NewWriter(&b)
 	render.DefaultWriter.Write(out, value)
-	// A strings.Builder does not fail.
+	// strings.Builder does not fail.
 	_ = out.Flush()
 	return html.UnescapeString(b.String())
 }
 
-// html writes the text of a block of HTML, which may be a fragment of a page.
+// html writes the text of an HTML block, which may be a fragment.
 func (w *markdownWriter) html(n *ast.HTMLBlock) {
 	content := n.Lines().Value(w.content)
 	if n.HasClosure() {

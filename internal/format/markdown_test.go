@@ -54,8 +54,8 @@ func TestTheTitleOfMarkdownIsTheBestThereIs(t *testing.T) {
 	}
 }
 
-// At full length each of these takes the bare parser minutes, or all memory, or its stack. A hundredth of the work
-// that is allowed must be enough to stop them.
+// At full length each of these takes goldmark minutes, all memory or its stack. A hundredth of the allowed work must
+// be enough to stop them.
 func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
@@ -89,7 +89,7 @@ func TestMarkdownThatIsNotParsedKeepsItsText(t *testing.T) {
 	}
 }
 
-// ticks gives runs of backquotes of every length, none of which is closed.
+// ticks returns runs of backquotes of every length, none of which is closed.
 func ticks(size int) string {
 	var b strings.Builder
 	for i := 1; b.Len() < size; i++ {
@@ -98,7 +98,7 @@ func ticks(size int) string {
 	return b.String()
 }
 
-// staircase nests a list one deeper with each line, by white space alone.
+// staircase nests a list one level deeper with each line, by white space alone.
 func staircase(steps int) string {
 	var b strings.Builder
 	for i := range steps {

@@ -8,16 +8,16 @@ import (
 	"carrel/internal/source"
 )
 
-// parsePDF makes a document of a PDF file. Its own metadata counts where it says something; else the first page does.
+// parsePDF reads a PDF file. Useful metadata takes precedence over what the first page shows.
 func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
 	switch {
 	case errors.Is(err, pdf.ErrNotPDF):
-		return source.Document{}, fault("is not a PDF file, or one that is damaged")
+		return source.Document{}, fault("is not a PDF file, or is damaged")
 	case errors.Is(err, pdf.ErrEncrypted):
 		return source.Document{}, fault("needs a password; save it without one")
 	case errors.Is(err, pdf.ErrNoText):
-		return source.Document{}, fault("holds pictures of text and no text; run it through text recognition first")
+		return source.Document{}, fault("has no text, only images; run text recognition (OCR) first")
 	case err != nil:
 		return source.Document{}, err
 	}

@@ -35,7 +35,7 @@ func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield fun
 	switch {
 	case err == nil || !more || over:
 		return err
-	case about: // about the file as a whole
+	case about: // an error about the whole file
 		yield(source.Document{}, record)
 		return nil
 	}
@@ -64,7 +64,7 @@ func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(
 	return f.read(b, content, tell, yield)
 }
 
-// unpacked returns what is in a reader, which may be packed with gzip.
+// unpacked returns the content of a reader that may be compressed with gzip.
 func unpacked(r io.Reader, packed bool, b *budget.Budget) (content io.Reader, leave func(), err error) {
 	if !packed {
 		return r, func() {}, nil
@@ -76,7 +76,7 @@ func unpacked(r io.Reader, packed bool, b *budget.Budget) (content io.Reader, le
 	return b.Reader(unzipped), b.Enter(), nil
 }
 
-// countingReader knows how far a file has been read, beneath whatever unpacks it.
+// countingReader counts the bytes read from a file, before decompression.
 type countingReader struct {
 	r io.Reader
 	n int64
