@@ -129,12 +129,15 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	grants, err := oauth.New(db, w.clock, secret, oauth.Options{Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl")}, w.log)
 	w.must(err)
 	grants.RecordTo(w.audit)
+	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	n.contents = accountdata.Contents{
 		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
 		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
 		Agents:   agents,
-		Sources:  source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box}),
-		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(db, agents, threads, w.clock),
+		Sources:  sources,
+		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(favourite.Deps{
+			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
+		}),
 		Threads: threads, Credentials: credential.NewService(credential.Deps{
 			Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
 			Agents: agents, Grants: grants, OAuth: credential.TokenDeps{Store: db, Audience: []string{"https://carrel.test"}},
