@@ -31,12 +31,12 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // front is a stand-in for the pages: it takes whoever the cookie names as signed in.
-type front struct {
+type fakePages struct {
 	mu       sync.Mutex
 	sessions map[string]oauth.Session
 }
 
-func (f *front) Session(r *http.Request) (oauth.Session, bool) {
+func (f *fakePages) Session(r *http.Request) (oauth.Session, bool) {
 	c, err := r.Cookie("session")
 	if err != nil {
 		return oauth.Session{}, false
@@ -47,21 +47,21 @@ func (f *front) Session(r *http.Request) (oauth.Session, bool) {
 	return s, ok
 }
 
-func (f *front) SignIn(w http.ResponseWriter, _ *http.Request, returnTo string) {
-	w.Header().Set("Location", "/sign-in?"+url.Values{"return": {returnTo}}.Encode())
-	w.WriteHeader(http.StatusSeeOther)
+func (f *fakePages) SignIn(rw http.ResponseWriter, _ *http.Request, returnTo string) {
+	rw.Header().Set("Location", "/sign-in?"+url.Values{"return": {returnTo}}.Encode())
+	rw.WriteHeader(http.StatusSeeOther)
 }
 
 var consentTemplate = template.Must(template.New("").Parse(
 	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}{{range .Scopes}}<li>{{.Scope}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
 
-func (f *front) Consent(w http.ResponseWriter, _ *http.Request, p oauth.ConsentPage) {
-	_ = consentTemplate.Execute(w, p)
+func (f *fakePages) Consent(rw http.ResponseWriter, _ *http.Request, p oauth.ConsentPage) {
+	_ = consentTemplate.Execute(rw, p)
 }
 
-func (f *front) Fail(w http.ResponseWriter, _ *http.Request, p oauth.FailPage) {
-	w.WriteHeader(p.Status)
-	_, _ = fmt.Fprint(w, "FAIL ", p.Title)
+func (f *fakePages) Fail(rw http.ResponseWriter, _ *http.Request, p oauth.FailPage) {
+	rw.WriteHeader(p.Status)
+	_, _ = fmt.Fprint(rw, "FAIL ", p.Title)
 }
 
 // syncBuffer is a log that many goroutines write to.
@@ -83,14 +83,14 @@ func (s *syncBuffer) String() string {
 }
 
 // world is an authorization server on a real database and a real socket, with a user who is signed in.
-type world struct {
+type server struct {
 	testing.TB
 	issuer      string
 	clock       *testkit.Clock
 	db          *store.DB
 	service     *oauth.Service
 	credentials *credential.Service
-	front       *front
+	pages       *fakePages
 	user        account.User
 	log         *syncBuffer
 	http        *http.Client
@@ -102,12 +102,12 @@ type world struct {
 
 var secret = []byte("a secret of an installation in a test")
 
-func newWorld(t *testing.T) *world {
-	return newWorldOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")})
+func newServer(t *testing.T) *server {
+	return newServerOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")})
 }
 
-func newPostgresWorld(t *testing.T) *world {
-	return newWorldOn(t, store.Options{URL: testkit.PostgresTemplate(t, "oauth", func(url string) error {
+func newPostgresServer(t *testing.T) *server {
+	return newServerOn(t, store.Options{URL: testkit.PostgresTemplate(t, "oauth", func(url string) error {
 		db, err := store.Open(context.Background(), store.Options{URL: url})
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func newPostgresWorld(t *testing.T) *world {
 	})})
 }
 
-func newWorldOn(t testing.TB, o store.Options) *world {
+func newServerOn(t testing.TB, o store.Options) *server {
 	t.Helper()
 	db, err := store.Open(t.Context(), o)
 	if err != nil {
@@ -124,39 +124,39 @@ func newWorldOn(t testing.TB, o store.Options) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	w := &world{
-		TB: t, issuer: server.URL, clock: testkit.NewClock(), db: db, log: &syncBuffer{}, cookie: "s1",
-		front: &front{sessions: map[string]oauth.Session{}},
+	httpServer := httptest.NewServer(mux)
+	t.Cleanup(httpServer.Close)
+	srv := &server{
+		TB: t, issuer: httpServer.URL, clock: testkit.NewClock(), db: db, log: &syncBuffer{}, cookie: "s1",
+		pages: &fakePages{sessions: map[string]oauth.Session{}},
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
 		},
 	}
-	t.Cleanup(w.http.CloseIdleConnections)
-	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	t.Cleanup(srv.http.CloseIdleConnections)
+	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
-	w.service, err = oauth.New(db, w.clock, secret, oauth.Options{
-		Issuer: w.issuer, Prefixes: prefixes, Documents: w.serveDocuments(),
+	srv.service, err = oauth.New(db, srv.clock, secret, oauth.Options{
+		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
 	}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.service.RecordTo(audit.New(db, w.clock, nil, log))
-	w.service.Routes(mux, w.front)
-	w.credentials = credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
-	w.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(w.issuer))
-	w.user = account.User{
-		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	srv.service.RecordTo(audit.New(db, srv.clock, nil, log))
+	srv.service.Routes(mux, srv.pages)
+	srv.credentials = credential.NewService(db, srv.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
+	srv.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(srv.issuer))
+	srv.user = account.User{
+		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: srv.clock.Now(),
 	}
-	if err := db.InsertUser(t.Context(), w.user, "hash"); err != nil {
+	if err := db.InsertUser(t.Context(), srv.user, "hash"); err != nil {
 		t.Fatal(err)
 	}
-	w.front.sessions["s1"] = oauth.Session{
-		ID: "ses_1", UserID: w.user.ID, Email: w.user.Email, Name: w.user.Name, AuthenticatedAt: w.clock.Now(),
+	srv.pages.sessions["s1"] = oauth.Session{
+		ID: "ses_1", UserID: srv.user.ID, Email: srv.user.Email, Name: srv.user.Name, AuthenticatedAt: srv.clock.Now(),
 	}
-	return w
+	return srv
 }
 
 // reply is an answer that was read to its end.
@@ -176,42 +176,42 @@ func (r reply) json(t testing.TB) map[string]any {
 }
 
 // send makes a request; headers come in pairs.
-func (w *world) send(method, path, body string, headers ...string) reply {
-	w.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), method, w.issuer+path, strings.NewReader(body))
+func (srv *server) send(method, path, body string, headers ...string) reply {
+	srv.Helper()
+	r, err := http.NewRequestWithContext(srv.Context(), method, srv.issuer+path, strings.NewReader(body))
 	if err != nil {
-		w.Fatal(err)
+		srv.Fatal(err)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	res, err := w.http.Do(r)
+	res, err := srv.http.Do(r)
 	if err != nil {
-		w.Error(err)
+		srv.Error(err)
 		return reply{}
 	}
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
-		w.Error(err)
+		srv.Error(err)
 	}
 	return reply{res.StatusCode, res.Header, string(b)}
 }
 
-func (w *world) post(path string, form url.Values, headers ...string) reply {
-	w.Helper()
-	return w.send(http.MethodPost, "/api/auth/mcp/"+path, form.Encode(), append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
+func (srv *server) post(path string, form url.Values, headers ...string) reply {
+	srv.Helper()
+	return srv.send(http.MethodPost, "/api/auth/mcp/"+path, form.Encode(), append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
 }
 
 // wantError fails the test unless a reply is this error, in the form of RFC 6749.
-func (w *world) wantError(r reply, status int, code string) {
-	w.Helper()
+func (srv *server) wantError(r reply, status int, code string) {
+	srv.Helper()
 	var v map[string]string
 	if err := json.Unmarshal([]byte(r.body), &v); err != nil || r.status != status || v["error"] != code || v["error_description"] == "" {
-		w.Errorf("got %d %q, want %d %s", r.status, r.body, status, code)
+		srv.Errorf("got %d %q, want %d %s", r.status, r.body, status, code)
 	}
 	if r.header.Get("Cache-Control") != "no-store" || r.header.Get("Content-Type") != "application/json" {
-		w.Errorf("headers %v", r.header)
+		srv.Errorf("headers %v", r.header)
 	}
 }
 
@@ -220,17 +220,17 @@ const redirectURI = "https://app.example/cb"
 // client is a registered client.
 type client struct{ id, secret string }
 
-func (w *world) register(method string, redirects ...string) client {
-	w.Helper()
+func (srv *server) register(method string, redirects ...string) client {
+	srv.Helper()
 	if len(redirects) == 0 {
 		redirects = []string{redirectURI}
 	}
 	body, _ := json.Marshal(map[string]any{"redirect_uris": redirects, "client_name": "App", "token_endpoint_auth_method": method})
-	r := w.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json")
+	r := srv.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json")
 	if r.status != http.StatusCreated {
-		w.Fatalf("registration: %d %s", r.status, r.body)
+		srv.Fatalf("registration: %d %s", r.status, r.body)
 	}
-	v := r.json(w.TB)
+	v := r.json(srv.TB)
 	s, _ := v["client_secret"].(string)
 	return client{v["client_id"].(string), s}
 }
@@ -257,43 +257,43 @@ func (c client) request(pairs ...string) url.Values {
 	return q
 }
 
-func (w *world) authorize(q url.Values) reply {
-	w.Helper()
-	return w.send(http.MethodGet, "/api/auth/mcp/authorize?"+q.Encode(), "", "Cookie", "session="+w.cookie)
+func (srv *server) authorize(q url.Values) reply {
+	srv.Helper()
+	return srv.send(http.MethodGet, "/api/auth/mcp/authorize?"+q.Encode(), "", "Cookie", "session="+srv.cookie)
 }
 
 // handleIn finds the hidden field of the consent page.
-func (w *world) handleIn(page reply) string {
-	w.Helper()
+func (srv *server) handleIn(page reply) string {
+	srv.Helper()
 	_, rest, ok := strings.Cut(page.body, `name="request" value="`)
 	if !ok {
-		w.Fatalf("no consent page: %d %q %s", page.status, page.body, page.header.Get("Location"))
+		srv.Fatalf("no consent page: %d %q %s", page.status, page.body, page.header.Get("Location"))
 	}
 	value, _, _ := strings.Cut(rest, `"`)
 	return value
 }
 
 // consent goes through the page and returns where the browser is sent.
-func (w *world) consent(q url.Values, decision string) (to *url.URL, answer url.Values) {
-	w.Helper()
-	r := w.post("authorize", url.Values{"request": {w.handleIn(w.authorize(q))}, "decision": {decision}},
-		"Cookie", "session="+w.cookie, "Sec-Fetch-Site", "same-origin")
+func (srv *server) consent(q url.Values, decision string) (to *url.URL, answer url.Values) {
+	srv.Helper()
+	r := srv.post("authorize", url.Values{"request": {srv.handleIn(srv.authorize(q))}, "decision": {decision}},
+		"Cookie", "session="+srv.cookie, "Sec-Fetch-Site", "same-origin")
 	if r.status != http.StatusSeeOther {
-		w.Fatalf("consent: %d %s", r.status, r.body)
+		srv.Fatalf("consent: %d %s", r.status, r.body)
 	}
 	to, err := url.Parse(r.header.Get("Location"))
 	if err != nil {
-		w.Fatal(err)
+		srv.Fatal(err)
 	}
 	return to, to.Query()
 }
 
 // code returns a fresh code for the client.
-func (w *world) code(c client, pairs ...string) string {
-	w.Helper()
-	_, answer := w.consent(c.request(pairs...), "allow")
+func (srv *server) code(c client, pairs ...string) string {
+	srv.Helper()
+	_, answer := srv.consent(c.request(pairs...), "allow")
 	if answer.Get("code") == "" {
-		w.Fatalf("no code: %v", answer)
+		srv.Fatalf("no code: %v", answer)
 	}
 	return answer.Get("code")
 }
@@ -324,23 +324,23 @@ type tokens struct {
 	Expires int    `json:"expires_in"`
 }
 
-func (w *world) tokensIn(r reply) tokens {
-	w.Helper()
+func (srv *server) tokensIn(r reply) tokens {
+	srv.Helper()
 	var t tokens
 	if err := json.Unmarshal([]byte(r.body), &t); err != nil || r.status != http.StatusOK {
-		w.Fatalf("tokens: %d %s", r.status, r.body)
+		srv.Fatalf("tokens: %d %s", r.status, r.body)
 	}
 	return t
 }
 
 // connect goes through the whole flow.
-func (w *world) connect(c client, pairs ...string) tokens {
-	w.Helper()
-	return w.tokensIn(w.post("token", c.redemption(w.code(c, pairs...))))
+func (srv *server) connect(c client, pairs ...string) tokens {
+	srv.Helper()
+	return srv.tokensIn(srv.post("token", c.redemption(srv.code(c, pairs...))))
 }
 
-func (w *world) refresh(c client, token string, pairs ...string) reply {
-	w.Helper()
+func (srv *server) refresh(c client, token string, pairs ...string) reply {
+	srv.Helper()
 	form := url.Values{"grant_type": {"refresh_token"}, "client_id": {c.id}, "refresh_token": {token}}
 	if c.secret != "" {
 		form.Set("client_secret", c.secret)
@@ -348,21 +348,21 @@ func (w *world) refresh(c client, token string, pairs ...string) reply {
 	for i := 0; i < len(pairs); i += 2 {
 		form.Set(pairs[i], pairs[i+1])
 	}
-	return w.post("token", form)
+	return srv.post("token", form)
 }
 
-// works reports whether an access token is accepted.
-func (w *world) works(token string) bool {
-	w.Helper()
-	_, err := w.credentials.Authenticate(w.Context(), token)
+// accepts reports whether an access token is accepted.
+func (srv *server) accepts(token string) bool {
+	srv.Helper()
+	_, err := srv.credentials.Authenticate(srv.Context(), token)
 	if err != nil && !core.IsKind(err, core.KindUnauthenticated) {
-		w.Error(err)
+		srv.Error(err)
 	}
 	return err == nil
 }
 
-// together runs do n times at once.
-func together(n int, do func(i int)) {
+// concurrently runs do n times at once.
+func concurrently(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for i := range n {

@@ -10,9 +10,9 @@ import (
 	"carrel/api"
 )
 
-func TestTheDocumentHasTheOperationsThatAreServedAndNoOthers(t *testing.T) {
+func TestContractListsExactlyTheServedOperations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	var doc struct {
 		Paths map[string]map[string]any
 	}
@@ -26,7 +26,7 @@ func TestTheDocumentHasTheOperationsThatAreServedAndNoOthers(t *testing.T) {
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 			_, documented := doc.Paths[path][strings.ToLower(method)]
-			if served := w.send(method, path, "").status != http.StatusMethodNotAllowed; served != documented {
+			if served := srv.send(method, path, "").status != http.StatusMethodNotAllowed; served != documented {
 				t.Errorf("%s %s: served %t, documented %t", method, path, served, documented)
 			}
 		}

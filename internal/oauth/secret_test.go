@@ -15,18 +15,18 @@ import (
 )
 
 func serve(h http.Handler, path string) []byte {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-	return w.Body.Bytes()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+	return rec.Body.Bytes()
 }
 
-func TestPoint10SecretsHaveAPrefixAChecksumAndEnoughBits(t *testing.T) {
+func TestSecretsHavePrefixChecksumAnd160Bits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("client_secret_post")
-	code := w.code(c)
-	got := w.tokensIn(w.post("token", c.redemption(code)))
-	next := w.tokensIn(w.refresh(c, got.Refresh))
+	srv := newServer(t)
+	c := srv.register("client_secret_post")
+	code := srv.code(c)
+	got := srv.tokensIn(srv.post("token", c.redemption(code)))
+	next := srv.tokensIn(srv.refresh(c, got.Refresh))
 	for prefix, list := range map[string][]string{"crla": {got.Access, next.Access}, "crlr": {got.Refresh, next.Refresh}, "crlz": {code}, "crls": {c.secret}} {
 		for _, token := range list {
 			if !credential.IsSecret(prefix, token) {
@@ -48,30 +48,30 @@ func TestPoint10SecretsHaveAPrefixAChecksumAndEnoughBits(t *testing.T) {
 	}
 }
 
-func TestPoint10NoSecretLiesInTheDatabaseOrTheLogOrAURL(t *testing.T) {
+func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := newWorldOn(t, store.Options{Path: filepath.Join(dir, "db")})
-	c := w.register("client_secret_post")
-	code := w.code(c)
-	first := w.tokensIn(w.post("token", c.redemption(code)))
-	next := w.tokensIn(w.refresh(c, first.Refresh))
+	srv := newServerOn(t, store.Options{Path: filepath.Join(dir, "db")})
+	c := srv.register("client_secret_post")
+	code := srv.code(c)
+	first := srv.tokensIn(srv.post("token", c.redemption(code)))
+	next := srv.tokensIn(srv.refresh(c, first.Refresh))
 	secrets := []string{code, first.Access, first.Refresh, next.Access, next.Refresh, c.secret, first.ID}
-	w.works(next.Access)
-	w.post("introspect", url.Values{"token": {next.Access}, "client_id": {c.id}, "client_secret": {c.secret}})
-	w.post("token", c.redemption(code)) // a replay
-	w.refresh(c, next.Refresh)
-	w.post("revoke", url.Values{"token": {next.Refresh}, "client_id": {c.id}, "client_secret": {c.secret}})
-	if err := w.db.Close(); err != nil {
+	srv.accepts(next.Access)
+	srv.post("introspect", url.Values{"token": {next.Access}, "client_id": {c.id}, "client_secret": {c.secret}})
+	srv.post("token", c.redemption(code)) // a replay
+	srv.refresh(c, next.Refresh)
+	srv.post("revoke", url.Values{"token": {next.Refresh}, "client_id": {c.id}, "client_secret": {c.secret}})
+	if err := srv.db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	// With the database gone everything fails on our side, which is what is logged.
-	w.refresh(c, next.Refresh)
-	w.post("token", c.redemption(code))
-	if !strings.Contains(w.log.String(), "oauth request failed") {
-		t.Errorf("nothing was logged, so nothing is shown: %q", w.log)
+	srv.refresh(c, next.Refresh)
+	srv.post("token", c.redemption(code))
+	if !strings.Contains(srv.log.String(), "oauth request failed") {
+		t.Errorf("nothing was logged, so nothing is shown: %q", srv.log)
 	}
-	kept := w.log.String()
+	kept := srv.log.String()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-func TestPoint02ARegistrationIs201WithWhatWasRegistered(t *testing.T) {
+func TestRegistrationReturnsTheRegisteredMetadata(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post", ""} {
 		body, _ := json.Marshal(map[string]any{
 			"redirect_uris": []string{redirectURI, "http://127.0.0.1/cb"}, "client_name": "<b>App</b>", "token_endpoint_auth_method": method,
 			"logo_uri": "https://app.example/logo.png", "unknown": 7, "grant_types": []string{"authorization_code", "refresh_token"},
 		})
-		r := w.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json", "Origin", "https://elsewhere.example")
+		r := srv.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json", "Origin", "https://elsewhere.example")
 		v := r.json(t)
 		if r.status != http.StatusCreated || r.header.Get("Cache-Control") != "no-store" || r.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: %d %v", method, r.status, r.header)
@@ -30,16 +30,16 @@ func TestPoint02ARegistrationIs201WithWhatWasRegistered(t *testing.T) {
 			t.Errorf("%s: the secret expires at %v", method, v["client_secret_expires_at"])
 		}
 	}
-	r := w.send(http.MethodOptions, "/api/auth/mcp/register", "", "Origin", "https://elsewhere.example", "Access-Control-Request-Method", "POST")
+	r := srv.send(http.MethodOptions, "/api/auth/mcp/register", "", "Origin", "https://elsewhere.example", "Access-Control-Request-Method", "POST")
 	if r.status != http.StatusNoContent || !strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "POST") ||
 		!strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
 		t.Errorf("preflight: %d %v", r.status, r.header)
 	}
 }
 
-func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
+func TestInvalidRegistrationReturnsRFC7591Error(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	redirect := func(uri string) string {
 		b, _ := json.Marshal(map[string]any{"redirect_uris": []string{uri}, "token_endpoint_auth_method": "none"})
 		return string(b)
@@ -79,21 +79,21 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 	}
 	for code, bodies := range bad {
 		for _, body := range bodies {
-			r := w.send(http.MethodPost, "/api/auth/mcp/register", body, "Content-Type", "application/json")
-			if w.wantError(r, http.StatusBadRequest, code); w.Failed() {
+			r := srv.send(http.MethodPost, "/api/auth/mcp/register", body, "Content-Type", "application/json")
+			if srv.wantError(r, http.StatusBadRequest, code); srv.Failed() {
 				t.Fatalf("for %.200s", body)
 			}
 		}
 	}
-	r := w.send(http.MethodPost, "/api/auth/mcp/register", `{"client_name":"`+strings.Repeat("x", 65<<10)+`"}`)
-	w.wantError(r, http.StatusRequestEntityTooLarge, "invalid_request")
+	r := srv.send(http.MethodPost, "/api/auth/mcp/register", `{"client_name":"`+strings.Repeat("x", 65<<10)+`"}`)
+	srv.wantError(r, http.StatusRequestEntityTooLarge, "invalid_request")
 	for _, uri := range []string{
 		"https://a.example", "https://a.example:8443/cb?x=1", "http://127.0.0.1", "http://127.0.0.1:7777/cb", "http://[::1]/cb", "http://localhost:1/cb",
 		"cursor://anysphere.cursor-retrieval/oauth/user-x/callback", "cursor://anysphere.cursor-mcp/oauth/callback",
 		"com.example.app:/cb", "com.example.app://host/cb", "com.example-1.app:/cb", "https://127.0.0.1/cb", "https://[2001:db8::1]/cb", "https://a_b.example./cb", "https://localhost/cb",
 		"https://a.example/cb*", "https://vscode.dev/redirect", "http://127.0.0.1:33418/", "https://claude.ai/api/mcp/auth_callback",
 	} {
-		if r := w.send(http.MethodPost, "/api/auth/mcp/register", redirect(uri)); r.status != http.StatusCreated {
+		if r := srv.send(http.MethodPost, "/api/auth/mcp/register", redirect(uri)); r.status != http.StatusCreated {
 			t.Errorf("%s: %d %s", uri, r.status, r.body)
 		}
 	}
@@ -101,9 +101,9 @@ func TestPoint02ABadRegistrationIsRefusedInTheWordsOfTheRFC(t *testing.T) {
 
 // A null or a value of another type must not stand for an absent member: the client would get a default that it did not
 // ask for.
-func TestARegistrationMemberOfTheWrongTypeIsRefused(t *testing.T) {
+func TestRegistrationMemberOfWrongTypeIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	const text, list, object = `"x"`, `["x"]`, `{"x":"y"}`
 	for name, good := range map[string]string{
 		"redirect_uris": list, "grant_types": list, "response_types": list, "contacts": list,
@@ -120,32 +120,32 @@ func TestARegistrationMemberOfTheWrongTypeIsRefused(t *testing.T) {
 			if name != "redirect_uris" {
 				body = `{"redirect_uris":["https://a.example"],"` + name + `":` + value + `}`
 			}
-			w.wantError(w.send(http.MethodPost, "/api/auth/mcp/register", body), http.StatusBadRequest, "invalid_client_metadata")
-			if w.Failed() {
+			srv.wantError(srv.send(http.MethodPost, "/api/auth/mcp/register", body), http.StatusBadRequest, "invalid_client_metadata")
+			if srv.Failed() {
 				t.Fatalf("for %s", body)
 			}
 		}
 	}
 	// Members that no specification names are ignored, whatever they hold, and names are compared exactly.
-	r := w.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["https://a.example"],"unknown":null,"Token_Endpoint_Auth_Method":"none"}`)
+	r := srv.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["https://a.example"],"unknown":null,"Token_Endpoint_Auth_Method":"none"}`)
 	if r.status != http.StatusCreated || r.json(t)["token_endpoint_auth_method"] != "client_secret_basic" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 
-func TestPoint02AClientThatIsNeverUsedGoesAfterAWeek(t *testing.T) {
+func TestUnusedClientIsPrunedAfterAWeek(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	unused, used := w.register("none"), w.register("none")
-	w.connect(used)
+	srv := newServer(t)
+	unused, used := srv.register("none"), srv.register("none")
+	srv.connect(used)
 	var found []string
 	for _, after := range []time.Duration{7*day - time.Second, 2 * time.Second} {
-		w.clock.Advance(after)
-		if err := w.service.Prune(t.Context()); err != nil {
+		srv.clock.Advance(after)
+		if err := srv.service.Prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []client{unused, used} {
-			if r := w.authorize(c.request()); r.status == http.StatusOK {
+			if r := srv.authorize(c.request()); r.status == http.StatusOK {
 				found = append(found, c.id)
 			}
 		}

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-func TestPoint01TheDocumentsAgreeAndNameTheIssuerExactly(t *testing.T) {
+func TestMetadataDocumentsAreIdenticalAndNameTheIssuer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	first := ""
 	for _, path := range []string{
 		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration",
 		"/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration/mcp",
 	} {
-		r := w.send(http.MethodGet, path, "", "Origin", "https://elsewhere.example")
+		r := srv.send(http.MethodGet, path, "", "Origin", "https://elsewhere.example")
 		if r.status != http.StatusOK || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v", path, r.status, r.header)
 		}
@@ -37,53 +37,53 @@ func TestPoint01TheDocumentsAgreeAndNameTheIssuerExactly(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Issuer != w.issuer || !doc.ISS || !slices.Equal(doc.Grants, []string{"authorization_code", "refresh_token"}) ||
+	if doc.Issuer != srv.issuer || !doc.ISS || !slices.Equal(doc.Grants, []string{"authorization_code", "refresh_token"}) ||
 		!slices.Equal(doc.Responses, []string{"code"}) || !slices.Equal(doc.Challenges, []string{"S256"}) {
 		t.Errorf("the document says %+v", doc)
 	}
 }
 
-func TestPoint01EveryAdvertisedEndpointIsThere(t *testing.T) {
+func TestEveryAdvertisedEndpointIsServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	doc := w.send(http.MethodGet, "/.well-known/oauth-authorization-server", "").json(t)
+	srv := newServer(t)
+	doc := srv.send(http.MethodGet, "/.well-known/oauth-authorization-server", "").json(t)
 	for name, value := range doc {
 		url, _ := value.(string)
 		if !strings.HasSuffix(name, "_endpoint") && name != "jwks_uri" {
 			continue
 		}
-		path, ok := strings.CutPrefix(url, w.issuer)
-		if r := w.send(http.MethodPatch, path, ""); !ok || r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") == "" {
+		path, ok := strings.CutPrefix(url, srv.issuer)
+		if r := srv.send(http.MethodPatch, path, ""); !ok || r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") == "" {
 			t.Errorf("%s at %s: %d", name, url, r.status)
 		}
 	}
 }
 
-func TestPoint01OnlyWhatIsAdvertisedIsAccepted(t *testing.T) {
+func TestUnadvertisedGrantAndResponseTypesAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for _, grant := range []string{"password", "client_credentials", "implicit", "urn:ietf:params:oauth:grant-type:device_code"} {
-		w.wantError(w.post("token", c.redemption("x", "grant_type", grant)), http.StatusBadRequest, "unsupported_grant_type")
+		srv.wantError(srv.post("token", c.redemption("x", "grant_type", grant)), http.StatusBadRequest, "unsupported_grant_type")
 	}
-	w.wantError(w.post("token", c.redemption("x", "grant_type", "")), http.StatusBadRequest, "invalid_request")
+	srv.wantError(srv.post("token", c.redemption("x", "grant_type", "")), http.StatusBadRequest, "invalid_request")
 	for _, response := range []string{"token", "id_token", "code token", "code id_token", "none"} {
-		w.wantRedirectError(c.request("response_type", response), "unsupported_response_type")
+		srv.wantRedirectError(c.request("response_type", response), "unsupported_response_type")
 	}
 }
 
-func TestPoint01EveryAuthorizationResponseNamesTheIssuer(t *testing.T) {
+func TestAuthorizationResponsesNameTheIssuer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for _, decision := range []string{"allow", "deny"} {
-		_, answer := w.consent(c.request(), decision)
-		if answer.Get("iss") != w.issuer || answer.Get("state") != "st" {
+		_, answer := srv.consent(c.request(), decision)
+		if answer.Get("iss") != srv.issuer || answer.Get("state") != "st" {
 			t.Errorf("%s: %v", decision, answer)
 		}
 	}
-	if _, answer := w.consent(c.request(), "deny"); answer.Get("error") != "access_denied" {
+	if _, answer := srv.consent(c.request(), "deny"); answer.Get("error") != "access_denied" {
 		t.Errorf("denied: %v", answer)
 	}
-	w.wantRedirectError(c.request("code_challenge_method", "plain"), "invalid_request") // looks at iss as well
+	srv.wantRedirectError(c.request("code_challenge_method", "plain"), "invalid_request") // looks at iss as well
 }

@@ -13,27 +13,27 @@ import (
 )
 
 // wantRedirectError fails the test unless the client is told of this error, at its own address, by whom and with its state.
-func (w *world) wantRedirectError(q url.Values, code string) {
-	w.Helper()
-	r := w.authorize(q)
+func (srv *server) wantRedirectError(q url.Values, code string) {
+	srv.Helper()
+	r := srv.authorize(q)
 	to, err := url.Parse(r.header.Get("Location"))
 	answer := to.Query()
-	if err != nil || r.status != http.StatusFound || answer.Get("error") != code || answer.Get("iss") != w.issuer || answer.Get("error_description") == "" ||
+	if err != nil || r.status != http.StatusFound || answer.Get("error") != code || answer.Get("iss") != srv.issuer || answer.Get("error_description") == "" ||
 		!strings.HasPrefix(r.header.Get("Location"), redirectURI+"?") || len(q["state"]) == 1 && answer.Get("state") != q.Get("state") {
-		w.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
+		srv.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
 	}
 	if got := r.header.Get("Cross-Origin-Opener-Policy"); got != "unsafe-none" {
-		w.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
+		srv.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
 	}
 	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
-		w.Errorf("headers %v", r.header)
+		srv.Errorf("headers %v", r.header)
 	}
 }
 
-func TestPoint04ABadClientOrRedirectNeverRedirects(t *testing.T) {
+func TestUnknownClientOrRedirectURINeverRedirects(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none", redirectURI, "http://127.0.0.1/cb", "http://localhost:3000/cb?x=1", "http://[::1]/cb", "cursor://app/cb")
+	srv := newServer(t)
+	c := srv.register("none", redirectURI, "http://127.0.0.1/cb", "http://localhost:3000/cb?x=1", "http://[::1]/cb", "cursor://app/cb")
 	never := []url.Values{
 		c.request("client_id", ""), c.request("client_id", "cli_none"), c.request("client_id", strings.Replace(c.id, "cli_", "cli_0", 1)),
 		c.request("client_id", "https://app.example/client.json\x00"), c.request("redirect_uri", ""),
@@ -52,26 +52,26 @@ func TestPoint04ABadClientOrRedirectNeverRedirects(t *testing.T) {
 		never = append(never, q)
 	}
 	for _, q := range never {
-		if r := w.authorize(q); r.status != http.StatusBadRequest || r.header.Get("Location") != "" || !strings.HasPrefix(r.body, "FAIL") || strings.Contains(r.body, "evil") {
+		if r := srv.authorize(q); r.status != http.StatusBadRequest || r.header.Get("Location") != "" || !strings.HasPrefix(r.body, "FAIL") || strings.Contains(r.body, "evil") {
 			t.Errorf("%v\ngot %d %s %q", q, r.status, r.header.Get("Location"), r.body)
 		}
 	}
-	if r := w.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie", "session=s1"); r.status != http.StatusBadRequest {
+	if r := srv.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie", "session=s1"); r.status != http.StatusBadRequest {
 		t.Errorf("a malformed query: %d", r.status)
 	}
 	for _, uri := range []string{
 		redirectURI, "http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb", "http://localhost:4/cb?x=1", "http://localhost/cb?x=1", "http://[::1]:8080/cb", "cursor://app/cb",
 	} {
-		if r := w.authorize(c.request("redirect_uri", uri)); r.status != http.StatusOK {
+		if r := srv.authorize(c.request("redirect_uri", uri)); r.status != http.StatusOK {
 			t.Errorf("%s: %d %s", uri, r.status, r.body)
 		}
 	}
 }
 
-func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
+func TestInvalidAuthorizationRequestIsReportedToTheClient(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for code, changes := range map[string][][2]string{
 		"invalid_request": {
 			{"response_type", ""},
@@ -87,7 +87,7 @@ func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
 			{"nonce", strings.Repeat("x", 513)},
 		},
 		"invalid_target": {
-			{"resource", "https://other.example"}, {"resource", w.issuer + "/api"}, {"resource", w.issuer + "/mcp/x"}, {"resource", w.issuer + "#x"}, {"resource", "x"},
+			{"resource", "https://other.example"}, {"resource", srv.issuer + "/api"}, {"resource", srv.issuer + "/mcp/x"}, {"resource", srv.issuer + "#x"}, {"resource", "x"},
 		},
 		"invalid_scope":             {{"scope", "openid account"}, {"scope", "admin"}},
 		"request_not_supported":     {{"request", "e30.e30."}},
@@ -95,13 +95,13 @@ func TestPoint04ABadRequestIsToldToTheClient(t *testing.T) {
 		"consent_required":          {{"prompt", "none"}},
 	} {
 		for _, change := range changes {
-			w.wantRedirectError(c.request(change[0], change[1]), code)
+			srv.wantRedirectError(c.request(change[0], change[1]), code)
 		}
 	}
 	for _, name := range []string{"state", "scope", "response_type", "code_challenge", "code_challenge_method", "nonce", "unknown"} {
 		q := c.request("unknown", "x")
 		q.Add(name, "again")
-		w.wantRedirectError(q, "invalid_request")
+		srv.wantRedirectError(q, "invalid_request")
 	}
 }
 
@@ -125,14 +125,14 @@ func badRequests(c client, issuer string) map[string]url.Values {
 // An anonymous visitor must never be sent to an address that an anonymously registered client chose.
 func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for kind, c := range map[string]client{"registered": w.register("none"), "documented": w.describe("/client.json")} {
-		w.cookie = "s1"
-		w.code(c) // reads the document, so that the client is known to anonymous requests too
+	srv := newServer(t)
+	for kind, c := range map[string]client{"registered": srv.register("none"), "documented": srv.publishDocument("/client.json")} {
+		srv.cookie = "s1"
+		srv.code(c) // reads the document, so that the client is known to anonymous requests too
 		for _, cookie := range []string{"s1", "nobody", ""} {
-			w.cookie = cookie
-			for name, q := range badRequests(c, w.issuer) {
-				r := w.authorize(q)
+			srv.cookie = cookie
+			for name, q := range badRequests(c, srv.issuer) {
+				r := srv.authorize(q)
 				redirected := r.status == http.StatusFound && strings.HasPrefix(r.header.Get("Location"), redirectURI+"?error=")
 				shown := r.status == http.StatusBadRequest && r.header.Get("Location") == "" && strings.HasPrefix(r.body, "FAIL")
 				if signedIn := cookie == "s1"; redirected != signedIn || shown == signedIn {
@@ -143,49 +143,49 @@ func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
 	}
 }
 
-func TestARedirectThatWasStoredBeforeARuleIsNotUsed(t *testing.T) {
+func TestStoredRedirectURIIsCheckedAgainstCurrentRules(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	srv := newServer(t)
 	stored := []string{redirectURI, "https://*.example/cb", "myapp://cb", "app:/cb", "https://a.*/cb"}
 	c := oauth.Client{
-		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: stored, AuthMethod: oauth.AuthNone, CreatedAt: w.clock.Now(),
+		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: stored, AuthMethod: oauth.AuthNone, CreatedAt: srv.clock.Now(),
 	}
-	if err := w.db.PutClient(t.Context(), c, 10); err != nil {
+	if err := srv.db.PutClient(t.Context(), c, 10); err != nil {
 		t.Fatal(err)
 	}
 	for _, uri := range stored[1:] {
-		if r := w.authorize(client{id: c.ID}.request("redirect_uri", uri)); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+		if r := srv.authorize(client{id: c.ID}.request("redirect_uri", uri)); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
 			t.Errorf("%s: %d %s", uri, r.status, r.header.Get("Location"))
 		}
 	}
-	if r := w.authorize(client{id: c.ID}.request()); r.status != http.StatusOK {
+	if r := srv.authorize(client{id: c.ID}.request()); r.status != http.StatusOK {
 		t.Errorf("the good address: %d", r.status)
 	}
 }
 
-func TestPoint04ResourceMayBeRepeated(t *testing.T) {
+func TestResourceParameterMayBeRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	q := c.request()
-	q["resource"] = []string{w.issuer + "/", w.issuer + "/mcp"}
-	_, answer := w.consent(q, "allow")
-	got := w.tokensIn(w.post("token", c.redemption(answer.Get("code"))))
-	if !w.works(got.Access) {
+	q["resource"] = []string{srv.issuer + "/", srv.issuer + "/mcp"}
+	_, answer := srv.consent(q, "allow")
+	got := srv.tokensIn(srv.post("token", c.redemption(answer.Get("code"))))
+	if !srv.accepts(got.Access) {
 		t.Error("the token does not work")
 	}
 }
 
-func TestPoint04WhoIsNotSignedInSignsInFirst(t *testing.T) {
+func TestAnonymousVisitorIsSentToSignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for name, set := range map[string]func() url.Values{
-		"nobody":       func() url.Values { w.cookie = "nobody"; return c.request() },
-		"prompt=login": func() url.Values { w.cookie = "s1"; return c.request("prompt", "login") },
+		"nobody":       func() url.Values { srv.cookie = "nobody"; return c.request() },
+		"prompt=login": func() url.Values { srv.cookie = "s1"; return c.request("prompt", "login") },
 	} {
 		q := set()
-		r := w.authorize(q)
+		r := srv.authorize(q)
 		to, _ := url.Parse(r.header.Get("Location"))
 		back, err := url.Parse(to.Query().Get("return"))
 		if err != nil || r.status != http.StatusSeeOther || back.IsAbs() || back.Path != "/api/auth/mcp/authorize" || back.Query().Get("code_challenge") != q.Get("code_challenge") || back.Query().Has("prompt") {
@@ -194,31 +194,31 @@ func TestPoint04WhoIsNotSignedInSignsInFirst(t *testing.T) {
 	}
 }
 
-func TestPoint04ConsentIsAskedEveryTimeAndNamesWhoAndWhat(t *testing.T) {
+func TestConsentIsAskedEveryTimeWithClientAccountAndScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for range 2 {
-		page := w.authorize(c.request())
+		page := srv.authorize(c.request())
 		for _, want := range []string{"App at app.example for ada@example.org", "openid", "offline_access", "agents", "manage"} {
 			if !strings.Contains(page.body, want) {
 				t.Errorf("%s is not on the page %s", want, page.body)
 			}
 		}
-		w.connect(c)
+		srv.connect(c)
 	}
-	page := w.authorize(c.request("scope", "agents"))
+	page := srv.authorize(c.request("scope", "agents"))
 	if strings.Contains(page.body, "manage") || strings.Contains(page.body, "offline") {
 		t.Errorf("more than was asked for: %s", page.body)
 	}
 }
 
-func TestPoint04ConsentIsBoundToSessionAndRequestAndSite(t *testing.T) {
+func TestConsentIsBoundToSessionRequestAndOrigin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.front.sessions["s2"] = oauth.Session{ID: "ses_2", UserID: w.user.ID, Email: w.user.Email, AuthenticatedAt: w.clock.Now()}
-	c := w.register("none")
-	handle := w.handleIn(w.authorize(c.request()))
+	srv := newServer(t)
+	srv.pages.sessions["s2"] = oauth.Session{ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email, AuthenticatedAt: srv.clock.Now()}
+	c := srv.register("none")
+	handle := srv.handleIn(srv.authorize(c.request()))
 	form := func(pairs ...string) url.Values {
 		f := url.Values{"request": {handle}, "decision": {"allow"}}
 		for i := 0; i < len(pairs); i += 2 {
@@ -244,24 +244,24 @@ func TestPoint04ConsentIsBoundToSessionAndRequestAndSite(t *testing.T) {
 		"two decisions":     {url.Values{"request": {handle}, "decision": {"deny", "allow"}}, []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
 		"the plain request": {c.request("decision", "allow"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
 	} {
-		if r := w.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" || strings.Contains(r.body, "code=") {
+		if r := srv.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" || strings.Contains(r.body, "code=") {
 			t.Errorf("%s: %d %s", name, r.status, r.header.Get("Location"))
 		}
 	}
 	good := []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}
-	if r := w.post("authorize", form(), good...); r.status != http.StatusSeeOther || r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
+	if r := srv.post("authorize", form(), good...); r.status != http.StatusSeeOther || r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the good one: %d %v", r.status, r.header)
 	}
-	w.clock.Advance(10 * 60e9)
-	if r := w.post("authorize", form(), good...); r.status != http.StatusBadRequest {
+	srv.clock.Advance(10 * 60e9)
+	if r := srv.post("authorize", form(), good...); r.status != http.StatusBadRequest {
 		t.Errorf("after ten minutes: %d", r.status)
 	}
 }
 
-func TestPoint04AScopeIsNeverMoreThanWasAllowed(t *testing.T) {
+func TestTokenScopesAreThoseRequestedAndKnown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
+	srv := newServer(t)
+	c := srv.register("none")
 	for asked, want := range map[string]string{
 		"":                            "agents manage",
 		"openid":                      "openid agents manage",
@@ -270,18 +270,18 @@ func TestPoint04AScopeIsNeverMoreThanWasAllowed(t *testing.T) {
 		"unknown read:things":         "agents manage",
 		"offline_access agents email": "email agents offline_access",
 	} {
-		got := strings.Fields(w.connect(c, "scope", asked).Scope)
+		got := strings.Fields(srv.connect(c, "scope", asked).Scope)
 		if !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q gave %q, want %q", asked, got, want)
 		}
 	}
 }
 
-func TestPoint04AClientCanAskForAFreshSignIn(t *testing.T) {
+func TestPromptAndMaxAgeRequireAFreshSignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
-	w.clock.Advance(time.Minute) // since the user signed in
+	srv := newServer(t)
+	c := srv.register("none")
+	srv.clock.Advance(time.Minute) // since the user signed in
 	for name, try := range map[string]struct {
 		pairs []string
 		// back is what of these stays for the way back; nothing means that the user is not sent to sign in.
@@ -296,7 +296,7 @@ func TestPoint04AClientCanAskForAFreshSignIn(t *testing.T) {
 		"less":              {[]string{"max_age", "59"}, true, "59"},
 		"at once":           {[]string{"max_age", "0"}, true, ""},
 	} {
-		r := w.authorize(c.request(try.pairs...))
+		r := srv.authorize(c.request(try.pairs...))
 		to := r.header.Get("Location")
 		if try.asks != strings.HasPrefix(to, "/sign-in?") || !try.asks && r.status != http.StatusOK {
 			t.Errorf("%s: %d %s", name, r.status, to)
@@ -312,51 +312,51 @@ func TestPoint04AClientCanAskForAFreshSignIn(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"-1", "x", "1.5", "99999999999999999999"} {
-		u, _ := url.Parse(w.authorize(c.request("max_age", bad)).header.Get("Location"))
+		u, _ := url.Parse(srv.authorize(c.request("max_age", bad)).header.Get("Location"))
 		if u.Query().Get("error") != "invalid_request" {
 			t.Errorf("max_age=%s: %s", bad, u)
 		}
 	}
 	// Without a page to be shown an old sign-in is not good enough either.
-	u, _ := url.Parse(w.authorize(c.request("max_age", "1", "prompt", "none")).header.Get("Location"))
+	u, _ := url.Parse(srv.authorize(c.request("max_age", "1", "prompt", "none")).header.Get("Location"))
 	if u.Query().Get("error") != "login_required" {
 		t.Errorf("prompt=none with an old sign-in: %s", u)
 	}
 }
 
-func TestPoint04ANewSignInCanNotBeLeftOut(t *testing.T) {
+func TestRequiredSignInCannotBeSkipped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
-	w.clock.Advance(time.Minute) // since the user signed in
+	srv := newServer(t)
+	c := srv.register("none")
+	srv.clock.Advance(time.Minute) // since the user signed in
 	for name, wish := range map[string][]string{
 		"login": {"prompt", "login"}, "login and consent": {"prompt", "login consent"}, "at once": {"max_age", "0"},
 		"with a time of the client's own": {"prompt", "login", "signed_in_since", "1"},
 	} {
-		w.cookie = "s1"
+		srv.cookie = "s1"
 		// back follows the way back from the sign-in page, and returns the next one if there is a next one.
 		back := func(q url.Values) url.Values {
-			to, _ := url.Parse(w.authorize(q).header.Get("Location"))
+			to, _ := url.Parse(srv.authorize(q).header.Get("Location"))
 			path, _ := url.Parse(to.Query().Get("return"))
 			return path.Query()
 		}
 		first := back(c.request(wish...))
-		w.clock.Advance(time.Second)
+		srv.clock.Advance(time.Second)
 		second := back(first)
 		if second.Get("state") != "st" {
 			t.Errorf("%s: whoever goes back without signing in is let through", name)
 		}
-		w.front.sessions[name] = oauth.Session{ID: "ses_2", UserID: w.user.ID, Email: w.user.Email, AuthenticatedAt: w.clock.Now()}
-		w.cookie = name
+		srv.pages.sessions[name] = oauth.Session{ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email, AuthenticatedAt: srv.clock.Now()}
+		srv.cookie = name
 		for _, q := range []url.Values{first, second} {
-			if r := w.authorize(q); r.status != http.StatusOK {
+			if r := srv.authorize(q); r.status != http.StatusOK {
 				t.Errorf("%s: after the sign-in %d, to %s", name, r.status, r.header.Get("Location"))
 			}
 		}
 	}
-	w.cookie = "s1"
+	srv.cookie = "s1"
 	for _, ignored := range []string{"x", "", "-1", "99999999999999"} {
-		if r := w.authorize(c.request("signed_in_since", ignored)); r.status != http.StatusOK {
+		if r := srv.authorize(c.request("signed_in_since", ignored)); r.status != http.StatusOK {
 			t.Errorf("signed_in_since=%s of a client: %d", ignored, r.status)
 		}
 	}
