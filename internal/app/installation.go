@@ -127,20 +127,20 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.accounts = account.NewService(db, clock, cfg.DefaultPlan)
 	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
-	if in.oauth, err = oauth.New(db, clock, secret, oauth.Options{
+	in.audit = audit.New(db, clock, clientAddress, log)
+	if in.oauth, err = oauth.NewService(oauth.Deps{
+		Store: db, Clock: clock, Audit: in.audit, Log: log, Secret: secret,
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
 		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
-	}, log); err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	in.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(cfg.BaseURL))
 	in.sessions = credential.NewSessions(db, clock, secret)
-	in.audit = audit.New(db, clock, clientAddress, log)
 	in.credentials.RecordTo(in.audit)
 	in.credentials.DescribeCallers(caller)
 	in.credentials.EndGrants(in.oauth)
 	in.sessions.RecordTo(in.audit)
-	in.oauth.RecordTo(in.audit)
 	in.profiles = account.NewProfiles(db, clock, in.audit)
 	in.plans = account.NewPlans(db, clock, in.audit, cfg.DefaultPlan)
 	in.spending = in.newSpending()

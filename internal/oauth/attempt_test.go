@@ -11,7 +11,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// attempts are those that the user sees.
+// attempts returns the failed attempts that the user sees with this role.
 func (srv *server) attempts(role core.Role) []oauth.Attempt {
 	srv.Helper()
 	actor := core.Operator(srv.user.ID)
@@ -32,17 +32,17 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 		stage   oauth.Stage
 		problem string
 		client  string
-		// nobodys says that it can't be known whose attempt it is.
-		nobodys bool
-		mend    string
+		// unattributed means that the request does not identify an account.
+		unattributed bool
+		mend         string
 	}{
-		"an unknown client":  {func() { srv.authorize(client{id: "cli_x"}.request()) }, oauth.StageAuthorize, "unknown_client", "", false, "add it again"},
-		"another redirect":   {func() { srv.authorize(c.request("redirect_uri", "https://evil.example")) }, oauth.StageAuthorize, "redirect_mismatch", c.id, false, "add it again"},
-		"no PKCE":            {func() { srv.authorize(c.request("code_challenge", "")) }, oauth.StageAuthorize, "invalid_request", c.id, false, "update it"},
-		"another resource":   {func() { srv.authorize(c.request("resource", "https://evil.example")) }, oauth.StageAuthorize, "invalid_target", c.id, false, "Compare the address"},
-		"too much":           {func() { srv.authorize(c.request("scope", "admin")) }, oauth.StageAuthorize, "invalid_scope", c.id, false, "ask for less"},
-		"nothing to be seen": {func() { srv.authorize(c.request("prompt", "none")) }, oauth.StageAuthorize, "consent_required", c.id, false, "update it"},
-		"a no":               {func() { srv.consent(c.request(), "deny") }, oauth.StageAuthorize, "access_denied", c.id, false, "if that was a mistake"},
+		"an unknown client": {func() { srv.authorize(client{id: "cli_x"}.request()) }, oauth.StageAuthorize, "unknown_client", "", false, "add it again"},
+		"another redirect":  {func() { srv.authorize(c.request("redirect_uri", "https://evil.example")) }, oauth.StageAuthorize, "redirect_mismatch", c.id, false, "add it again"},
+		"no PKCE":           {func() { srv.authorize(c.request("code_challenge", "")) }, oauth.StageAuthorize, "invalid_request", c.id, false, "Update it"},
+		"another resource":  {func() { srv.authorize(c.request("resource", "https://evil.example")) }, oauth.StageAuthorize, "invalid_target", c.id, false, "Compare the address"},
+		"an admin scope":    {func() { srv.authorize(c.request("scope", "admin")) }, oauth.StageAuthorize, "invalid_scope", c.id, false, "ask for less"},
+		"prompt=none":       {func() { srv.authorize(c.request("prompt", "none")) }, oauth.StageAuthorize, "consent_required", c.id, false, "Update it"},
+		"a denial":          {func() { srv.consent(c.request(), "deny") }, oauth.StageAuthorize, "access_denied", c.id, false, "if that was a mistake"},
 		"an old page": {func() {
 			handle := srv.handleIn(srv.authorize(c.request()))
 			srv.clock.Advance(10 * time.Minute)
@@ -70,21 +70,21 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 			srv.post("token", confidential.redemption(srv.code(confidential), "client_secret", "x"))
 		}, oauth.StageToken, "invalid_client", confidential.id, false, "add it again"},
 		"junk for a code":    {func() { srv.post("token", c.redemption("x")) }, oauth.StageToken, "invalid_grant", c.id, true, "Connect again"},
-		"another grant type": {func() { srv.post("token", c.redemption("x", "grant_type", "password")) }, oauth.StageToken, "unsupported_grant_type", c.id, true, "update it"},
+		"another grant type": {func() { srv.post("token", c.redemption("x", "grant_type", "password")) }, oauth.StageToken, "unsupported_grant_type", c.id, true, "Update it"},
 		"a bad registration": {func() {
 			srv.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["http://a.example"]}`)
-		}, oauth.StageRegister, "invalid_redirect_uri", "", true, "update it"},
+		}, oauth.StageRegister, "invalid_redirect_uri", "", true, "Update it"},
 	} {
 		srv.clock.Advance(time.Second)
 		try.fail()
-		for role, sees := range map[core.Role]bool{core.RoleMember: !try.nobodys, core.RoleOwner: true} {
+		for role, sees := range map[core.Role]bool{core.RoleMember: !try.unattributed, core.RoleOwner: true} {
 			list := srv.attempts(role)
 			got := oauth.Attempt{}
 			if len(list) > 0 && list[0].LastAt.Equal(srv.clock.Now()) {
 				got = list[0]
 			}
 			if (got.ID != "") != sees {
-				t.Errorf("%s: a %s sees it: %t", name, role, got.ID != "")
+				t.Errorf("%s: visible to a %s: %t", name, role, got.ID != "")
 				continue
 			}
 			if sees && (got.Stage != try.stage || got.Problem != try.problem || got.ClientID != try.client || !strings.Contains(got.Mend, try.mend) ||
@@ -110,7 +110,7 @@ func TestIdenticalFailedAttemptsAreCountedTogether(t *testing.T) {
 	}
 	srv.clock.Advance(31 * day)
 	if err := srv.service.Prune(t.Context()); err != nil || len(srv.attempts(core.RoleMember)) != 0 {
-		t.Errorf("they stay for ever (%v)", err)
+		t.Errorf("attempts are not pruned (%v)", err)
 	}
 }
 
@@ -121,11 +121,11 @@ func TestFailedAttemptsAreVisibleToTheirAccountOnly(t *testing.T) {
 	actor := core.Operator(srv.user.ID)
 	actor.Credential, actor.Scopes = core.CredentialOAuth, []core.Scope{core.ScopeAgents, core.ScopeManage}
 	if _, err := srv.service.Attempts(t.Context(), actor); !core.IsKind(err, core.KindForbidden) {
-		t.Errorf("a client sees them: %v", err)
+		t.Errorf("a client can list attempts: %v", err)
 	}
 	other := core.Operator("usr_other")
 	other.Role = core.RoleMember
 	if list, err := srv.service.Attempts(t.Context(), other); err != nil || len(list) != 0 {
-		t.Errorf("somebody else sees %v (%v)", list, err)
+		t.Errorf("another account sees %v (%v)", list, err)
 	}
 }

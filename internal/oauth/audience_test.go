@@ -11,7 +11,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// REST and MCP are one protected resource with two names. The e2e suite sends such tokens to both over HTTP.
+// REST and MCP are one protected resource with two identifiers. The e2e suite sends such tokens to both over HTTP.
 func TestTokenWorksForBothNamesOfTheResource(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
@@ -45,7 +45,7 @@ func TestTokenForAnotherAudienceIsRefused(t *testing.T) {
 	}{
 		{[]string{srv.issuer}, true},
 		{[]string{srv.issuer + "/mcp"}, true},
-		{[]string{srv.issuer + "/mcp", srv.issuer}, true}, // all that was ever stored
+		{[]string{srv.issuer + "/mcp", srv.issuer}, true}, // every form that was ever stored
 		{[]string{"https://former.example"}, false},
 		{[]string{"https://former.example", "https://former.example/mcp"}, false},
 		{[]string{srv.issuer + ".former.example"}, false},
@@ -65,7 +65,7 @@ func TestTokenForAnotherAudienceIsRefused(t *testing.T) {
 		if srv.accepts(got.Access) != try.works {
 			t.Errorf("a token for %q works: %t", try.stored, !try.works)
 		}
-		// A refresh never widens: neither silently nor by asking.
+		// A refresh never widens the audience, with or without the resource parameter.
 		got = srv.tokensIn(srv.refresh(c, got.Refresh))
 		if srv.accepts(got.Access) != try.works {
 			t.Errorf("after a refresh a token for %q works: %t", try.stored, !try.works)
@@ -100,10 +100,10 @@ func TestTokenHasTheAccessOfAConnectedKey(t *testing.T) {
 			t.Errorf("%s: %t", op, allowed)
 		}
 	}
-	// What it used is seen on the list of connections.
+	// The last use is shown in the list of connections.
 	srv.clock.Advance(5e9)
 	if !srv.accepts(got.Access) {
-		t.Fatal("it does not work")
+		t.Fatal("the token does not work")
 	}
 	if err := srv.credentials.FlushUses(t.Context()); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestTokensOfADisabledUserFailImmediately(t *testing.T) {
 	c := srv.register("none")
 	got := srv.connect(c)
 	if !srv.accepts(got.Access) {
-		t.Fatal("it does not work")
+		t.Fatal("the token does not work")
 	}
 	if err := srv.db.DisableUser(t.Context(), srv.user.ID, srv.clock.Now()); err != nil {
 		t.Fatal(err)

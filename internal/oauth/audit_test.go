@@ -12,7 +12,7 @@ import (
 	"carrel/internal/core"
 )
 
-// events are those of the audit log, oldest first.
+// events returns the audit log, oldest first.
 func (srv *server) events() []audit.Entry {
 	srv.Helper()
 	entries, err := srv.db.AuditFrom(srv.Context(), 0, 100)
@@ -28,7 +28,7 @@ func TestSecurityEventsAreAudited(t *testing.T) {
 	c := srv.register("none")
 	given := srv.connect(c)
 	srv.clock.Advance(time.Minute)
-	srv.tokensIn(srv.refresh(c, given.Refresh)) // no event: it is what clients do all day
+	srv.tokensIn(srv.refresh(c, given.Refresh)) // a normal refresh is not audited
 	srv.clock.Advance(time.Minute)
 	for range 3 {
 		srv.wantError(srv.refresh(c, given.Refresh), http.StatusBadRequest, "invalid_grant")
@@ -61,7 +61,7 @@ func TestSecurityEventsAreAudited(t *testing.T) {
 	for _, e := range srv.events() {
 		got = append(got, e.Event)
 		if user := map[bool]string{true: srv.user.ID}[strings.HasPrefix(string(e.Event), "grant") || e.Event == audit.TokenReused]; e.UserID != user {
-			t.Errorf("%s is of %q", e.Event, e.UserID)
+			t.Errorf("%s has the user %q", e.Event, e.UserID)
 		}
 		for _, secret := range []string{given.Access, given.Refresh, back.Refresh, code} {
 			if strings.Contains(e.Detail+e.Actor, secret) {

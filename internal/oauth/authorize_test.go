@@ -12,7 +12,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// wantRedirectError fails the test unless the client is told of this error, at its own address, by whom and with its state.
+// wantRedirectError checks that the request is redirected to the client's URI with this error, the issuer and the state.
 func (srv *server) wantRedirectError(q url.Values, code string) {
 	srv.Helper()
 	r := srv.authorize(q)
@@ -23,7 +23,7 @@ func (srv *server) wantRedirectError(q url.Values, code string) {
 		srv.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
 	}
 	if got := r.header.Get("Cross-Origin-Opener-Policy"); got != "unsafe-none" {
-		srv.Errorf("the opener's policy is %q, which cuts off clients that authorize in a pop-up", got)
+		srv.Errorf("Cross-Origin-Opener-Policy is %q, which cuts off clients that authorize in a pop-up", got)
 	}
 	if r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
 		srv.Errorf("headers %v", r.header)
@@ -105,7 +105,7 @@ func TestInvalidAuthorizationRequestIsReportedToTheClient(t *testing.T) {
 	}
 }
 
-// badRequests are authorization requests of a good client that are refused, by the error code.
+// badRequests returns refused authorization requests of a valid client, by error code.
 func badRequests(c client, issuer string) map[string]url.Values {
 	repeated := c.request()
 	repeated.Add("state", "again")
@@ -128,7 +128,7 @@ func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
 	srv := newServer(t)
 	for kind, c := range map[string]client{"registered": srv.register("none"), "documented": srv.publishDocument("/client.json")} {
 		srv.cookie = "s1"
-		srv.code(c) // reads the document, so that the client is known to anonymous requests too
+		srv.code(c) // fetches the document, so that the client is known to anonymous requests too
 		for _, cookie := range []string{"s1", "nobody", ""} {
 			srv.cookie = cookie
 			for name, q := range badRequests(c, srv.issuer) {
@@ -159,7 +159,7 @@ func TestStoredRedirectURIIsCheckedAgainstCurrentRules(t *testing.T) {
 		}
 	}
 	if r := srv.authorize(client{id: c.ID}.request()); r.status != http.StatusOK {
-		t.Errorf("the good address: %d", r.status)
+		t.Errorf("the valid URI: %d", r.status)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestAnonymousVisitorIsSentToSignIn(t *testing.T) {
 	srv := newServer(t)
 	c := srv.register("none")
 	for name, set := range map[string]func() url.Values{
-		"nobody":       func() url.Values { srv.cookie = "nobody"; return c.request() },
+		"anonymous":    func() url.Values { srv.cookie = "nobody"; return c.request() },
 		"prompt=login": func() url.Values { srv.cookie = "s1"; return c.request("prompt", "login") },
 	} {
 		q := set()
@@ -202,14 +202,14 @@ func TestConsentIsAskedEveryTimeWithClientAccountAndScopes(t *testing.T) {
 		page := srv.authorize(c.request())
 		for _, want := range []string{"App at app.example for ada@example.org", "openid", "offline_access", "agents", "manage"} {
 			if !strings.Contains(page.body, want) {
-				t.Errorf("%s is not on the page %s", want, page.body)
+				t.Errorf("the page lacks %s: %s", want, page.body)
 			}
 		}
 		srv.connect(c)
 	}
 	page := srv.authorize(c.request("scope", "agents"))
 	if strings.Contains(page.body, "manage") || strings.Contains(page.body, "offline") {
-		t.Errorf("more than was asked for: %s", page.body)
+		t.Errorf("unrequested scopes on the page: %s", page.body)
 	}
 }
 
@@ -231,18 +231,18 @@ func TestConsentIsBoundToSessionRequestAndOrigin(t *testing.T) {
 		form    url.Values
 		headers []string
 	}{
-		"another session":   {form(), []string{"Cookie", "session=s2", "Sec-Fetch-Site", same}},
-		"no session":        {form(), []string{"Sec-Fetch-Site", same}},
-		"another site":      {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "cross-site"}},
-		"a sister site":     {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "same-site"}},
-		"another origin":    {form(), []string{"Cookie", "session=s1", "Origin", "https://evil.example"}},
-		"a null origin":     {form(), []string{"Cookie", "session=s1", "Origin", "null"}},
-		"no handle":         {form("request", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"a changed handle":  {form("request", handle[:len(handle)-4]+"AAAA"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"no decision":       {form("decision", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"an odd decision":   {form("decision", "yes"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"two decisions":     {url.Values{"request": {handle}, "decision": {"deny", "allow"}}, []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"the plain request": {c.request("decision", "allow"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"another session":     {form(), []string{"Cookie", "session=s2", "Sec-Fetch-Site", same}},
+		"no session":          {form(), []string{"Sec-Fetch-Site", same}},
+		"another site":        {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "cross-site"}},
+		"a sister site":       {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "same-site"}},
+		"another origin":      {form(), []string{"Cookie", "session=s1", "Origin", "https://evil.example"}},
+		"a null origin":       {form(), []string{"Cookie", "session=s1", "Origin", "null"}},
+		"no handle":           {form("request", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"a changed handle":    {form("request", handle[:len(handle)-4]+"AAAA"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"no decision":         {form("decision", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"an unknown decision": {form("decision", "yes"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"two decisions":       {url.Values{"request": {handle}, "decision": {"deny", "allow"}}, []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"the plain request":   {c.request("decision", "allow"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
 	} {
 		if r := srv.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" || strings.Contains(r.body, "code=") {
 			t.Errorf("%s: %d %s", name, r.status, r.header.Get("Location"))
@@ -250,7 +250,7 @@ func TestConsentIsBoundToSessionRequestAndOrigin(t *testing.T) {
 	}
 	good := []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}
 	if r := srv.post("authorize", form(), good...); r.status != http.StatusSeeOther || r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("the good one: %d %v", r.status, r.header)
+		t.Errorf("valid form: %d %v", r.status, r.header)
 	}
 	srv.clock.Advance(10 * 60e9)
 	if r := srv.post("authorize", form(), good...); r.status != http.StatusBadRequest {
@@ -284,17 +284,17 @@ func TestPromptAndMaxAgeRequireAFreshSignIn(t *testing.T) {
 	srv.clock.Advance(time.Minute) // since the user signed in
 	for name, try := range map[string]struct {
 		pairs []string
-		// back is what of these stays for the way back; nothing means that the user is not sent to sign in.
+		// asks is whether the user must sign in, and back the max_age in the URL to return to.
 		asks bool
 		back string
 	}{
-		"no wish":           {nil, false, ""},
-		"login":             {[]string{"prompt", "login"}, true, ""},
-		"login and consent": {[]string{"prompt", "login consent"}, true, ""},
-		"consent":           {[]string{"prompt", "consent"}, false, ""},
-		"at most a minute":  {[]string{"max_age", "60"}, false, ""},
-		"less":              {[]string{"max_age", "59"}, true, "59"},
-		"at once":           {[]string{"max_age", "0"}, true, ""},
+		"neither":             {nil, false, ""},
+		"login":               {[]string{"prompt", "login"}, true, ""},
+		"login and consent":   {[]string{"prompt", "login consent"}, true, ""},
+		"consent":             {[]string{"prompt", "consent"}, false, ""},
+		"max_age of a minute": {[]string{"max_age", "60"}, false, ""},
+		"a lower max_age":     {[]string{"max_age", "59"}, true, "59"},
+		"max_age=0":           {[]string{"max_age", "0"}, true, ""},
 	} {
 		r := srv.authorize(c.request(try.pairs...))
 		to := r.header.Get("Location")
@@ -317,7 +317,7 @@ func TestPromptAndMaxAgeRequireAFreshSignIn(t *testing.T) {
 			t.Errorf("max_age=%s: %s", bad, u)
 		}
 	}
-	// Without a page to be shown an old sign-in is not good enough either.
+	// With prompt=none an old sign-in is an error, because the sign-in page can't be shown.
 	u, _ := url.Parse(srv.authorize(c.request("max_age", "1", "prompt", "none")).header.Get("Location"))
 	if u.Query().Get("error") != "login_required" {
 		t.Errorf("prompt=none with an old sign-in: %s", u)
@@ -329,22 +329,22 @@ func TestRequiredSignInCannotBeSkipped(t *testing.T) {
 	srv := newServer(t)
 	c := srv.register("none")
 	srv.clock.Advance(time.Minute) // since the user signed in
-	for name, wish := range map[string][]string{
-		"login": {"prompt", "login"}, "login and consent": {"prompt", "login consent"}, "at once": {"max_age", "0"},
-		"with a time of the client's own": {"prompt", "login", "signed_in_since", "1"},
+	for name, pairs := range map[string][]string{
+		"login": {"prompt", "login"}, "login and consent": {"prompt", "login consent"}, "max_age=0": {"max_age", "0"},
+		"signed_in_since from the client": {"prompt", "login", "signed_in_since", "1"},
 	} {
 		srv.cookie = "s1"
-		// back follows the way back from the sign-in page, and returns the next one if there is a next one.
+		// back returns the parameters of the URL that the sign-in page returns to; empty without a redirect to it.
 		back := func(q url.Values) url.Values {
 			to, _ := url.Parse(srv.authorize(q).header.Get("Location"))
 			path, _ := url.Parse(to.Query().Get("return"))
 			return path.Query()
 		}
-		first := back(c.request(wish...))
+		first := back(c.request(pairs...))
 		srv.clock.Advance(time.Second)
 		second := back(first)
 		if second.Get("state") != "st" {
-			t.Errorf("%s: whoever goes back without signing in is let through", name)
+			t.Errorf("%s: returning without signing in is accepted", name)
 		}
 		srv.pages.sessions[name] = oauth.Session{ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email, AuthenticatedAt: srv.clock.Now()}
 		srv.cookie = name

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/store"
 )
 
-// BenchmarkBearer is the check that stands before every request of a client: an access token, on SQLite. It writes nothing.
+// BenchmarkBearer measures the authentication of a request by access token, on SQLite.
 func BenchmarkBearer(b *testing.B) {
 	srv := newServerOn(b, store.Options{Path: filepath.Join(b.TempDir(), "db")})
 	token := srv.connect(srv.register("none")).Access

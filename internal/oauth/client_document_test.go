@@ -3,7 +3,6 @@ package oauth_test
 import (
 	"crypto/x509"
 	"encoding/json"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,8 +19,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// documents is a site with the documents of clients, at a name that leads to this machine.
-type documents struct {
+// documentSite is an HTTPS server with client documents. Its host name resolves to this machine.
+type documentSite struct {
 	host    string
 	roots   *x509.CertPool
 	fetches atomic.Int32
@@ -32,9 +31,9 @@ type documents struct {
 // documentHost is the name in the certificate of test servers.
 const documentHost = "example.com"
 
-// serveDocuments starts the site and returns a client that reaches it.
+// startDocumentSite starts the site and returns an HTTP client that reaches it.
 func (srv *server) startDocumentSite() *http.Client {
-	d := &documents{}
+	d := &documentSite{}
 	srv.documents = d
 	site := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		d.fetches.Add(1)
@@ -52,7 +51,8 @@ func (srv *server) startDocumentSite() *http.Client {
 	})
 }
 
-// describe puts a document at the path, changed by pairs, and returns the client whose it is.
+// publishDocument serves a valid document at the path and returns its client. The name-value pairs change members; nil
+// removes one.
 func (srv *server) publishDocument(path string, pairs ...any) client {
 	srv.Helper()
 	id := "https://" + srv.documents.host + path
@@ -86,7 +86,7 @@ func TestClientWithMetadataDocumentNeedsNoRegistration(t *testing.T) {
 	c := srv.publishDocument("/client.json", "token_endpoint_auth_method", nil)
 	page := srv.authorize(c.request())
 	if !strings.Contains(page.body, "Documented at app.example for") || !strings.Contains(page.body, "by "+srv.documents.host) {
-		t.Errorf("the page says %s", page.body)
+		t.Errorf("page: %s", page.body)
 	}
 	got := srv.connect(c)
 	if !srv.accepts(got.Access) {
@@ -94,7 +94,7 @@ func TestClientWithMetadataDocumentNeedsNoRegistration(t *testing.T) {
 	}
 	srv.tokensIn(srv.refresh(c, got.Refresh))
 	if n := srv.documents.fetches.Load(); n != 1 {
-		t.Errorf("the document was read %d times", n)
+		t.Errorf("the document was fetched %d times", n)
 	}
 	srv.wantError(srv.post("introspect", url.Values{"client_id": {c.id}, "token": {got.Access}}), http.StatusUnauthorized, "invalid_client")
 	srv.wantError(srv.post("token", c.redemption(srv.code(c), "client_secret", "x")), http.StatusUnauthorized, "invalid_client")
@@ -114,10 +114,10 @@ func TestClientDocumentIsRefetchedAfter15MinutesAndUsedStaleForADay(t *testing.T
 	srv.code(c)
 	srv.publishDocument("/client.json", "redirect_uris", []string{"https://app.example/2"}, "client_name", "Renamed")
 	srv.clock.Advance(15*time.Minute - time.Second)
-	srv.code(c) // as it was read
+	srv.code(c) // from the cache
 	srv.clock.Advance(time.Second)
 	if r := srv.authorize(c.request()); r.status != http.StatusBadRequest {
-		t.Errorf("the old address is good after the document changed: %d", r.status)
+		t.Errorf("the old redirect URI still works after the document changed: %d", r.status)
 	}
 	if r := srv.authorize(c.request("redirect_uri", "https://app.example/2")); !strings.Contains(r.body, "Renamed") {
 		t.Errorf("%d %s", r.status, r.body)
@@ -125,7 +125,7 @@ func TestClientDocumentIsRefetchedAfter15MinutesAndUsedStaleForADay(t *testing.T
 	srv.serveDocument(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusBadGateway) })
 	srv.clock.Advance(24*time.Hour - time.Second)
 	if r := srv.authorize(c.request("redirect_uri", "https://app.example/2")); r.status != http.StatusOK {
-		t.Errorf("while its address is away: %d", r.status)
+		t.Errorf("while the document server fails: %d", r.status)
 	}
 	srv.clock.Advance(time.Second)
 	if r := srv.authorize(c.request("redirect_uri", "https://app.example/2")); r.status != http.StatusBadRequest {
@@ -147,7 +147,7 @@ func TestClientDocumentIsNotFetchedForAnonymousVisitors(t *testing.T) {
 	}
 	srv.wantError(srv.post("token", c.redemption("x")), http.StatusUnauthorized, "invalid_client")
 	if n := srv.documents.fetches.Load(); n != 0 {
-		t.Errorf("the document was read %d times", n)
+		t.Errorf("the document was fetched %d times", n)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestInvalidClientDocumentURLIsNotFetched(t *testing.T) {
 		}
 	}
 	if n := srv.documents.fetches.Load(); n != 0 {
-		t.Errorf("%d were read", n)
+		t.Errorf("%d documents were fetched", n)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestInvalidClientDocumentIsRefusedWithAReason(t *testing.T) {
 	srv.code(client{id: id})
 }
 
-// TestClientDocumentIsNotFetchedFromPrivateAddresses lets names of the outside lead inside.
+// The host names of the documents resolve to private addresses, as in a DNS rebinding attack.
 func TestClientDocumentIsNotFetchedFromPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
@@ -246,10 +246,11 @@ func TestClientDocumentIsNotFetchedFromPrivateAddresses(t *testing.T) {
 		"loopback": {{127, 0, 0, 1}}, "private": {{10, 0, 0, 1}}, "link-local": {{169, 254, 169, 254}}, "this host": {{0, 0, 0, 0}},
 	} {
 		mux := http.NewServeMux()
-		service, err := oauth.New(srv.db, srv.clock, secret, oauth.Options{
-			Issuer: srv.issuer, Prefixes: oauth.PrefixesFor("crl"),
-			Documents: outbound.NewClient(outbound.Options{Timeout: time.Second, Roots: srv.documents.roots, Resolver: testkit.Names(t, answers...)}),
-		}, slog.New(slog.DiscardHandler))
+		deps := srv.deps
+		deps.Documents = outbound.NewClient(outbound.Options{
+			Timeout: time.Second, Roots: srv.documents.roots, Resolver: testkit.Names(t, answers...),
+		})
+		service, err := oauth.NewService(deps)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,18 +37,18 @@ func TestClientAuthenticatesWithExactlyOneMethod(t *testing.T) {
 		return f
 	}
 	for name, r := range map[string]reply{
-		"nobody":              srv.post("token", form),
-		"no secret":           srv.post("token", with("client_id", c.id)),
-		"a wrong secret":      srv.post("token", with("client_id", c.id, "client_secret", c.secret[:len(c.secret)-1]+"x")),
-		"another's secret":    srv.post("token", with("client_id", c.id, "client_secret", srv.register("client_secret_post").secret)),
-		"an unknown client":   srv.post("token", with("client_id", "cli_x", "client_secret", c.secret)),
-		"an odd client":       srv.post("token", with("client_id", "x\ny")),
-		"a bad header":        srv.post("token", with("client_id", c.id, "client_secret", c.secret), "Authorization", "Basic !"),
-		"a bearer header":     srv.post("token", with("client_id", c.id, "client_secret", c.secret), "Authorization", "Bearer x"),
-		"bad escapes":         srv.post("token", form, "Authorization", basic("%zz", c.secret)),
-		"no colon":            srv.post("token", form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.id))),
-		"two headers":         srv.post("token", form, "Authorization", basic(c.id, c.secret), "Authorization", basic(c.id, c.secret)),
-		"a public one's word": srv.post("token", with("client_id", public.id, "client_secret", c.secret)),
+		"no credentials":    srv.post("token", form),
+		"no secret":         srv.post("token", with("client_id", c.id)),
+		"a wrong secret":    srv.post("token", with("client_id", c.id, "client_secret", c.secret[:len(c.secret)-1]+"x")),
+		"another's secret":  srv.post("token", with("client_id", c.id, "client_secret", srv.register("client_secret_post").secret)),
+		"an unknown client": srv.post("token", with("client_id", "cli_x", "client_secret", c.secret)),
+		"a malformed id":    srv.post("token", with("client_id", "x\ny")),
+		"a bad header":      srv.post("token", with("client_id", c.id, "client_secret", c.secret), "Authorization", "Basic !"),
+		"a bearer header":   srv.post("token", with("client_id", c.id, "client_secret", c.secret), "Authorization", "Bearer x"),
+		"bad escapes":       srv.post("token", form, "Authorization", basic("%zz", c.secret)),
+		"no colon":          srv.post("token", form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.id))),
+		"two headers":       srv.post("token", form, "Authorization", basic(c.id, c.secret), "Authorization", basic(c.id, c.secret)),
+		"a public client":   srv.post("token", with("client_id", public.id, "client_secret", c.secret)),
 	} {
 		if srv.wantError(r, http.StatusUnauthorized, "invalid_client"); !strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Basic ") || srv.Failed() {
 			t.Fatalf("%s: %v", name, r.header)
@@ -57,7 +57,7 @@ func TestClientAuthenticatesWithExactlyOneMethod(t *testing.T) {
 	srv.wantError(srv.post("token", with("client_secret", c.secret), "Authorization", basic(c.id, c.secret)), http.StatusBadRequest, "invalid_request")
 	srv.wantError(srv.post("token", with("client_id", public.id), "Authorization", basic(c.id, c.secret)), http.StatusBadRequest, "invalid_request")
 	srv.tokensIn(srv.post("token", with("client_id", c.id), "Authorization", basic(c.id, c.secret)))
-	// Go's own client tries the header first, also for a client without a secret.
+	// golang.org/x/oauth2 tries the header first, also for a client without a secret.
 	open := srv.connect(public)
 	srv.tokensIn(srv.post("token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {open.Refresh}}, "Authorization", basic(public.id, "")))
 }

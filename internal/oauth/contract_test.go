@@ -34,7 +34,7 @@ func TestContractListsExactlyTheServedOperations(t *testing.T) {
 	}
 	for path := range doc.Paths {
 		if strings.HasPrefix(path, "/api/auth/") {
-			t.Errorf("%s is documented but nobody serves it", path)
+			t.Errorf("%s is documented but not served", path)
 		}
 	}
 }

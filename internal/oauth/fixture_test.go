@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// front is a stand-in for the pages: it takes whoever the cookie names as signed in.
+// fakePages implements oauth.Pages. The cookie "session" names the session.
 type fakePages struct {
 	mu       sync.Mutex
 	sessions map[string]oauth.Session
@@ -53,7 +53,7 @@ func (f *fakePages) SignIn(rw http.ResponseWriter, _ *http.Request, returnTo str
 }
 
 var consentTemplate = template.Must(template.New("").Parse(
-	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}{{range .Scopes}}<li>{{.Scope}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
+	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}{{range .Scopes}}<li>{{.}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
 
 func (f *fakePages) Consent(rw http.ResponseWriter, _ *http.Request, p oauth.ConsentPage) {
 	_ = consentTemplate.Execute(rw, p)
@@ -61,10 +61,10 @@ func (f *fakePages) Consent(rw http.ResponseWriter, _ *http.Request, p oauth.Con
 
 func (f *fakePages) Fail(rw http.ResponseWriter, _ *http.Request, p oauth.FailPage) {
 	rw.WriteHeader(p.Status)
-	_, _ = fmt.Fprint(rw, "FAIL ", p.Title)
+	_, _ = fmt.Fprint(rw, "FAIL ", p.Failure)
 }
 
-// syncBuffer is a log that many goroutines write to.
+// syncBuffer is a bytes.Buffer for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -82,7 +82,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// world is an authorization server on a real database and a real socket, with a user who is signed in.
+// server is an authorization server on a real database and a real socket, with one signed-in user.
 type server struct {
 	testing.TB
 	issuer      string
@@ -94,13 +94,14 @@ type server struct {
 	user        account.User
 	log         *syncBuffer
 	http        *http.Client
-	// cookie is that of the user's session.
-	cookie string
-	// documents are the ones of clients.
-	documents *documents
+	// cookie is the session cookie that authorize sends.
+	cookie    string
+	documents *documentSite
+	// deps are the service's dependencies, for tests that need a second service on the same database.
+	deps oauth.Deps
 }
 
-var secret = []byte("a secret of an installation in a test")
+var secret = []byte("the secret of a test installation")
 
 func newServer(t *testing.T) *server {
 	return newServerOn(t, store.Options{Path: filepath.Join(t.TempDir(), "db")})
@@ -137,13 +138,14 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	t.Cleanup(srv.http.CloseIdleConnections)
 	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
-	srv.service, err = oauth.New(db, srv.clock, secret, oauth.Options{
+	srv.deps = oauth.Deps{
+		Store: db, Clock: srv.clock, Audit: audit.New(db, srv.clock, nil, log), Log: log, Secret: secret,
 		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
-	}, log)
+	}
+	srv.service, err = oauth.NewService(srv.deps)
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv.service.RecordTo(audit.New(db, srv.clock, nil, log))
 	srv.service.Routes(mux, srv.pages)
 	srv.credentials = credential.NewService(db, srv.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
 	srv.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(srv.issuer))
@@ -159,7 +161,7 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	return srv
 }
 
-// reply is an answer that was read to its end.
+// reply is a response with its body.
 type reply struct {
 	status int
 	header http.Header
@@ -175,7 +177,7 @@ func (r reply) json(t testing.TB) map[string]any {
 	return v
 }
 
-// send makes a request; headers come in pairs.
+// send sends a request. The headers are name-value pairs.
 func (srv *server) send(method, path, body string, headers ...string) reply {
 	srv.Helper()
 	r, err := http.NewRequestWithContext(srv.Context(), method, srv.issuer+path, strings.NewReader(body))
@@ -203,7 +205,7 @@ func (srv *server) post(path string, form url.Values, headers ...string) reply {
 	return srv.send(http.MethodPost, "/api/auth/mcp/"+path, form.Encode(), append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
 }
 
-// wantError fails the test unless a reply is this error, in the form of RFC 6749.
+// wantError checks that a reply is an error response of RFC 6749 with this code.
 func (srv *server) wantError(r reply, status int, code string) {
 	srv.Helper()
 	var v map[string]string
@@ -242,7 +244,8 @@ func challengeOf(v string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// request is an authorization request that is good; pairs change it.
+// request returns the parameters of a valid authorization request. The name-value pairs replace parameters; an empty
+// value removes one.
 func (c client) request(pairs ...string) url.Values {
 	q := url.Values{
 		"client_id": {c.id}, "redirect_uri": {redirectURI}, "response_type": {"code"}, "state": {"st"}, "nonce": {"n"},
@@ -262,7 +265,7 @@ func (srv *server) authorize(q url.Values) reply {
 	return srv.send(http.MethodGet, "/api/auth/mcp/authorize?"+q.Encode(), "", "Cookie", "session="+srv.cookie)
 }
 
-// handleIn finds the hidden field of the consent page.
+// handleIn returns the hidden field of the consent page.
 func (srv *server) handleIn(page reply) string {
 	srv.Helper()
 	_, rest, ok := strings.Cut(page.body, `name="request" value="`)
@@ -273,8 +276,8 @@ func (srv *server) handleIn(page reply) string {
 	return value
 }
 
-// consent goes through the page and returns where the browser is sent.
-func (srv *server) consent(q url.Values, decision string) (to *url.URL, answer url.Values) {
+// consent submits the consent page and returns the redirect with its parameters.
+func (srv *server) consent(q url.Values, decision string) (to *url.URL, response url.Values) {
 	srv.Helper()
 	r := srv.post("authorize", url.Values{"request": {srv.handleIn(srv.authorize(q))}, "decision": {decision}},
 		"Cookie", "session="+srv.cookie, "Sec-Fetch-Site", "same-origin")
@@ -288,14 +291,14 @@ func (srv *server) consent(q url.Values, decision string) (to *url.URL, answer u
 	return to, to.Query()
 }
 
-// code returns a fresh code for the client.
+// code returns a new authorization code for the client.
 func (srv *server) code(c client, pairs ...string) string {
 	srv.Helper()
-	_, answer := srv.consent(c.request(pairs...), "allow")
-	if answer.Get("code") == "" {
-		srv.Fatalf("no code: %v", answer)
+	_, response := srv.consent(c.request(pairs...), "allow")
+	if response.Get("code") == "" {
+		srv.Fatalf("no code: %v", response)
 	}
-	return answer.Get("code")
+	return response.Get("code")
 }
 
 func (c client) redemption(code string, pairs ...string) url.Values {
@@ -314,7 +317,7 @@ func (c client) redemption(code string, pairs ...string) url.Values {
 	return form
 }
 
-// tokens are what a client got.
+// tokens is a successful token response.
 type tokens struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
@@ -333,7 +336,7 @@ func (srv *server) tokensIn(r reply) tokens {
 	return t
 }
 
-// connect goes through the whole flow.
+// connect runs the whole flow and returns the tokens.
 func (srv *server) connect(c client, pairs ...string) tokens {
 	srv.Helper()
 	return srv.tokensIn(srv.post("token", c.redemption(srv.code(c, pairs...))))
@@ -361,7 +364,7 @@ func (srv *server) accepts(token string) bool {
 	return err == nil
 }
 
-// concurrently runs do n times at once.
+// concurrently calls do n times in parallel.
 func concurrently(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

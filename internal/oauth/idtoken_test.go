@@ -9,7 +9,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// jwks reads the published keys.
+// jwks returns the published key set.
 func (srv *server) jwks() jose.JSONWebKeySet {
 	srv.Helper()
 	var set jose.JSONWebKeySet
@@ -25,7 +25,7 @@ func (srv *server) jwks() jose.JSONWebKeySet {
 	return set
 }
 
-// verify checks an id token as a client does, and returns its claims.
+// verify checks an id token as a client does, and returns its claims and the id of its key.
 func (srv *server) verify(token string, set jose.JSONWebKeySet) (map[string]any, string) {
 	srv.Helper()
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256})
@@ -60,7 +60,7 @@ func TestIDTokenHoldsTheClaimsOfItsScopes(t *testing.T) {
 	if got := srv.connect(c, "scope", "openid"); got.ID == "" {
 		t.Error("no id token")
 	} else if claims, _ := srv.verify(got.ID, srv.jwks()); claims["name"] != nil || claims["email"] != nil {
-		t.Errorf("more than was allowed: %v", claims)
+		t.Errorf("claims beyond the scopes: %v", claims)
 	}
 	if got := srv.connect(c, "scope", "profile email"); got.ID != "" {
 		t.Error("an id token without openid")
@@ -82,7 +82,7 @@ func TestUserinfoReturnsTheClaimsOfItsScopes(t *testing.T) {
 		}
 	}
 	if v := ask(http.MethodGet, srv.connect(c, "scope", "openid").Access).json(t); len(v) != 1 {
-		t.Errorf("more than was allowed: %v", v)
+		t.Errorf("claims beyond the scopes: %v", v)
 	}
 	r := ask(http.MethodGet, srv.connect(c, "scope", "agents").Access)
 	srv.wantError(r, http.StatusForbidden, "insufficient_scope")
@@ -122,7 +122,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Access tokens are opaque: no JWT of any kind is one, not even our own id token.
+	// Access tokens are opaque, so no JWT is accepted as one, not even a valid id token.
 	for _, token := range []string{none, forged, good.ID} {
 		if srv.accepts(token) {
 			t.Errorf("%.20s… works", token)

@@ -39,7 +39,7 @@ func TestMetadataDocumentsAreIdenticalAndNameTheIssuer(t *testing.T) {
 	}
 	if doc.Issuer != srv.issuer || !doc.ISS || !slices.Equal(doc.Grants, []string{"authorization_code", "refresh_token"}) ||
 		!slices.Equal(doc.Responses, []string{"code"}) || !slices.Equal(doc.Challenges, []string{"S256"}) {
-		t.Errorf("the document says %+v", doc)
+		t.Errorf("metadata: %+v", doc)
 	}
 }
 
@@ -85,5 +85,5 @@ func TestAuthorizationResponsesNameTheIssuer(t *testing.T) {
 	if _, answer := srv.consent(c.request(), "deny"); answer.Get("error") != "access_denied" {
 		t.Errorf("denied: %v", answer)
 	}
-	srv.wantRedirectError(c.request("code_challenge_method", "plain"), "invalid_request") // looks at iss as well
+	srv.wantRedirectError(c.request("code_challenge_method", "plain"), "invalid_request") // checks iss as well
 }

@@ -19,11 +19,11 @@ func TestAccessTokenExpiresAfterOneHour(t *testing.T) {
 	}
 	srv.clock.Advance(time.Hour - time.Millisecond)
 	if !srv.accepts(got.Access) {
-		t.Error("too short")
+		t.Error("the token expired too early")
 	}
 	srv.clock.Advance(time.Millisecond)
 	if srv.accepts(got.Access) {
-		t.Error("too long")
+		t.Error("the token works after an hour")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestRefreshTokenRotatesAndReuseRevokesTheGrant(t *testing.T) {
 		srv.wantError(srv.refresh(c, first.Refresh), http.StatusBadRequest, "invalid_grant")
 		for _, token := range []string{first.Access, second.Access, third.Access} {
 			if srv.accepts(token) {
-				t.Errorf("%s: a token of the family still works", method)
+				t.Errorf("%s: a token of the grant still works", method)
 			}
 		}
 		srv.wantError(srv.refresh(c, third.Refresh), http.StatusBadRequest, "invalid_grant")
@@ -77,7 +77,7 @@ func TestRefreshRetryWithinTenSecondsReturnsTheSameTokens(t *testing.T) {
 	srv.clock.Advance(time.Millisecond)
 	srv.wantError(srv.refresh(c, first.Refresh), http.StatusBadRequest, "invalid_grant")
 	if srv.accepts(pair.Access) {
-		t.Error("the family was not revoked")
+		t.Error("the grant was not revoked")
 	}
 }
 
@@ -133,11 +133,11 @@ func TestRefreshNeverWidensScopeOrAudience(t *testing.T) {
 	}
 	actor, err := srv.credentials.Authenticate(t.Context(), narrow.Access)
 	if err != nil || len(actor.Scopes) != 0 {
-		t.Errorf("a token for openid alone may do %v (%v)", actor.Scopes, err)
+		t.Errorf("a token with only openid has the API scopes %v (%v)", actor.Scopes, err)
 	}
 	whole := srv.tokensIn(srv.refresh(c, narrow.Refresh))
 	if !slices.Equal(strings.Fields(whole.Scope), []string{"openid", "agents", "offline_access"}) {
-		t.Errorf("the next one has %q", whole.Scope)
+		t.Errorf("after the next refresh the scope is %q", whole.Scope)
 	}
 }
 

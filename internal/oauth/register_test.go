@@ -99,8 +99,7 @@ func TestInvalidRegistrationReturnsRFC7591Error(t *testing.T) {
 	}
 }
 
-// A null or a value of another type must not stand for an absent member: the client would get a default that it did not
-// ask for.
+// A null or a value of another type must not count as an absent member, or the client would silently get a default.
 func TestRegistrationMemberOfWrongTypeIsRefused(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
@@ -114,7 +113,7 @@ func TestRegistrationMemberOfWrongTypeIsRefused(t *testing.T) {
 		for _, value := range []string{`null`, `7`, `1.5`, `true`, text, list, object, `[null]`, `["x",7]`, `[["x"]]`, `[]`, `{}`} {
 			empty := value == `[]` && good == list || value == `{}` && good == object
 			if value == good || empty {
-				continue // the right type; whether the value is good is another test's question
+				continue // the right type
 			}
 			body := `{"` + name + `":` + value + `}`
 			if name != "redirect_uris" {
@@ -126,7 +125,7 @@ func TestRegistrationMemberOfWrongTypeIsRefused(t *testing.T) {
 			}
 		}
 	}
-	// Members that no specification names are ignored, whatever they hold, and names are compared exactly.
+	// Unknown members are ignored, and names are compared with regard to case.
 	r := srv.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["https://a.example"],"unknown":null,"Token_Endpoint_Auth_Method":"none"}`)
 	if r.status != http.StatusCreated || r.json(t)["token_endpoint_auth_method"] != "client_secret_basic" {
 		t.Errorf("%d %s", r.status, r.body)

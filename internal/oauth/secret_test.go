@@ -30,12 +30,12 @@ func TestSecretsHavePrefixChecksumAnd160Bits(t *testing.T) {
 	for prefix, list := range map[string][]string{"crla": {got.Access, next.Access}, "crlr": {got.Refresh, next.Refresh}, "crlz": {code}, "crls": {c.secret}} {
 		for _, token := range list {
 			if !credential.IsSecret(prefix, token) {
-				t.Errorf("%s is not one of %s", token, prefix)
+				t.Errorf("%s is no secret with the prefix %s", token, prefix)
 			}
 			changed := []byte(token)
 			changed[7] ^= 1
 			if credential.IsSecret(prefix, string(changed)) {
-				t.Errorf("junk passes for %s", prefix)
+				t.Errorf("a changed secret is accepted as %s", prefix)
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestSecretsHavePrefixChecksumAnd160Bits(t *testing.T) {
 	}
 	if credential.DeriveSecret([]byte("a"), "crla", "x") == credential.DeriveSecret([]byte("b"), "crla", "x") ||
 		credential.DeriveSecret([]byte("a"), "crla", "x")[5:] == credential.DeriveSecret([]byte("a"), "crlr", "x")[5:] {
-		t.Error("what is derived does not depend on the key and the kind")
+		t.Error("derived secrets do not depend on the key and the prefix")
 	}
 }
 
@@ -65,13 +65,13 @@ func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 	if err := srv.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// With the database gone everything fails on our side, which is what is logged.
+	// With the database closed every request is an internal error, which is logged.
 	srv.refresh(c, next.Refresh)
 	srv.post("token", c.redemption(code))
 	if !strings.Contains(srv.log.String(), "oauth request failed") {
-		t.Errorf("nothing was logged, so nothing is shown: %q", srv.log)
+		t.Errorf("no error was logged, so the test proves nothing: %q", srv.log)
 	}
-	kept := srv.log.String()
+	stored := srv.log.String()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -81,14 +81,14 @@ func TestSecretsAreNeitherStoredNorLogged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept += string(b)
+		stored += string(b)
 	}
-	if !strings.Contains(kept, c.id) {
-		t.Fatal("not even the client's id is there: the test looks in the wrong place")
+	if !strings.Contains(stored, c.id) {
+		t.Fatal("the client id is not stored either: the test looks in the wrong place")
 	}
 	for i, s := range secrets {
-		if strings.Contains(kept, s) || strings.Contains(kept, s[5:len(s)-6]) {
-			t.Errorf("secret %d is kept in clear", i)
+		if strings.Contains(stored, s) || strings.Contains(stored, s[5:len(s)-6]) {
+			t.Errorf("secret %d is stored in clear text", i)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package oauth_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"slices"
 	"testing"
@@ -29,8 +28,8 @@ func TestSigningKeyIsPublishedBeforeAndAfterItSigns(t *testing.T) {
 		_, kid := srv.verify(srv.connect(c, "scope", "openid").ID, srv.jwks())
 		return kid
 	}
-	rotate := func(atOnce bool) {
-		if _, err := srv.service.RotateKeys(t.Context(), atOnce); err != nil {
+	rotate := func(force bool) {
+		if _, err := srv.service.RotateKeys(t.Context(), force); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,10 +40,10 @@ func TestSigningKeyIsPublishedBeforeAndAfterItSigns(t *testing.T) {
 	}
 	srv.clock.Advance(89 * day)
 	rotate(false)
-	rotate(true) // one is waiting, so none is made
+	rotate(true) // a key is waiting already, so no other is created
 	ids := kids(srv.jwks())
 	if len(ids) != 2 || ids[0] != first || signer() != first {
-		t.Fatalf("before its use: %v, signed by %s", ids, signer())
+		t.Fatalf("before the switch: %v, signed by %s", ids, signer())
 	}
 	srv.clock.Advance(day)
 	if signer() != ids[1] || !slices.Equal(kids(srv.jwks()), ids) {
@@ -52,11 +51,11 @@ func TestSigningKeyIsPublishedBeforeAndAfterItSigns(t *testing.T) {
 	}
 	srv.clock.Advance(2*time.Hour + time.Second)
 	if now := kids(srv.jwks()); !slices.Equal(now, ids[1:]) {
-		t.Errorf("the old key is still there: %v", now)
+		t.Errorf("the old key is still published: %v", now)
 	}
 	rotate(true)
 	if n := len(kids(srv.jwks())); n != 2 {
-		t.Errorf("asked to rotate at once, %d keys are published", n)
+		t.Errorf("after a forced rotation %d keys are published", n)
 	}
 }
 
@@ -69,9 +68,11 @@ func TestPrivateSigningKeysAreEncrypted(t *testing.T) {
 		t.Fatal(stored, err)
 	}
 	if len(stored[0].Sealed) < 1000 || slices.Equal(stored[0].Sealed[:2], []byte{0x30, 0x82}) {
-		t.Error("the key lies there in clear")
+		t.Error("the private key is stored in clear text")
 	}
-	other, err := oauth.New(srv.db, srv.clock, []byte("another secret of an installation"), oauth.Options{Issuer: srv.issuer, Prefixes: oauth.PrefixesFor("crl")}, slog.New(slog.DiscardHandler))
+	deps := srv.deps
+	deps.Secret, deps.Documents = []byte("the secret of another installation"), nil
+	other, err := oauth.NewService(deps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +90,6 @@ func TestConcurrentNodesCreateOneSigningKey(t *testing.T) {
 	srv := newServer(t)
 	concurrently(6, func(int) { srv.jwks() })
 	if ids := kids(srv.jwks()); len(ids) != 1 {
-		t.Errorf("%d first keys", len(ids))
+		t.Errorf("%d signing keys", len(ids))
 	}
 }
