@@ -198,11 +198,16 @@ func (s *site) get(path string, cookie *http.Cookie) answer {
 
 func (s *site) post(path string, cookie *http.Cookie, pairs ...string) answer {
 	s.t.Helper()
+	return s.do(s.request(http.MethodPost, path, fieldsOf(pairs), cookie))
+}
+
+// fieldsOf returns the form with these name-value pairs.
+func fieldsOf(pairs []string) url.Values {
 	fields := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
 		fields.Set(pairs[i], pairs[i+1])
 	}
-	return s.do(s.request(http.MethodPost, path, fields, cookie))
+	return fields
 }
 
 // signIn signs in with the password and returns the session cookie.

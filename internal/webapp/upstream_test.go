@@ -338,7 +338,7 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 		t.Errorf("the authorization request is %v", p.lastRequest)
 	}
 	v.wantRedirect(v.get(back), "/security")
-	if a := v.get("/security"); a.status != http.StatusOK || !strings.Contains(a.body, "Set a password") {
+	if a := v.get("/security"); a.status != http.StatusOK || !strings.Contains(a.body, "Set password") {
 		t.Errorf("after the step-up: %d", a.status)
 	}
 	site.clock.Advance(core.ProofLife)

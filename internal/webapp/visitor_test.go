@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/cookiejar"
-	"net/url"
 	"strings"
 
 	"carrel/internal/core"
@@ -42,11 +41,7 @@ func (v *visitor) get(path string) answer {
 
 func (v *visitor) post(path string, pairs ...string) answer {
 	v.site.t.Helper()
-	fields := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		fields.Set(pairs[i], pairs[i+1])
-	}
-	return v.send(v.site.request(http.MethodPost, path, fields, nil))
+	return v.send(v.site.request(http.MethodPost, path, fieldsOf(pairs), nil))
 }
 
 // wantRedirect checks that the response redirects to a path.
