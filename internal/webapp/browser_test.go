@@ -22,18 +22,37 @@ var consent = oauth.ConsentPage{
 	Fields: map[string]string{"request": "r1", "token": "t1"},
 }
 
-// screens are the window sizes and themes of the page tests.
-var screens = map[string]browser.Options{
-	"light":       {Width: 1280, Height: 800},
-	"dark":        {Width: 1280, Height: 800, Dark: true},
-	"phone":       {Width: 390, Height: 844},
-	"phone-dark":  {Width: 390, Height: 844, Dark: true},
-	"small-phone": {Width: 320, Height: 568},
+// screen is a window size, a theme and a language.
+type screen struct {
+	browser.Options
+	language string
+}
+
+// screens cover both themes and both languages; German has the longer words, so it gets the narrowest window.
+var screens = map[string]screen{
+	"light":       {browser.Options{Width: 1280, Height: 800}, "en"},
+	"dark":        {browser.Options{Width: 1280, Height: 800, Dark: true}, "de"},
+	"phone":       {browser.Options{Width: 390, Height: 844}, "de"},
+	"phone-dark":  {browser.Options{Width: 390, Height: 844, Dark: true}, "en"},
+	"small-phone": {browser.Options{Width: 320, Height: 568}, "de"},
+}
+
+// open opens a tab with the screen's language chosen at the site.
+func (s screen) open(b *browser.Browser, base string) *browser.Tab {
+	tab := b.Open(s.Options)
+	tab.Go(base + "/")
+	if _, err := tab.Eval("document.cookie = 'carrel-language=" + s.language + "; path=/'"); err != nil {
+		panic(err)
+	}
+	return tab
 }
 
 // checkPage checks the layout and language of a page, and writes a screenshot if picturesEnv is set.
 func checkPage(t *testing.T, tab *browser.Tab, page, screen string) {
 	t.Helper()
+	if got := tab.Text("document.documentElement.lang"); got != screens[screen].language {
+		t.Errorf("%s, %s: the page is in %q", page, screen, got)
+	}
 	if v, err := tab.Eval("document.documentElement.scrollWidth <= innerWidth"); err != nil || v != true {
 		t.Errorf("%s, %s: the page is wider than the window (%v)", page, screen, err)
 	}
@@ -58,8 +77,8 @@ func TestPagesInABrowser(t *testing.T) {
 			p.RedirectTo = "http://127.0.0.1:5555/callback"
 			site.app.Consent(rw, r, p)
 		})
-		tab := b.Open(o)
-		look := func(page string) {
+		tab := o.open(b, site.srv.URL)
+		check := func(page string) {
 			t.Helper()
 			checkPage(t, tab, page, name)
 		}
@@ -67,10 +86,10 @@ func TestPagesInABrowser(t *testing.T) {
 			tab.Wait("document.readyState === 'complete' && location.pathname === '" + path + "'")
 		}
 		tab.Go(site.srv.URL + "/")
-		look("welcome-setup")
+		check("welcome-setup")
 		tab.Go(site.srv.URL + "/sign-in")
 		at("/setup")
-		look("setup")
+		check("setup")
 		tab.Type("wrong")
 		tab.Press("Tab")
 		tab.Type("Ada Lovelace")
@@ -80,7 +99,7 @@ func TestPagesInABrowser(t *testing.T) {
 		tab.Type(password)
 		tab.Press("Enter")
 		tab.Wait("document.readyState === 'complete' && document.querySelector('#code-error') !== null")
-		look("setup-wrong")
+		check("setup-wrong")
 		tab.Type(strings.ToLower(setupCode))
 		tab.Press("Tab")
 		tab.Press("Tab")
@@ -88,31 +107,31 @@ func TestPagesInABrowser(t *testing.T) {
 		tab.Type(password)
 		tab.Press("Enter")
 		at("/")
-		if text := tab.Text("document.body.innerText"); !strings.Contains(text, "Hello, Ada Lovelace") {
+		if text := tab.Text("document.body.innerText"); !strings.Contains(text, "Ada Lovelace") {
 			t.Fatalf("after the set-up: %s", text)
 		}
-		look("home")
+		check("home")
 		if c := sessionCookies(tab); len(c) != 1 || !c[0].HTTPOnly || c[0].SameSite != "Lax" || c[0].Name != "carrel" {
 			t.Errorf("cookies: %+v", c)
 		}
 		tab.Go(site.srv.URL + "/consent")
-		look("consent")
+		check("consent")
 		tab.Go(site.srv.URL + "/")
 		_, err := tab.Eval("document.querySelector('form button').focus()")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tab.Press("Enter")
-		tab.Wait("document.readyState === 'complete' && document.body.innerText.includes('Agents that know')")
-		look("welcome")
+		tab.Wait(signedOut)
+		check("welcome")
 		tab.Go(site.srv.URL + "/sign-in")
-		look("sign-in")
+		check("sign-in")
 		tab.Type(email)
 		tab.Press("Tab")
 		tab.Type("not the password")
 		tab.Press("Enter")
 		tab.Wait("document.readyState === 'complete' && document.querySelector('[role=alert]') !== null")
-		look("sign-in-wrong")
+		check("sign-in-wrong")
 		tab.Type(password) // the focus is on the password field
 		tab.Press("Enter")
 		at("/")
@@ -172,52 +191,51 @@ func TestSignInSettingsInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	for name, o := range screens {
 		site := newSite(t, onLocalhost)
-		p := &passkeyBrowser{site: site, tab: b.Open(o), base: strings.Replace(site.srv.URL, "127.0.0.1", "localhost", 1)}
-		p.device = p.tab.Authenticator()
-		look := func(page string) {
+		p := site.passkeyBrowser(b, o)
+		check := func(page string) {
 			t.Helper()
 			checkPage(t, p.tab, page, name)
 		}
 		p.tab.Go(p.base + "/reset")
-		look("reset")
+		check("reset")
 		p.tab.Type("WRONG")
 		p.tab.Press("Tab")
 		p.tab.Type("another password")
 		p.tab.Press("Enter")
 		p.tab.Wait("document.querySelector('#code-error') !== null")
-		look("reset-wrong")
+		check("reset-wrong")
 		p.signIn()
 		p.enrol("My own laptop with a rather long name")
-		look("security")
+		check("security")
 		p.send("/security/totp")
 		p.at("/security/totp")
-		look("totp")
+		check("totp")
 		device := site.authenticator(p.tab.Text("document.querySelector('.key').innerText"))
 		p.tab.Type(device.code(0))
 		p.tab.Press("Enter")
 		p.tab.Wait("document.readyState === 'complete' && document.querySelectorAll('.codes li').length === 10")
-		look("codes")
+		check("codes")
 		p.tab.Go(p.base + "/security")
-		look("security-all")
+		check("security-all")
 		site.clock.Advance(core.ProofLife)
 		p.tab.Go(p.base + "/security")
 		p.at("/step-up")
-		look("step-up")
+		check("step-up")
 		p.tab.Type(password)
 		p.tab.Press("Tab")
 		p.tab.Type("000000")
 		p.tab.Press("Enter")
 		p.tab.Wait("document.querySelector('#code-error') !== null")
-		look("step-up-wrong")
+		check("step-up-wrong")
 		p.signOut()
 		p.tab.Go(p.base + "/sign-in")
-		look("sign-in-ways")
+		check("sign-in-ways")
 		p.tab.Type(email)
 		p.tab.Press("Tab")
 		p.tab.Type(password)
 		p.tab.Press("Enter")
 		p.at("/sign-in/code")
-		look("code")
+		check("code")
 		p.tab.Type(device.code(0))
 		p.tab.Press("Enter")
 		p.at("/")
@@ -225,6 +243,6 @@ func TestSignInSettingsInABrowser(t *testing.T) {
 		p.device.Recognise(false)
 		p.usePasskey()
 		p.tab.Wait("document.querySelector('#trouble')?.hidden === false")
-		look("passkey")
+		check("passkey")
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// sessionCookies returns the cookies of a tab without the known-browser cookie, which survives signing out.
+// sessionCookies returns the cookies of a tab without the language and the known browser, which survive signing out.
 func sessionCookies(tab *browser.Tab) []browser.Cookie {
 	return slices.DeleteFunc(tab.Cookies(), func(c browser.Cookie) bool {
-		return c.Name == "carrel-browser" && c.HTTPOnly && c.SameSite == "Lax"
+		return c.Name == "carrel-language" || c.Name == "carrel-browser" && c.HTTPOnly && c.SameSite == "Lax"
 	})
 }
 

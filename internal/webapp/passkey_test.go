@@ -18,10 +18,14 @@ type passkeyBrowser struct {
 	base   string
 }
 
-func (s *site) passkeyBrowser(b *browser.Browser) *passkeyBrowser {
-	tab := b.Open(browser.Options{Width: 1280, Height: 800})
-	return &passkeyBrowser{site: s, tab: tab, device: tab.Authenticator(), base: strings.Replace(s.srv.URL, "127.0.0.1", "localhost", 1)}
+func (s *site) passkeyBrowser(b *browser.Browser, screen screen) *passkeyBrowser {
+	base := strings.Replace(s.srv.URL, "127.0.0.1", "localhost", 1)
+	tab := screen.open(b, base)
+	return &passkeyBrowser{site: s, tab: tab, device: tab.Authenticator(), base: base}
 }
+
+// signedOut is the script condition that the welcome page of a site with accounts is loaded.
+const signedOut = `document.readyState === 'complete' && document.querySelector('a[href="/sign-in"]') !== null`
 
 // at waits until the page at a path is loaded.
 func (p *passkeyBrowser) at(path string) {
@@ -63,7 +67,7 @@ func (p *passkeyBrowser) signOut() {
 	p.site.t.Helper()
 	p.tab.Go(p.base + "/")
 	p.send("/sign-out")
-	p.tab.Wait("document.readyState === 'complete' && document.body.innerText.includes('Agents that know')")
+	p.tab.Wait(signedOut)
 }
 
 // usePasskey begins a sign-in with a passkey.
@@ -88,7 +92,7 @@ func TestPasskeySignsIn(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	site := newSite(t, onLocalhost)
-	p := site.passkeyBrowser(b)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	if keys := p.device.Keys(); len(keys) != 1 || !keys[0].IsResidentCredential || keys[0].RPID != "localhost" {
@@ -134,7 +138,7 @@ func TestPasskeyRequiresUserVerification(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	site := newSite(t, onLocalhost)
-	p := site.passkeyBrowser(b)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
@@ -151,7 +155,7 @@ func TestClonedPasskeyIsRefused(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	site := newSite(t, onLocalhost)
-	p := site.passkeyBrowser(b)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	copied := p.device.Keys()[0]
@@ -171,7 +175,7 @@ func TestPasskeyOfADisabledUserIsRefused(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	site := newSite(t, onLocalhost)
-	p := site.passkeyBrowser(b)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
@@ -187,7 +191,7 @@ func TestPasskeyResponseWorksOnceAndInItsBrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	site := newSite(t, onLocalhost)
-	p := site.passkeyBrowser(b)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
