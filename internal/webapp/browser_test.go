@@ -77,6 +77,11 @@ func TestPagesInABrowser(t *testing.T) {
 			p.RedirectTo = "http://127.0.0.1:5555/callback"
 			site.app.Consent(rw, r, p)
 		})
+		site.mux.HandleFunc("GET /fail", func(rw http.ResponseWriter, r *http.Request) {
+			site.app.Fail(rw, r, oauth.FailPage{
+				Failure: oauth.FailClientDocument, Detail: "It could not be fetched from its URL.", Status: http.StatusBadRequest,
+			})
+		})
 		tab := o.open(b, site.srv.URL)
 		check := func(page string) {
 			t.Helper()
@@ -116,6 +121,8 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		tab.Go(site.srv.URL + "/consent")
 		check("consent")
+		tab.Go(site.srv.URL + "/fail")
+		check("fail")
 		tab.Go(site.srv.URL + "/")
 		_, err := tab.Eval("document.querySelector('form button').focus()")
 		if err != nil {

@@ -117,17 +117,17 @@ var germanTexts = texts{
 	"security.codes_other":     "Noch {count} Wiederherstellungscodes.",
 	"security.new_codes":       "Neue Codes",
 
-	"totp.title":  "Authenticator-App einrichten",
+	"totp.title":  "Authenticator\u2011App einrichten",
 	"totp.text":   "Scannen Sie den QR-Code mit Ihrer App oder geben Sie den Schlüssel ein. Geben Sie dann den angezeigten Code ein.",
 	"totp.qr":     "QR-Code für die Authenticator-App",
 	"totp.key":    "Schlüssel:",
 	"totp.hint":   "6 Ziffern.",
 	"totp.button": "Einschalten",
 
-	"codes.title": "Wiederherstellungscodes sichern",
+	"codes.title": "Wiederherstellungs\u00adcodes sichern",
 	"codes.text": "Jeder Code ersetzt die Authenticator-App einmal, etwa wenn Sie Ihr Telefon verlieren. " +
 		"Sie werden nicht noch einmal angezeigt: Schreiben Sie sie auf oder speichern Sie sie im Passwortmanager.",
-	"codes.button": "Gesichert",
+	"codes.button": "Ich habe sie gesichert",
 
 	"passkey.text":         "Ihr Browser fragt gleich nach Ihrem Passkey.",
 	"passkey.use_password": "Stattdessen das Passwort verwenden",
