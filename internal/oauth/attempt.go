@@ -43,7 +43,7 @@ type Attempt struct {
 	Count   int64
 	FirstAt time.Time
 	LastAt  time.Time
-	// Address and Program (the User-Agent) are those of the last request, which came from the client or from the browser
+	// Address and Program (the User-Agent) describe the last request, which came from the client or from the browser
 	// that it opened.
 	Address string
 	Program string
@@ -98,11 +98,18 @@ const (
 // explanations hold the problem and the fix in the user's words, by problem. An empty wrong keeps the protocol's own
 // description; a problem without an entry is a bug in the client.
 var explanations = map[string]struct{ wrong, fix string }{
-	problemUnknownClient: {"The program is not registered here. Unused registrations are deleted after a week.", fixReconnect},
-	problemRedirect: {
-		"The program requested a redirect to an address that it has not registered. Nothing was sent there.", fixReconnect,
+	problemUnknownClient: {
+		"The program is not registered here. Unused registrations are deleted after a week.",
+		fixReconnect,
 	},
-	problemStale: {"You were signed out, or the page was open for more than ten minutes.", "Connect again from the program."},
+	problemRedirect: {
+		"The program requested a redirect to an address that it has not registered. Nothing was sent there.",
+		fixReconnect,
+	},
+	problemStale: {
+		"You were signed out, or the page was open for more than ten minutes.",
+		"Connect again from the program.",
+	},
 	problemReused: {
 		"A code or refresh token was used twice. It may be stolen, so the connection was revoked.",
 		"Connect again from the program. If this happens again, run only one copy of the program, or stop using it.",
@@ -113,7 +120,8 @@ var explanations = map[string]struct{ wrong, fix string }{
 	"login_required":   {"The program asked to skip the sign-in page, but you were not signed in.", fixProgram},
 	"invalid_client":   {"The program's client secret is wrong.", fixReconnect},
 	"invalid_grant": {
-		"The code or refresh token was expired, revoked, or issued for another request.", "Connect again from the program.",
+		"The code or refresh token was expired, revoked, or issued for another request.",
+		"Connect again from the program.",
 	},
 	"invalid_scope": {
 		"The program asked for scopes that no program can have, or that you have not allowed.",

@@ -36,24 +36,49 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 		unattributed bool
 		mend         string
 	}{
-		"an unknown client": {func() { srv.authorize(client{id: "cli_x"}.request()) }, oauth.StageAuthorize, "unknown_client", "", false, "add it again"},
-		"another redirect":  {func() { srv.authorize(c.request("redirect_uri", "https://evil.example")) }, oauth.StageAuthorize, "redirect_mismatch", c.id, false, "add it again"},
-		"no PKCE":           {func() { srv.authorize(c.request("code_challenge", "")) }, oauth.StageAuthorize, "invalid_request", c.id, false, "Update it"},
-		"another resource":  {func() { srv.authorize(c.request("resource", "https://evil.example")) }, oauth.StageAuthorize, "invalid_target", c.id, false, "Compare the address"},
-		"an admin scope":    {func() { srv.authorize(c.request("scope", "admin")) }, oauth.StageAuthorize, "invalid_scope", c.id, false, "ask for less"},
-		"prompt=none":       {func() { srv.authorize(c.request("prompt", "none")) }, oauth.StageAuthorize, "consent_required", c.id, false, "Update it"},
-		"a denial":          {func() { srv.consent(c.request(), "deny") }, oauth.StageAuthorize, "access_denied", c.id, false, "if that was a mistake"},
+		"an unknown client": {
+			func() { srv.authorize(client{id: "cli_x"}.request()) }, oauth.StageAuthorize,
+			"unknown_client", "", false, "add it again",
+		},
+		"another redirect": {
+			func() { srv.authorize(c.request("redirect_uri", "https://evil.example")) },
+			oauth.StageAuthorize, "redirect_mismatch", c.id, false, "add it again",
+		},
+		"no PKCE": {
+			func() { srv.authorize(c.request("code_challenge", "")) }, oauth.StageAuthorize,
+			"invalid_request", c.id, false, "Update it",
+		},
+		"another resource": {
+			func() { srv.authorize(c.request("resource", "https://evil.example")) },
+			oauth.StageAuthorize, "invalid_target", c.id, false, "Compare the address",
+		},
+		"an admin scope": {
+			func() { srv.authorize(c.request("scope", "admin")) }, oauth.StageAuthorize,
+			"invalid_scope", c.id, false, "ask for less",
+		},
+		"prompt=none": {
+			func() { srv.authorize(c.request("prompt", "none")) }, oauth.StageAuthorize,
+			"consent_required", c.id, false, "Update it",
+		},
+		"a denial": {
+			func() { srv.consent(c.request(), "deny") }, oauth.StageAuthorize, "access_denied", c.id,
+			false, "if that was a mistake",
+		},
 		"an old page": {func() {
 			handle := srv.handleIn(srv.authorize(c.request()))
 			srv.clock.Advance(10 * time.Minute)
-			srv.post("authorize", url.Values{"request": {handle}, "decision": {"allow"}}, "Cookie", "session="+srv.cookie, "Sec-Fetch-Site", "same-origin")
+			srv.post("authorize", url.Values{"request": {handle}, "decision": {"allow"}}, "Cookie",
+				"session="+srv.cookie, "Sec-Fetch-Site", "same-origin")
 		}, oauth.StageAuthorize, "page_expired", "", false, "Connect again"},
 		"an old code": {func() {
 			code := srv.code(c)
 			srv.clock.Advance(time.Minute)
 			srv.post("token", c.redemption(code))
 		}, oauth.StageToken, "invalid_grant", c.id, false, "Connect again"},
-		"another verifier": {func() { srv.post("token", c.redemption(srv.code(c), "code_verifier", verifier+"x")) }, oauth.StageToken, "invalid_grant", c.id, false, "Connect again"},
+		"another verifier": {
+			func() { srv.post("token", c.redemption(srv.code(c), "code_verifier", verifier+"x")) },
+			oauth.StageToken, "invalid_grant", c.id, false, "Connect again",
+		},
 		"a used code": {func() {
 			code := srv.code(c)
 			srv.post("token", c.redemption(code))
@@ -65,12 +90,21 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 			srv.clock.Advance(time.Minute)
 			srv.refresh(c, first.Refresh)
 		}, oauth.StageRefresh, "token_reused", c.id, false, "one copy"},
-		"a wider scope": {func() { srv.refresh(c, srv.connect(c, "scope", "agents offline_access").Refresh, "scope", "manage") }, oauth.StageRefresh, "invalid_scope", c.id, false, "ask for less"},
+		"a wider scope": {func() {
+			srv.refresh(c, srv.connect(c, "scope", "agents offline_access").Refresh, "scope",
+				"manage")
+		}, oauth.StageRefresh, "invalid_scope", c.id, false, "ask for less"},
 		"a wrong secret": {func() {
 			srv.post("token", confidential.redemption(srv.code(confidential), "client_secret", "x"))
 		}, oauth.StageToken, "invalid_client", confidential.id, false, "add it again"},
-		"junk for a code":    {func() { srv.post("token", c.redemption("x")) }, oauth.StageToken, "invalid_grant", c.id, true, "Connect again"},
-		"another grant type": {func() { srv.post("token", c.redemption("x", "grant_type", "password")) }, oauth.StageToken, "unsupported_grant_type", c.id, true, "Update it"},
+		"junk for a code": {
+			func() { srv.post("token", c.redemption("x")) }, oauth.StageToken, "invalid_grant",
+			c.id, true, "Connect again",
+		},
+		"another grant type": {
+			func() { srv.post("token", c.redemption("x", "grant_type", "password")) },
+			oauth.StageToken, "unsupported_grant_type", c.id, true, "Update it",
+		},
 		"a bad registration": {func() {
 			srv.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["http://a.example"]}`)
 		}, oauth.StageRegister, "invalid_redirect_uri", "", true, "Update it"},
@@ -87,8 +121,10 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 				t.Errorf("%s: visible to a %s: %t", name, role, got.ID != "")
 				continue
 			}
-			if sees && (got.Stage != try.stage || got.Problem != try.problem || got.ClientID != try.client || !strings.Contains(got.Mend, try.mend) ||
-				got.Asked == "" || got.Wrong == "" || (got.ClientName == "App") != (try.client != "") || got.Program != "Go-http-client/1.1") {
+			if sees && (got.Stage != try.stage || got.Problem != try.problem || got.ClientID != try.client ||
+				!strings.Contains(got.Mend, try.mend) ||
+				got.Asked == "" || got.Wrong == "" || (got.ClientName == "App") != (try.client != "") ||
+				got.Program != "Go-http-client/1.1") {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
@@ -105,7 +141,8 @@ func TestIdenticalFailedAttemptsAreCountedTogether(t *testing.T) {
 		srv.authorize(c.request("code_challenge", ""))
 	}
 	list := srv.attempts(core.RoleMember)
-	if len(list) != 1 || list[0].Count != 5 || !list[0].FirstAt.Equal(first.Add(time.Minute)) || !list[0].LastAt.Equal(srv.clock.Now()) {
+	if len(list) != 1 || list[0].Count != 5 || !list[0].FirstAt.Equal(first.Add(time.Minute)) ||
+		!list[0].LastAt.Equal(srv.clock.Now()) {
 		t.Errorf("%+v", list)
 	}
 	srv.clock.Advance(31 * day)

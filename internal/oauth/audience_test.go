@@ -26,7 +26,10 @@ func TestTokenWorksForBothNamesOfTheResource(t *testing.T) {
 			if !srv.accepts(got.Access) {
 				t.Errorf("a token for %q does not work", asked)
 			}
-			token := srv.post("introspect", url.Values{"client_id": {c.id}, "client_secret": {c.secret}, "token": {got.Access}}).json(t)
+			token := srv.post("introspect", url.Values{
+				"client_id": {c.id}, "client_secret": {c.secret},
+				"token": {got.Access},
+			}).json(t)
 			if aud := token["aud"].([]any); len(aud) != 2 || aud[0] != api || aud[1] != mcp {
 				t.Errorf("the audience of a token for %q is %v", asked, aud)
 			}
@@ -55,8 +58,10 @@ func TestTokenForAnotherAudienceIsRefused(t *testing.T) {
 	} {
 		code := credential.NewSecret("crlz")
 		err := srv.db.InsertAuthCode(t.Context(), oauth.Code{
-			GrantID: core.NewID(core.PrefixGrant), UserID: srv.user.ID, ClientID: c.id, RedirectURI: redirectURI, Challenge: challengeOf(verifier),
-			Scopes: []string{"agents", "offline_access"}, Resources: try.stored, AuthTime: srv.clock.Now(), ExpiresAt: srv.clock.Now().Add(time.Minute),
+			GrantID: core.NewID(core.PrefixGrant), UserID: srv.user.ID, ClientID: c.id, RedirectURI: redirectURI,
+			Challenge: challengeOf(verifier), Scopes: []string{"agents", "offline_access"}, Resources: try.stored,
+			AuthTime:  srv.clock.Now(),
+			ExpiresAt: srv.clock.Now().Add(time.Minute),
 		}, credential.Hash(secret, code))
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +98,8 @@ func TestTokenHasTheAccessOfAConnectedKey(t *testing.T) {
 		t.Fatalf("%+v, %v", actor, err)
 	}
 	for op, want := range map[core.Operation]bool{
-		core.OpListAgents: true, core.OpCreateAgent: true, core.OpSearch: true, core.OpSendMessage: true, core.OpAddMemory: true,
+		core.OpListAgents: true, core.OpCreateAgent: true, core.OpSearch: true, core.OpSendMessage: true,
+		core.OpAddMemory:     true,
 		core.OpSaveFavourite: true, core.OpAccount: false, core.OpAdmin: false,
 	} {
 		if allowed := actor.Allow(op) == nil; allowed != want {
@@ -115,7 +121,8 @@ func TestTokenHasTheAccessOfAConnectedKey(t *testing.T) {
 	if err := srv.service.RevokeGrant(t.Context(), actor, grants[0].ID); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a token could revoke: %v", err)
 	}
-	if err := srv.service.RevokeGrant(t.Context(), core.Operator(srv.user.ID), grants[0].ID); err != nil || srv.accepts(got.Access) {
+	if err := srv.service.RevokeGrant(t.Context(), core.Operator(srv.user.ID), grants[0].ID); err != nil ||
+		srv.accepts(got.Access) {
 		t.Errorf("after revoking: %v", err)
 	}
 }
@@ -135,5 +142,6 @@ func TestTokensOfADisabledUserFailImmediately(t *testing.T) {
 		t.Error("the token still works")
 	}
 	srv.wantError(srv.refresh(c, got.Refresh), http.StatusBadRequest, "invalid_grant")
-	srv.wantError(srv.send(http.MethodGet, "/api/auth/mcp/userinfo", "", "Authorization", "Bearer "+got.Access), http.StatusUnauthorized, "invalid_token")
+	srv.wantError(srv.send(http.MethodGet, "/api/auth/mcp/userinfo", "", "Authorization", "Bearer "+got.Access),
+		http.StatusUnauthorized, "invalid_token")
 }

@@ -60,7 +60,8 @@ func TestSecurityEventsAreAudited(t *testing.T) {
 	var got []audit.Event
 	for _, e := range srv.events() {
 		got = append(got, e.Event)
-		if user := map[bool]string{true: srv.user.ID}[strings.HasPrefix(string(e.Event), "grant") || e.Event == audit.TokenReused]; e.UserID != user {
+		if user := map[bool]string{true: srv.user.ID}[strings.HasPrefix(string(e.Event), "grant") ||
+			e.Event == audit.TokenReused]; e.UserID != user {
 			t.Errorf("%s has the user %q", e.Event, e.UserID)
 		}
 		for _, secret := range []string{given.Access, given.Refresh, back.Refresh, code} {

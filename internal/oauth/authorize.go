@@ -39,8 +39,8 @@ func (r request) tooOld(age time.Duration) bool {
 	return r.MaxAge != nil && (*r.MaxAge == 0 || age > time.Duration(*r.MaxAge)*time.Second)
 }
 
-// consentHandle carries a request through the consent page as a hidden form field. It is encrypted for one session, so a
-// handle made in another session is refused.
+// consentHandle carries a request through the consent page as a hidden form field. It is encrypted for one session, so
+// a handle made in another session is refused.
 type consentHandle struct {
 	Request request
 	Expires time.Time
@@ -83,7 +83,8 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	}
 	prompt := strings.Fields(p.Get("prompt"))
 	now := s.clock.Now()
-	fresh := signedIn && !req.tooOld(now.Sub(session.AuthenticatedAt)) && !session.AuthenticatedAt.Before(p.signedInSince(now))
+	fresh := signedIn && !req.tooOld(now.Sub(session.AuthenticatedAt)) &&
+		!session.AuthenticatedAt.Before(p.signedInSince(now))
 	switch {
 	case slices.Contains(prompt, "none"):
 		err := badRequest("consent_required", "The user must see the consent page. Do not send prompt=none.")
@@ -102,8 +103,8 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sinceParam is a parameter of this server: the earliest sign-in that is accepted, in Unix milliseconds. It replaces
-// prompt=login and max_age=0 in the URL that the sign-in page returns to. Keeping those would require another sign-in on
-// every return; dropping them would accept a return without a sign-in.
+// prompt=login and max_age=0 in the URL that the sign-in page returns to. Keeping those would require another sign-in
+// on every return; dropping them would accept a return without a sign-in.
 const sinceParam = "signed_in_since"
 
 // signIn redirects to the sign-in page, which returns with the same request.
@@ -130,7 +131,9 @@ func (p params) signedInSince(now time.Time) time.Time {
 
 // resolveClient returns the client of an authorization request and its redirect URI. Until both are known to be good it
 // only shows pages and never redirects to the client (RFC 6749, 4.1.2.1).
-func (s *Service) resolveClient(w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool) (Client, request, bool) {
+func (s *Service) resolveClient(
+	w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool,
+) (Client, request, bool) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(p.Values[name]) > 1 {
 			s.recordProtocolError(r, a, errRepeated)
@@ -225,10 +228,10 @@ func (s *Service) showFailure(w http.ResponseWriter, r *http.Request, f Failure,
 	s.pages.Fail(w, r, FailPage{Failure: f, Detail: detail, Status: http.StatusBadRequest})
 }
 
-// refuseRequest reports an invalid authorization request: to the client by a redirect if a user is signed in here, and on
-// a page to an anonymous visitor. Anyone can register a client with any redirect URI, so redirecting anonymous visitors
-// would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session, where
-// OpenID Connect Core, 3.1.2.6 would redirect with login_required.
+// refuseRequest reports an invalid authorization request: to the client by a redirect if a user is signed in here, and
+// on a page to an anonymous visitor. Anyone can register a client with any redirect URI, so redirecting anonymous
+// visitors would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session,
+// where OpenID Connect Core, 3.1.2.6 would redirect with login_required.
 func (s *Service) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
 	if signedIn {
 		s.redirectError(w, r, http.StatusFound, req, err)
@@ -277,8 +280,8 @@ func (s *Service) consentPage(c Client, req request, session Session) ConsentPag
 	}
 }
 
-// allowOpener keeps the link between a pop-up and the web client that opened it. The policy of all other pages would cut
-// it, and the client would not notice that the authorization is complete.
+// allowOpener keeps the link between a pop-up and the web client that opened it. The policy of all other pages would
+// cut it, and the client would not notice that the authorization is complete.
 func allowOpener(w http.ResponseWriter) { w.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none") }
 
 // decide handles the form of the consent page.
@@ -348,9 +351,10 @@ func (s *Service) openHandle(text, sessionID string) (request, bool) {
 func (s *Service) issueCode(ctx context.Context, req request, session Session) (string, error) {
 	code := credential.NewSecret(s.prefixes.Code)
 	err := s.store.InsertAuthCode(ctx, Code{
-		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID, RedirectURI: req.RedirectURI,
-		Challenge: req.Challenge, Nonce: req.Nonce, Scopes: req.Scopes, Resources: req.Resources,
-		AuthTime: session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
+		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID,
+		RedirectURI: req.RedirectURI, Challenge: req.Challenge, Nonce: req.Nonce, Scopes: req.Scopes,
+		Resources: req.Resources,
+		AuthTime:  session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
 	}, credential.Hash(s.hashKey, code))
 	return code, err
 }

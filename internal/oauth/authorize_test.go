@@ -12,14 +12,17 @@ import (
 	"carrel/internal/oauth"
 )
 
-// wantRedirectError checks that the request is redirected to the client's URI with this error, the issuer and the state.
+// wantRedirectError checks that the request is redirected to the client's URI with this error, the issuer and the
+// state.
 func (srv *server) wantRedirectError(q url.Values, code string) {
 	srv.Helper()
 	r := srv.authorize(q)
 	to, err := url.Parse(r.header.Get("Location"))
 	answer := to.Query()
-	if err != nil || r.status != http.StatusFound || answer.Get("error") != code || answer.Get("iss") != srv.issuer || answer.Get("error_description") == "" ||
-		!strings.HasPrefix(r.header.Get("Location"), redirectURI+"?") || len(q["state"]) == 1 && answer.Get("state") != q.Get("state") {
+	if err != nil || r.status != http.StatusFound || answer.Get("error") != code || answer.Get("iss") != srv.issuer ||
+		answer.Get("error_description") == "" ||
+		!strings.HasPrefix(r.header.Get("Location"), redirectURI+"?") || len(q["state"]) == 1 &&
+		answer.Get("state") != q.Get("state") {
 		srv.Errorf("%v\ngot %d %q %q, want %s", q, r.status, r.header.Get("Location"), r.body, code)
 	}
 	if got := r.header.Get("Cross-Origin-Opener-Policy"); got != "unsafe-none" {
@@ -33,16 +36,24 @@ func (srv *server) wantRedirectError(q url.Values, code string) {
 func TestUnknownClientOrRedirectURINeverRedirects(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
-	c := srv.register("none", redirectURI, "http://127.0.0.1/cb", "http://localhost:3000/cb?x=1", "http://[::1]/cb", "cursor://app/cb")
+	c := srv.register("none", redirectURI, "http://127.0.0.1/cb", "http://localhost:3000/cb?x=1", "http://[::1]/cb",
+		"cursor://app/cb")
 	never := []url.Values{
-		c.request("client_id", ""), c.request("client_id", "cli_none"), c.request("client_id", strings.Replace(c.id, "cli_", "cli_0", 1)),
+		c.request("client_id", ""), c.request("client_id", "cli_none"),
+		c.request("client_id", strings.Replace(c.id, "cli_", "cli_0", 1)),
 		c.request("client_id", "https://app.example/client.json\x00"), c.request("redirect_uri", ""),
 	}
 	for _, uri := range []string{
-		"https://evil.example/cb", redirectURI + "/", redirectURI + "x", redirectURI + "?x=1", redirectURI + "#x", "https://app.example", "https://app.example/", "https://APP.example/cb", "https://app.example:443/cb",
-		"https://app.example.evil.example/cb", "https://app.example@evil.example/cb", "https://evil.example/https://app.example/cb", "http://app.example/cb", "https://app.example/cb/../x", "https://app.example/%63b",
-		"http://127.0.0.1:99/cb2", "http://127.0.0.1/cb?x=1", "http://127.0.0.2/cb", "http://localhost/cb", "http://localhost:9/cb?x=2", "https://127.0.0.1/cb", "http://127.0.0.1:99@evil.example/cb",
-		"http://127.0.0.1:x/cb", "http://127.0.0.1:123456/cb", "http://127.0.0.1.evil.example/cb", "http://[::1]:80/cb#", "http://[::2]/cb", "http://127.0.0.1\\@evil.example/cb", "http://127.0.0.1:/cb", "cursor://app:99/cb", "cursor://app/cb/", "javascript:alert(1)",
+		"https://evil.example/cb", redirectURI + "/", redirectURI + "x", redirectURI + "?x=1", redirectURI + "#x",
+		"https://app.example", "https://app.example/", "https://APP.example/cb", "https://app.example:443/cb",
+		"https://app.example.evil.example/cb", "https://app.example@evil.example/cb",
+		"https://evil.example/https://app.example/cb", "http://app.example/cb", "https://app.example/cb/../x",
+		"https://app.example/%63b",
+		"http://127.0.0.1:99/cb2", "http://127.0.0.1/cb?x=1", "http://127.0.0.2/cb", "http://localhost/cb",
+		"http://localhost:9/cb?x=2", "https://127.0.0.1/cb", "http://127.0.0.1:99@evil.example/cb",
+		"http://127.0.0.1:x/cb", "http://127.0.0.1:123456/cb", "http://127.0.0.1.evil.example/cb",
+		"http://[::1]:80/cb#", "http://[::2]/cb", "http://127.0.0.1\\@evil.example/cb", "http://127.0.0.1:/cb",
+		"cursor://app:99/cb", "cursor://app/cb/", "javascript:alert(1)",
 	} {
 		never = append(never, c.request("redirect_uri", uri))
 	}
@@ -52,15 +63,18 @@ func TestUnknownClientOrRedirectURINeverRedirects(t *testing.T) {
 		never = append(never, q)
 	}
 	for _, q := range never {
-		if r := srv.authorize(q); r.status != http.StatusBadRequest || r.header.Get("Location") != "" || !strings.HasPrefix(r.body, "FAIL") || strings.Contains(r.body, "evil") {
+		if r := srv.authorize(q); r.status != http.StatusBadRequest || r.header.Get("Location") != "" ||
+			!strings.HasPrefix(r.body, "FAIL") || strings.Contains(r.body, "evil") {
 			t.Errorf("%v\ngot %d %s %q", q, r.status, r.header.Get("Location"), r.body)
 		}
 	}
-	if r := srv.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie", "session=s1"); r.status != http.StatusBadRequest {
+	if r := srv.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie",
+		"session=s1"); r.status != http.StatusBadRequest {
 		t.Errorf("a malformed query: %d", r.status)
 	}
 	for _, uri := range []string{
-		redirectURI, "http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb", "http://localhost:4/cb?x=1", "http://localhost/cb?x=1", "http://[::1]:8080/cb", "cursor://app/cb",
+		redirectURI, "http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb",
+		"http://localhost:4/cb?x=1", "http://localhost/cb?x=1", "http://[::1]:8080/cb", "cursor://app/cb",
 	} {
 		if r := srv.authorize(c.request("redirect_uri", uri)); r.status != http.StatusOK {
 			t.Errorf("%s: %d %s", uri, r.status, r.body)
@@ -87,7 +101,11 @@ func TestInvalidAuthorizationRequestIsReportedToTheClient(t *testing.T) {
 			{"nonce", strings.Repeat("x", 513)},
 		},
 		"invalid_target": {
-			{"resource", "https://other.example"}, {"resource", srv.issuer + "/api"}, {"resource", srv.issuer + "/mcp/x"}, {"resource", srv.issuer + "#x"}, {"resource", "x"},
+			{"resource", "https://other.example"},
+			{"resource", srv.issuer + "/api"},
+			{"resource", srv.issuer + "/mcp/x"},
+			{"resource", srv.issuer + "#x"},
+			{"resource", "x"},
 		},
 		"invalid_scope":             {{"scope", "openid account"}, {"scope", "admin"}},
 		"request_not_supported":     {{"request", "e30.e30."}},
@@ -98,7 +116,10 @@ func TestInvalidAuthorizationRequestIsReportedToTheClient(t *testing.T) {
 			srv.wantRedirectError(c.request(change[0], change[1]), code)
 		}
 	}
-	for _, name := range []string{"state", "scope", "response_type", "code_challenge", "code_challenge_method", "nonce", "unknown"} {
+	for _, name := range []string{
+		"state", "scope", "response_type", "code_challenge", "code_challenge_method",
+		"nonce", "unknown",
+	} {
 		q := c.request("unknown", "x")
 		q.Add(name, "again")
 		srv.wantRedirectError(q, "invalid_request")
@@ -126,17 +147,23 @@ func badRequests(c client, issuer string) map[string]url.Values {
 func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
-	for kind, c := range map[string]client{"registered": srv.register("none"), "documented": srv.publishDocument("/client.json")} {
+	for kind, c := range map[string]client{
+		"registered": srv.register("none"),
+		"documented": srv.publishDocument("/client.json"),
+	} {
 		srv.cookie = "s1"
 		srv.code(c) // fetches the document, so that the client is known to anonymous requests too
 		for _, cookie := range []string{"s1", "nobody", ""} {
 			srv.cookie = cookie
 			for name, q := range badRequests(c, srv.issuer) {
 				r := srv.authorize(q)
-				redirected := r.status == http.StatusFound && strings.HasPrefix(r.header.Get("Location"), redirectURI+"?error=")
-				shown := r.status == http.StatusBadRequest && r.header.Get("Location") == "" && strings.HasPrefix(r.body, "FAIL")
+				redirected := r.status == http.StatusFound &&
+					strings.HasPrefix(r.header.Get("Location"), redirectURI+"?error=")
+				shown := r.status == http.StatusBadRequest && r.header.Get("Location") == "" &&
+					strings.HasPrefix(r.body, "FAIL")
 				if signedIn := cookie == "s1"; redirected != signedIn || shown == signedIn {
-					t.Errorf("%s client, cookie %q, %s: %d to %q", kind, cookie, name, r.status, r.header.Get("Location"))
+					t.Errorf("%s client, cookie %q, %s: %d to %q", kind, cookie, name, r.status,
+						r.header.Get("Location"))
 				}
 			}
 		}
@@ -148,13 +175,15 @@ func TestStoredRedirectURIIsCheckedAgainstCurrentRules(t *testing.T) {
 	srv := newServer(t)
 	stored := []string{redirectURI, "https://*.example/cb", "myapp://cb", "app:/cb", "https://a.*/cb"}
 	c := oauth.Client{
-		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: stored, AuthMethod: oauth.AuthNone, CreatedAt: srv.clock.Now(),
+		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: stored,
+		AuthMethod: oauth.AuthNone, CreatedAt: srv.clock.Now(),
 	}
 	if err := srv.db.PutClient(t.Context(), c, 10); err != nil {
 		t.Fatal(err)
 	}
 	for _, uri := range stored[1:] {
-		if r := srv.authorize(client{id: c.ID}.request("redirect_uri", uri)); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+		if r := srv.authorize(client{id: c.ID}.request("redirect_uri", uri)); r.status != http.StatusBadRequest ||
+			r.header.Get("Location") != "" {
 			t.Errorf("%s: %d %s", uri, r.status, r.header.Get("Location"))
 		}
 	}
@@ -188,7 +217,8 @@ func TestAnonymousVisitorIsSentToSignIn(t *testing.T) {
 		r := srv.authorize(q)
 		to, _ := url.Parse(r.header.Get("Location"))
 		back, err := url.Parse(to.Query().Get("return"))
-		if err != nil || r.status != http.StatusSeeOther || back.IsAbs() || back.Path != "/api/auth/mcp/authorize" || back.Query().Get("code_challenge") != q.Get("code_challenge") || back.Query().Has("prompt") {
+		if err != nil || r.status != http.StatusSeeOther || back.IsAbs() || back.Path != "/api/auth/mcp/authorize" ||
+			back.Query().Get("code_challenge") != q.Get("code_challenge") || back.Query().Has("prompt") {
 			t.Errorf("%s: %d %s", name, r.status, to)
 		}
 	}
@@ -200,7 +230,10 @@ func TestConsentIsAskedEveryTimeWithClientAccountAndScopes(t *testing.T) {
 	c := srv.register("none")
 	for range 2 {
 		page := srv.authorize(c.request())
-		for _, want := range []string{"App at app.example for ada@example.org", "openid", "offline_access", "agents", "manage"} {
+		for _, want := range []string{
+			"App at app.example for ada@example.org", "openid", "offline_access", "agents",
+			"manage",
+		} {
 			if !strings.Contains(page.body, want) {
 				t.Errorf("the page lacks %s: %s", want, page.body)
 			}
@@ -216,7 +249,10 @@ func TestConsentIsAskedEveryTimeWithClientAccountAndScopes(t *testing.T) {
 func TestConsentIsBoundToSessionRequestAndOrigin(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
-	srv.pages.sessions["s2"] = oauth.Session{ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email, AuthenticatedAt: srv.clock.Now()}
+	srv.pages.sessions["s2"] = oauth.Session{
+		ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email,
+		AuthenticatedAt: srv.clock.Now(),
+	}
 	c := srv.register("none")
 	handle := srv.handleIn(srv.authorize(c.request()))
 	form := func(pairs ...string) url.Values {
@@ -231,25 +267,36 @@ func TestConsentIsBoundToSessionRequestAndOrigin(t *testing.T) {
 		form    url.Values
 		headers []string
 	}{
-		"another session":     {form(), []string{"Cookie", "session=s2", "Sec-Fetch-Site", same}},
-		"no session":          {form(), []string{"Sec-Fetch-Site", same}},
-		"another site":        {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "cross-site"}},
-		"a sister site":       {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "same-site"}},
-		"another origin":      {form(), []string{"Cookie", "session=s1", "Origin", "https://evil.example"}},
-		"a null origin":       {form(), []string{"Cookie", "session=s1", "Origin", "null"}},
-		"no handle":           {form("request", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"a changed handle":    {form("request", handle[:len(handle)-4]+"AAAA"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"another session": {form(), []string{"Cookie", "session=s2", "Sec-Fetch-Site", same}},
+		"no session":      {form(), []string{"Sec-Fetch-Site", same}},
+		"another site":    {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "cross-site"}},
+		"a sister site":   {form(), []string{"Cookie", "session=s1", "Sec-Fetch-Site", "same-site"}},
+		"another origin":  {form(), []string{"Cookie", "session=s1", "Origin", "https://evil.example"}},
+		"a null origin":   {form(), []string{"Cookie", "session=s1", "Origin", "null"}},
+		"no handle":       {form("request", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"a changed handle": {
+			form("request", handle[:len(handle)-4]+"AAAA"),
+			[]string{"Cookie", "session=s1", "Sec-Fetch-Site", same},
+		},
 		"no decision":         {form("decision", ""), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
 		"an unknown decision": {form("decision", "yes"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"two decisions":       {url.Values{"request": {handle}, "decision": {"deny", "allow"}}, []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
-		"the plain request":   {c.request("decision", "allow"), []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}},
+		"two decisions": {
+			url.Values{"request": {handle}, "decision": {"deny", "allow"}},
+			[]string{"Cookie", "session=s1", "Sec-Fetch-Site", same},
+		},
+		"the plain request": {
+			c.request("decision", "allow"),
+			[]string{"Cookie", "session=s1", "Sec-Fetch-Site", same},
+		},
 	} {
-		if r := srv.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" || strings.Contains(r.body, "code=") {
+		if r := srv.post("authorize", try.form, try.headers...); r.status < 400 || r.header.Get("Location") != "" ||
+			strings.Contains(r.body, "code=") {
 			t.Errorf("%s: %d %s", name, r.status, r.header.Get("Location"))
 		}
 	}
 	good := []string{"Cookie", "session=s1", "Sec-Fetch-Site", same}
-	if r := srv.post("authorize", form(), good...); r.status != http.StatusSeeOther || r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
+	if r := srv.post("authorize", form(), good...); r.status != http.StatusSeeOther ||
+		r.header.Get("Referrer-Policy") != "no-referrer" || r.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("valid form: %d %v", r.status, r.header)
 	}
 	srv.clock.Advance(10 * 60e9)
@@ -346,7 +393,10 @@ func TestRequiredSignInCannotBeSkipped(t *testing.T) {
 		if second.Get("state") != "st" {
 			t.Errorf("%s: returning without signing in is accepted", name)
 		}
-		srv.pages.sessions[name] = oauth.Session{ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email, AuthenticatedAt: srv.clock.Now()}
+		srv.pages.sessions[name] = oauth.Session{
+			ID: "ses_2", UserID: srv.user.ID, Email: srv.user.Email,
+			AuthenticatedAt: srv.clock.Now(),
+		}
 		srv.cookie = name
 		for _, q := range []url.Values{first, second} {
 			if r := srv.authorize(q); r.status != http.StatusOK {

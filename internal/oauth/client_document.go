@@ -45,10 +45,12 @@ func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
 func checkDocumentID(id string) string {
 	const form = "Its URL must be https with a path, without a fragment, a user name, dot segments or the default port."
 	u, err := url.Parse(id)
-	if err != nil || len(id) > maxURI || !isASCIIURI(id) || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Host != strings.ToLower(u.Host) {
+	if err != nil || len(id) > maxURI || !isASCIIURI(id) || u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.Host != strings.ToLower(u.Host) {
 		return form
 	}
-	if u.Path == "" || u.Path == "/" || strings.ContainsAny(id, "#") || u.Port() == "443" || strings.HasSuffix(u.Host, ":") {
+	if u.Path == "" || u.Path == "/" || strings.ContainsAny(id, "#") || u.Port() == "443" ||
+		strings.HasSuffix(u.Host, ":") {
 		return form
 	}
 	for part := range strings.SplitSeq(u.Path, "/") { // u.Path is decoded, so %2e counts as a dot
@@ -77,7 +79,7 @@ func parseDocument(id string, body []byte) (clientMetadata, error) {
 		return m, &documentError{"Its client_id is not the URL that it was fetched from."}
 	}
 	if m.AuthMethod != AuthNone || own.Secret != nil {
-		return m, &documentError{"A public document can't hold a client secret: token_endpoint_auth_method must be none."}
+		return m, &documentError{"A public document can't hold a secret: token_endpoint_auth_method must be none."}
 	}
 	return m, nil
 }
@@ -112,7 +114,8 @@ func (s *Service) findOrFetchClient(ctx context.Context, id string, signedIn boo
 	case known && age < documentStale && errors.As(err, &unreachable):
 		return stored, nil
 	case errors.As(err, &unreachable):
-		s.log.LogAttrs(ctx, slog.LevelInfo, "client document not fetched", slog.String("error", unreachable.cause.Error()))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "client document not fetched",
+			slog.String("error", unreachable.cause.Error()))
 		return Client{}, &documentError{"It could not be fetched from its URL."}
 	case err != nil:
 		return Client{}, err
@@ -187,7 +190,8 @@ func isJSON(contentType string) bool {
 	return kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// publisherOf returns the host of a client's document, the only verified fact about a client; "" for a registered client.
+// publisherOf returns the host of a client's document, the only verified fact about a client; "" for a registered
+// client.
 func publisherOf(c Client) string {
 	if c.Kind != ClientDocument {
 		return ""

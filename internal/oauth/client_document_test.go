@@ -57,8 +57,10 @@ func (srv *server) publishDocument(path string, pairs ...any) client {
 	srv.Helper()
 	id := "https://" + srv.documents.host + path
 	document := map[string]any{
-		"client_id": id, "client_name": "Documented", "redirect_uris": []string{redirectURI}, "token_endpoint_auth_method": "none",
-		"grant_types": []string{"authorization_code", "refresh_token"}, "logo_uri": "http://127.0.0.1/never-fetched",
+		"client_id": id, "client_name": "Documented", "redirect_uris": []string{redirectURI},
+		"token_endpoint_auth_method": "none",
+		"grant_types":                []string{"authorization_code", "refresh_token"},
+		"logo_uri":                   "http://127.0.0.1/never-fetched",
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		document[pairs[i].(string)] = pairs[i+1]
@@ -85,7 +87,8 @@ func TestClientWithMetadataDocumentNeedsNoRegistration(t *testing.T) {
 	srv := newServer(t)
 	c := srv.publishDocument("/client.json", "token_endpoint_auth_method", nil)
 	page := srv.authorize(c.request())
-	if !strings.Contains(page.body, "Documented at app.example for") || !strings.Contains(page.body, "by "+srv.documents.host) {
+	if !strings.Contains(page.body, "Documented at app.example for") ||
+		!strings.Contains(page.body, "by "+srv.documents.host) {
 		t.Errorf("page: %s", page.body)
 	}
 	got := srv.connect(c)
@@ -96,13 +99,16 @@ func TestClientWithMetadataDocumentNeedsNoRegistration(t *testing.T) {
 	if n := srv.documents.fetches.Load(); n != 1 {
 		t.Errorf("the document was fetched %d times", n)
 	}
-	srv.wantError(srv.post("introspect", url.Values{"client_id": {c.id}, "token": {got.Access}}), http.StatusUnauthorized, "invalid_client")
-	srv.wantError(srv.post("token", c.redemption(srv.code(c), "client_secret", "x")), http.StatusUnauthorized, "invalid_client")
+	srv.wantError(srv.post("introspect", url.Values{"client_id": {c.id}, "token": {got.Access}}),
+		http.StatusUnauthorized, "invalid_client")
+	srv.wantError(srv.post("token", c.redemption(srv.code(c), "client_secret", "x")), http.StatusUnauthorized,
+		"invalid_client")
 	grants, err := srv.service.Grants(t.Context(), core.Operator(srv.user.ID))
 	if err != nil || len(grants) != 1 || grants[0].ClientID != c.id || grants[0].ClientName != "Documented" {
 		t.Errorf("grants: %+v, %v", grants, err)
 	}
-	if srv.send(http.MethodGet, "/.well-known/oauth-authorization-server", "").json(t)["client_id_metadata_document_supported"] != true {
+	if srv.send(http.MethodGet, "/.well-known/oauth-authorization-server",
+		"").json(t)["client_id_metadata_document_supported"] != true {
 		t.Error("documents are not advertised")
 	}
 }
@@ -157,12 +163,17 @@ func TestInvalidClientDocumentURLIsNotFetched(t *testing.T) {
 	srv.publishDocument("/client.json")
 	at := "https://" + srv.documents.host
 	for _, id := range []string{
-		at, at + "/", at + "/client.json#x", at + "/client.json#", "https://u@" + srv.documents.host + "/client.json", "https://u:p@" + srv.documents.host + "/client.json",
-		at + "/a/../client.json", at + "/./client.json", at + "/a/%2e%2e/client.json", at + "/%2E/client.json", "https://EXAMPLE.com/client.json", "https://example.com:443/client.json",
-		"https://example.com:/client.json", "https:///client.json", at + "/client.json ", at + "/\\client.json", at + "/ä", at + "/" + strings.Repeat("x", 2000),
-		"http://" + srv.documents.host + "/client.json", "HTTPS://" + srv.documents.host + "/client.json", "file:///etc/passwd", "https:example.com/x", "gopher://example.com/x",
+		at, at + "/", at + "/client.json#x", at + "/client.json#", "https://u@" + srv.documents.host + "/client.json",
+		"https://u:p@" + srv.documents.host + "/client.json",
+		at + "/a/../client.json", at + "/./client.json", at + "/a/%2e%2e/client.json", at + "/%2E/client.json",
+		"https://EXAMPLE.com/client.json", "https://example.com:443/client.json",
+		"https://example.com:/client.json", "https:///client.json", at + "/client.json ", at + "/\\client.json", at +
+			"/ä", at + "/" + strings.Repeat("x", 2000),
+		"http://" + srv.documents.host + "/client.json", "HTTPS://" + srv.documents.host + "/client.json",
+		"file:///etc/passwd", "https:example.com/x", "gopher://example.com/x",
 	} {
-		if r := srv.authorize(client{id: id}.request()); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+		if r := srv.authorize(client{id: id}.request()); r.status != http.StatusBadRequest ||
+			r.header.Get("Location") != "" {
 			t.Errorf("%s: %d", id, r.status)
 		}
 	}
@@ -207,8 +218,9 @@ func TestInvalidClientDocumentIsRefusedWithAReason(t *testing.T) {
 		"a page":            {raw("text/html", good), "application/json"},
 		"text":              {raw("text/plain", good), "application/json"},
 		"no type":           {raw("", good), "application/json"},
-		"too much":          {raw("application/json", strings.TrimSuffix(good, "}")+`,"x":"`+strings.Repeat("x", 16<<10)+`"}`), "16 KiB"},
-		"not found":         {func() { srv.serveDocument(http.NotFound) }, "fetched"},
+		"too much": {raw("application/json", strings.TrimSuffix(good, "}")+`,"x":"`+strings.Repeat("x",
+			16<<10)+`"}`), "16 KiB"},
+		"not found": {func() { srv.serveDocument(http.NotFound) }, "fetched"},
 		"a redirect": {func() {
 			srv.serveDocument(func(rw http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/client.json" {
@@ -217,15 +229,23 @@ func TestInvalidClientDocumentIsRefusedWithAReason(t *testing.T) {
 				http.Redirect(rw, r, "/other.json", http.StatusFound)
 			})
 		}, "fetched"},
-		"a hang-up": {func() { srv.serveDocument(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }) }, "fetched"},
+		"a hang-up": {func() {
+			srv.serveDocument(func(http.ResponseWriter,
+				*http.Request,
+			) {
+				panic(http.ErrAbortHandler)
+			})
+		}, "fetched"},
 	} {
 		srv.clock.Advance(time.Second)
 		try.put()
-		if r := srv.authorize(client{id: id}.request()); r.status != http.StatusBadRequest || r.header.Get("Location") != "" {
+		if r := srv.authorize(client{id: id}.request()); r.status != http.StatusBadRequest ||
+			r.header.Get("Location") != "" {
 			t.Errorf("%s: %d", name, r.status)
 		}
 		got := srv.attempts(core.RoleMember)
-		if len(got) != 1 || got[0].Problem != "client_document" || !got[0].LastAt.Equal(srv.clock.Now()) || !strings.Contains(got[0].Wrong, try.wrong) || got[0].Mend == "" {
+		if len(got) != 1 || got[0].Problem != "client_document" || !got[0].LastAt.Equal(srv.clock.Now()) ||
+			!strings.Contains(got[0].Wrong, try.wrong) || got[0].Mend == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -243,7 +263,8 @@ func TestClientDocumentIsNotFetchedFromPrivateAddresses(t *testing.T) {
 	srv.publishDocument("/client.json")
 	_, port, _ := strings.Cut(srv.documents.host, ":")
 	for name, answers := range map[string][][4]byte{
-		"loopback": {{127, 0, 0, 1}}, "private": {{10, 0, 0, 1}}, "link-local": {{169, 254, 169, 254}}, "this host": {{0, 0, 0, 0}},
+		"loopback": {{127, 0, 0, 1}}, "private": {{10, 0, 0, 1}}, "link-local": {{169, 254, 169, 254}},
+		"this host": {{0, 0, 0, 0}},
 	} {
 		mux := http.NewServeMux()
 		deps := srv.deps
@@ -255,8 +276,11 @@ func TestClientDocumentIsNotFetchedFromPrivateAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		service.Routes(mux, srv.pages)
-		for _, host := range []string{documentHost + ":" + port, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port, "[::ffff:127.0.0.1]:" + port, "2130706433:" + port} {
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/auth/mcp/authorize?"+client{id: "https://" + host + "/client.json"}.request().Encode(), http.NoBody)
+		for _, host := range []string{documentHost + ":" + port, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" +
+			port, "[::ffff:127.0.0.1]:" + port, "2130706433:" + port} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+				"/api/auth/mcp/authorize?"+client{id: "https://" + host + "/client.json"}.request().Encode(),
+				http.NoBody)
 			r.AddCookie(&http.Cookie{Name: "session", Value: srv.cookie})
 			rec := httptest.NewRecorder()
 			mux.ServeHTTP(rec, r)

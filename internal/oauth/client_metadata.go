@@ -94,11 +94,12 @@ const (
 )
 
 // memberTypes are the types of the members in RFC 7591, 2 and OpenID Connect Registration. A null is refused like any
-// other wrong type: encoding/json would read it as an absent member, and the client would silently get a default. Unlisted
-// members are ignored.
+// other wrong type: encoding/json would read it as an absent member, and the client would silently get a default.
+// Unlisted members are ignored.
 var memberTypes = map[string]memberType{
 	"redirect_uris": memberList, "grant_types": memberList, "response_types": memberList, "contacts": memberList,
-	"client_name": memberText, "client_uri": memberText, "logo_uri": memberText, "scope": memberText, "tos_uri": memberText,
+	"client_name": memberText, "client_uri": memberText, "logo_uri": memberText, "scope": memberText,
+	"tos_uri":    memberText,
 	"policy_uri": memberText, "jwks_uri": memberText, "software_id": memberText, "software_version": memberText,
 	"software_statement": memberText, "token_endpoint_auth_method": memberText, "application_type": memberText,
 	"id_token_signed_response_alg": memberText,

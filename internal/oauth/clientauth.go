@@ -64,7 +64,7 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		case !ok || len(headers) > 1:
 			return Client{}, errInvalidClient
 		case secret != "" || id != "" && id != basicID:
-			return Client{}, invalidRequest("Send the client credentials in the Authorization header or in the form, not in both.")
+			return Client{}, invalidRequest("Send the client credentials in the Authorization header or in the form, not both.")
 		}
 		id, secret = basicID, basicSecret
 	}
@@ -84,7 +84,8 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		}
 		return c, nil
 	}
-	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
+	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret),
+		c.SecretHash) {
 		return c, errInvalidClient
 	}
 	return c, nil

@@ -21,10 +21,14 @@ func TestContractListsExactlyTheServedOperations(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/.well-known/jwks.json",
-		"/api/auth/mcp/authorize", "/api/auth/mcp/token", "/api/auth/mcp/register", "/api/auth/mcp/jwks", "/api/auth/mcp/userinfo",
+		"/api/auth/mcp/authorize", "/api/auth/mcp/token", "/api/auth/mcp/register", "/api/auth/mcp/jwks",
+		"/api/auth/mcp/userinfo",
 		"/api/auth/mcp/revoke", "/api/auth/mcp/introspect",
 	} {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		for _, method := range []string{
+			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete,
+		} {
 			_, documented := doc.Paths[path][strings.ToLower(method)]
 			if served := srv.send(method, path, "").status != http.StatusMethodNotAllowed; served != documented {
 				t.Errorf("%s %s: served %t, documented %t", method, path, served, documented)

@@ -150,7 +150,8 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	srv.credentials = credential.NewService(db, srv.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
 	srv.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(srv.issuer))
 	srv.user = account.User{
-		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: srv.clock.Now(),
+		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember,
+		Plan: core.PlanOpen, CreatedAt: srv.clock.Now(),
 	}
 	if err := db.InsertUser(t.Context(), srv.user, "hash"); err != nil {
 		t.Fatal(err)
@@ -202,14 +203,16 @@ func (srv *server) send(method, path, body string, headers ...string) reply {
 
 func (srv *server) post(path string, form url.Values, headers ...string) reply {
 	srv.Helper()
-	return srv.send(http.MethodPost, "/api/auth/mcp/"+path, form.Encode(), append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
+	return srv.send(http.MethodPost, "/api/auth/mcp/"+path, form.Encode(),
+		append(headers, "Content-Type", "application/x-www-form-urlencoded")...)
 }
 
 // wantError checks that a reply is an error response of RFC 6749 with this code.
 func (srv *server) wantError(r reply, status int, code string) {
 	srv.Helper()
 	var v map[string]string
-	if err := json.Unmarshal([]byte(r.body), &v); err != nil || r.status != status || v["error"] != code || v["error_description"] == "" {
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil || r.status != status || v["error"] != code ||
+		v["error_description"] == "" {
 		srv.Errorf("got %d %q, want %d %s", r.status, r.body, status, code)
 	}
 	if r.header.Get("Cache-Control") != "no-store" || r.header.Get("Content-Type") != "application/json" {
@@ -227,7 +230,10 @@ func (srv *server) register(method string, redirects ...string) client {
 	if len(redirects) == 0 {
 		redirects = []string{redirectURI}
 	}
-	body, _ := json.Marshal(map[string]any{"redirect_uris": redirects, "client_name": "App", "token_endpoint_auth_method": method})
+	body, _ := json.Marshal(map[string]any{
+		"redirect_uris": redirects, "client_name": "App",
+		"token_endpoint_auth_method": method,
+	})
 	r := srv.send(http.MethodPost, "/api/auth/mcp/register", string(body), "Content-Type", "application/json")
 	if r.status != http.StatusCreated {
 		srv.Fatalf("registration: %d %s", r.status, r.body)
@@ -249,7 +255,8 @@ func challengeOf(v string) string {
 func (c client) request(pairs ...string) url.Values {
 	q := url.Values{
 		"client_id": {c.id}, "redirect_uri": {redirectURI}, "response_type": {"code"}, "state": {"st"}, "nonce": {"n"},
-		"code_challenge": {challengeOf(verifier)}, "code_challenge_method": {"S256"}, "scope": {"openid profile email offline_access"},
+		"code_challenge": {challengeOf(verifier)}, "code_challenge_method": {"S256"},
+		"scope": {"openid profile email offline_access"},
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		q.Set(pairs[i], pairs[i+1])
@@ -303,7 +310,8 @@ func (srv *server) code(c client, pairs ...string) string {
 
 func (c client) redemption(code string, pairs ...string) url.Values {
 	form := url.Values{
-		"grant_type": {"authorization_code"}, "client_id": {c.id}, "code": {code}, "code_verifier": {verifier}, "redirect_uri": {redirectURI},
+		"grant_type": {"authorization_code"}, "client_id": {c.id}, "code": {code}, "code_verifier": {verifier},
+		"redirect_uri": {redirectURI},
 	}
 	if c.secret != "" {
 		form.Set("client_secret", c.secret)

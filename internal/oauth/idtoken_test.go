@@ -47,8 +47,9 @@ func TestIDTokenHoldsTheClaimsOfItsScopes(t *testing.T) {
 	claims, _ := srv.verify(got.ID, srv.jwks())
 	now := float64(srv.clock.Now().Unix())
 	for name, want := range map[string]any{
-		"iss": srv.issuer, "sub": srv.user.ID, "aud": c.id, "nonce": "n", "name": "Ada", "email": "ada@example.org", "email_verified": false,
-		"iat": now, "exp": now + 3600, "auth_time": now,
+		"iss": srv.issuer, "sub": srv.user.ID, "aud": c.id, "nonce": "n", "name": "Ada", "email": "ada@example.org",
+		"email_verified": false,
+		"iat":            now, "exp": now + 3600, "auth_time": now,
 	} {
 		if claims[name] != want {
 			t.Errorf("%s is %v, want %v", name, claims[name], want)
@@ -127,6 +128,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		if srv.accepts(token) {
 			t.Errorf("%.20s… works", token)
 		}
-		srv.wantError(srv.send(http.MethodGet, "/api/auth/mcp/userinfo", "", "Authorization", "Bearer "+token), http.StatusUnauthorized, "invalid_token")
+		srv.wantError(srv.send(http.MethodGet, "/api/auth/mcp/userinfo", "", "Authorization", "Bearer "+token),
+			http.StatusUnauthorized, "invalid_token")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"carrel/internal/credential"
 )
 
-// introspect handles token introspection (RFC 7662). Only confidential clients may use it, and only for their own tokens;
-// every other token is inactive.
+// introspect handles token introspection (RFC 7662). Only confidential clients may use it, and only for their own
+// tokens; every other token is inactive.
 func (s *Service) introspect(w http.ResponseWriter, r *http.Request) error {
 	c, form, err := s.clientForm(w, r)
 	if err != nil {

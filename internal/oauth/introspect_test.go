@@ -56,7 +56,8 @@ func TestClientIntrospectsOnlyItsOwnTokens(t *testing.T) {
 	}
 	for _, token := range []string{got.Access, got.Refresh} {
 		v := ask(c, token)
-		if v["active"] != true || v["sub"] != srv.user.ID || v["client_id"] != c.id || v["iss"] != srv.issuer || v["scope"] == "" || v["exp"] == nil {
+		if v["active"] != true || v["sub"] != srv.user.ID || v["client_id"] != c.id || v["iss"] != srv.issuer ||
+			v["scope"] == "" || v["exp"] == nil {
 			t.Errorf("%v", v)
 		}
 	}
@@ -69,8 +70,10 @@ func TestClientIntrospectsOnlyItsOwnTokens(t *testing.T) {
 	inactive(c, "junk")
 	inactive(c, theirs.Access)
 	inactive(other, got.Access)
-	srv.wantError(srv.post("introspect", url.Values{"client_id": {public.id}, "token": {theirs.Access}}), http.StatusUnauthorized, "invalid_client")
-	srv.wantError(srv.post("introspect", url.Values{}, "Authorization", basic(c.id, c.secret)), http.StatusBadRequest, "invalid_request")
+	srv.wantError(srv.post("introspect", url.Values{"client_id": {public.id}, "token": {theirs.Access}}),
+		http.StatusUnauthorized, "invalid_client")
+	srv.wantError(srv.post("introspect", url.Values{}, "Authorization", basic(c.id, c.secret)), http.StatusBadRequest,
+		"invalid_request")
 	srv.tokensIn(srv.refresh(c, got.Refresh))
 	inactive(c, got.Refresh)
 	srv.clock.Advance(3600e9)

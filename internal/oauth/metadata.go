@@ -9,8 +9,8 @@ import (
 // root is the path of the endpoints below the issuer.
 const root = "/api/auth/mcp"
 
-// metadata returns the metadata document of RFC 8414, which is also the OpenID Connect discovery document. The endpoints
-// refuse every value that it does not list.
+// metadata returns the metadata document of RFC 8414, which is also the OpenID Connect discovery document. The
+// endpoints refuse every value that it does not list.
 func (s *Service) metadata() []byte {
 	at := s.issuer + root
 	secrets := []AuthMethod{AuthBasic, AuthPost}
@@ -67,9 +67,15 @@ func (s *Service) Routes(mux *http.ServeMux, pages Pages) {
 	mux.HandleFunc("/.well-known/jwks.json", jwks)
 	mux.HandleFunc(root+"/jwks", jwks)
 	mux.HandleFunc(root+"/register", s.endpoint(true, map[string]handler{http.MethodPost: s.register}))
-	mux.HandleFunc(root+"/authorize", s.endpoint(false, map[string]handler{http.MethodGet: s.authorize, http.MethodPost: s.decide}))
+	mux.HandleFunc(root+"/authorize", s.endpoint(false, map[string]handler{
+		http.MethodGet:  s.authorize,
+		http.MethodPost: s.decide,
+	}))
 	mux.HandleFunc(root+"/token", s.endpoint(true, map[string]handler{http.MethodPost: s.token}))
-	mux.HandleFunc(root+"/userinfo", s.endpoint(true, map[string]handler{http.MethodGet: s.userinfo, http.MethodPost: s.userinfo}))
+	mux.HandleFunc(root+"/userinfo", s.endpoint(true, map[string]handler{
+		http.MethodGet:  s.userinfo,
+		http.MethodPost: s.userinfo,
+	}))
 	mux.HandleFunc(root+"/revoke", s.endpoint(true, map[string]handler{http.MethodPost: s.revoke}))
 	mux.HandleFunc(root+"/introspect", s.endpoint(true, map[string]handler{http.MethodPost: s.introspect}))
 }

@@ -17,7 +17,8 @@ func TestMetadataDocumentsAreIdenticalAndNameTheIssuer(t *testing.T) {
 		"/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration/mcp",
 	} {
 		r := srv.send(http.MethodGet, path, "", "Origin", "https://elsewhere.example")
-		if r.status != http.StatusOK || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Content-Type") != "application/json" {
+		if r.status != http.StatusOK || r.header.Get("Access-Control-Allow-Origin") != "*" ||
+			r.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v", path, r.status, r.header)
 		}
 		if first == "" {
@@ -37,7 +38,8 @@ func TestMetadataDocumentsAreIdenticalAndNameTheIssuer(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Issuer != srv.issuer || !doc.ISS || !slices.Equal(doc.Grants, []string{"authorization_code", "refresh_token"}) ||
+	if doc.Issuer != srv.issuer || !doc.ISS || !slices.Equal(doc.Grants,
+		[]string{"authorization_code", "refresh_token"}) ||
 		!slices.Equal(doc.Responses, []string{"code"}) || !slices.Equal(doc.Challenges, []string{"S256"}) {
 		t.Errorf("metadata: %+v", doc)
 	}
@@ -53,7 +55,8 @@ func TestEveryAdvertisedEndpointIsServed(t *testing.T) {
 			continue
 		}
 		path, ok := strings.CutPrefix(url, srv.issuer)
-		if r := srv.send(http.MethodPatch, path, ""); !ok || r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") == "" {
+		if r := srv.send(http.MethodPatch, path, ""); !ok || r.status != http.StatusMethodNotAllowed ||
+			r.header.Get("Allow") == "" {
 			t.Errorf("%s at %s: %d", name, url, r.status)
 		}
 	}
@@ -63,8 +66,12 @@ func TestUnadvertisedGrantAndResponseTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
 	c := srv.register("none")
-	for _, grant := range []string{"password", "client_credentials", "implicit", "urn:ietf:params:oauth:grant-type:device_code"} {
-		srv.wantError(srv.post("token", c.redemption("x", "grant_type", grant)), http.StatusBadRequest, "unsupported_grant_type")
+	for _, grant := range []string{
+		"password", "client_credentials", "implicit",
+		"urn:ietf:params:oauth:grant-type:device_code",
+	} {
+		srv.wantError(srv.post("token", c.redemption("x", "grant_type", grant)), http.StatusBadRequest,
+			"unsupported_grant_type")
 	}
 	srv.wantError(srv.post("token", c.redemption("x", "grant_type", "")), http.StatusBadRequest, "invalid_request")
 	for _, response := range []string{"token", "id_token", "code token", "code id_token", "none"} {

@@ -36,7 +36,8 @@ const (
 	// maxUnusedClients is how many such registrations are kept; registering another deletes the oldest. The rate limit
 	// per address makes that take more than an hour, enough for a user to answer the consent page.
 	maxUnusedClients = 5000
-	// endedRetention is how long expired and revoked codes, tokens and grants are kept, so that their reuse is detected.
+	// endedRetention is how long expired and revoked codes, tokens and grants are kept, so that their reuse is
+	// detected.
 	endedRetention = 30 * 24 * time.Hour
 )
 
@@ -173,8 +174,8 @@ var ErrReused = core.Conflict("reused", "This code or token was already used. It
 
 // ClientStore stores clients. An unknown id is not_found.
 type ClientStore interface {
-	// PutClient inserts a client, or updates it after its document was fetched again. It keeps the newest unused clients
-	// among those that never received a token, because anyone can register one.
+	// PutClient inserts a client, or updates it after its document was fetched again. It keeps the newest unused
+	// clients among those that never received a token, because anyone can register one.
 	PutClient(ctx context.Context, c Client, unused int) error
 	Client(ctx context.Context, id string) (Client, error)
 }
@@ -189,12 +190,12 @@ type GrantStore interface {
 	// RotateRefresh replaces a refresh token. Within RefreshGrace after its first use it returns the same result again;
 	// later it returns ErrReused. A token of another client or of an ended grant is not_found.
 	RotateRefresh(ctx context.Context, clock core.Clock, r Rotation) (Issued, error)
-	// AccessToken and RefreshToken return a token of an enabled user, expired ones included. A replaced refresh token is
-	// not_found.
+	// AccessToken and RefreshToken return a token of an enabled user, expired ones included. A replaced refresh token
+	// is not_found.
 	AccessToken(ctx context.Context, hash []byte) (Token, error)
 	RefreshToken(ctx context.Context, hash []byte) (Token, error)
-	// RevokeToken revokes the client's token with this hash: an access token alone, a refresh token with its whole grant.
-	// It reports whether a grant ended. An unknown token is not an error (RFC 7009, 2.2).
+	// RevokeToken revokes the client's token with this hash: an access token alone, a refresh token with its whole
+	// grant. It reports whether a grant ended. An unknown token is not an error (RFC 7009, 2.2).
 	RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error)
 	// Grants lists a user's grants, newest first.
 	Grants(ctx context.Context, userID string) ([]Grant, error)
@@ -216,8 +217,8 @@ type Store interface {
 	GrantStore
 	KeyStore
 	AttemptStore
-	// PruneOAuth deletes clients that were registered before unused and never received a token; codes, tokens, grants and
-	// attempts that ended before traces; and signing keys that became active before traces, except the two latest.
+	// PruneOAuth deletes clients that were registered before unused and never received a token; codes, tokens, grants
+	// and attempts that ended before traces; and signing keys that became active before traces, except the two latest.
 	PruneOAuth(ctx context.Context, now, unused, traces time.Time) error
 }
 
@@ -248,8 +249,8 @@ type Deps struct {
 	Prefixes Prefixes
 	// Address returns the client address of a request context. Nil records no addresses.
 	Address func(context.Context) string
-	// Documents fetches client metadata documents. It must refuse private addresses, because anyone chooses the URL. Nil
-	// turns documents off.
+	// Documents fetches client metadata documents. It must refuse private addresses, because anyone chooses the URL.
+	// Nil turns documents off.
 	Documents *http.Client
 }
 
@@ -331,14 +332,15 @@ func (s *Service) RevokeGrant(ctx context.Context, actor core.Actor, grantID str
 	ended, err := s.store.RevokeGrant(ctx, actor.UserID, grantID, s.clock.Now())
 	if ended {
 		s.audit.Note(ctx, audit.Record{
-			Event: audit.GrantRevoked, UserID: actor.UserID, Actor: actorName(actor), Detail: map[string]string{"id": grantID},
+			Event: audit.GrantRevoked, UserID: actor.UserID, Actor: actorName(actor),
+			Detail: map[string]string{"id": grantID},
 		})
 	}
 	return err
 }
 
-// Prune deletes unused clients and everything that ended more than 30 days ago, and creates the next signing key when it
-// is due.
+// Prune deletes unused clients and everything that ended more than 30 days ago, and creates the next signing key when
+// it is due.
 func (s *Service) Prune(ctx context.Context) error {
 	now := s.clock.Now()
 	if err := s.store.PruneOAuth(ctx, now, now.Add(-unusedClientLife), now.Add(-endedRetention)); err != nil {

@@ -12,8 +12,8 @@ import (
 const maxURI = 2000
 
 // dotlessSchemes are the private-use schemes without a dot that a client may register. RFC 8252, 7.1 requires a reverse
-// domain name, because any app can claim a short scheme. Each entry is an exception for a client in docs/connect.md that
-// registers nothing else. Cursor registers cursor://anysphere.cursor-mcp/oauth/callback.
+// domain name, because any app can claim a short scheme. Each entry is an exception for a client in docs/connect.md
+// that registers nothing else. Cursor registers cursor://anysphere.cursor-mcp/oauth/callback.
 var dotlessSchemes = []string{"cursor"}
 
 var (
@@ -27,8 +27,8 @@ var (
 	loopbackForm = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?([/?][^#]*)?$`)
 )
 
-// checkRedirect returns the problem with a redirect URI, or "". It allows https, http to the user's own machine and, for a
-// public client, private-use schemes (RFC 8252, 7).
+// checkRedirect returns the problem with a redirect URI, or "". It allows https, http to the user's own machine and,
+// for a public client, private-use schemes (RFC 8252, 7).
 func checkRedirect(raw string, public bool) string {
 	scheme := strings.TrimSuffix(schemeForm.FindString(raw), ":")
 	u, err := url.Parse(raw)
@@ -64,8 +64,8 @@ func isHost(host string) bool {
 	return err == nil || hostNameForm.MatchString(host)
 }
 
-// isASCIIURI reports whether s has only characters that RFC 3986 allows in a URI. Browsers rewrite other characters, each
-// in a different way.
+// isASCIIURI reports whether s has only characters that RFC 3986 allows in a URI. Browsers rewrite other characters,
+// each in a different way.
 func isASCIIURI(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
@@ -75,8 +75,8 @@ func isASCIIURI(s string) bool {
 	return true
 }
 
-// matchRedirect reports whether the client registered a redirect URI. The comparison is byte for byte, except for the port
-// of a loopback URI, which an app may choose for each request (RFC 8252, 7.3).
+// matchRedirect reports whether the client registered a redirect URI. The comparison is byte for byte, except for the
+// port of a loopback URI, which an app may choose for each request (RFC 8252, 7.3).
 func matchRedirect(registered []string, raw string) bool {
 	if checkRedirect(raw, true) != "" {
 		return false // also for a registered URI, which may have been stored before a rule was added

@@ -47,7 +47,8 @@ func TestRefreshTokenRotatesAndReuseRevokesTheGrant(t *testing.T) {
 		first := srv.connect(c)
 		srv.clock.Advance(time.Minute)
 		second := srv.tokensIn(srv.refresh(c, first.Refresh))
-		if second.Refresh == first.Refresh || second.Access == first.Access || second.Refresh == "" || !srv.accepts(second.Access) {
+		if second.Refresh == first.Refresh || second.Access == first.Access || second.Refresh == "" ||
+			!srv.accepts(second.Access) {
 			t.Fatalf("%s: not rotated", method)
 		}
 		srv.clock.Advance(time.Minute)
@@ -125,7 +126,8 @@ func TestRefreshNeverWidensScopeOrAudience(t *testing.T) {
 	got := srv.connect(c, "scope", "openid agents offline_access", "resource", srv.issuer)
 	srv.wantError(srv.refresh(c, got.Refresh, "scope", "openid agents manage"), http.StatusBadRequest, "invalid_scope")
 	srv.wantError(srv.refresh(c, got.Refresh, "scope", "account"), http.StatusBadRequest, "invalid_scope")
-	srv.wantError(srv.refresh(c, got.Refresh, "resource", "https://other.example"), http.StatusBadRequest, "invalid_target")
+	srv.wantError(srv.refresh(c, got.Refresh, "resource", "https://other.example"), http.StatusBadRequest,
+		"invalid_target")
 	srv.wantError(srv.refresh(other, got.Refresh), http.StatusBadRequest, "invalid_grant")
 	narrow := srv.tokensIn(srv.refresh(c, got.Refresh, "scope", "openid"))
 	if narrow.Scope != "openid" {

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/credential"
 )
 
-// register handles a dynamic client registration (RFC 7591). It is open to anyone: a registered client can only ask users
-// for access.
+// register handles a dynamic client registration (RFC 7591). It is open to anyone: a registered client can only ask
+// users for access.
 func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -23,8 +23,9 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	}
 	now := s.clock.Now()
 	c := Client{
-		ID: core.NewID(core.PrefixClient), Kind: ClientRegistered, Name: m.Name, URI: m.URI, RedirectURIs: m.RedirectURIs,
-		AuthMethod: m.AuthMethod, CreatedAt: now,
+		ID: core.NewID(core.PrefixClient), Kind: ClientRegistered, Name: m.Name, URI: m.URI,
+		RedirectURIs: m.RedirectURIs,
+		AuthMethod:   m.AuthMethod, CreatedAt: now,
 	}
 	reply := map[string]any{
 		"client_id": c.ID, "client_id_issued_at": now.Unix(), "client_name": c.Name, "redirect_uris": c.RedirectURIs,

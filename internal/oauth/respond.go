@@ -69,7 +69,8 @@ func (s *Service) endpoint(open bool, methods map[string]handler) http.HandlerFu
 		if !ok {
 			h.Set("Allow", allow)
 			s.writeError(w, r, &protocolError{
-				status: http.StatusMethodNotAllowed, code: "invalid_request", description: "Method not allowed. See the Allow header.",
+				status: http.StatusMethodNotAllowed, code: "invalid_request",
+				description: "Method not allowed. See the Allow header.",
 			})
 			return
 		}
@@ -95,7 +96,8 @@ func (s *Service) protocolErrorOf(r *http.Request, err error) *protocolError {
 		return e
 	case core.IsKind(err, core.KindUnavailable):
 		return &protocolError{
-			status: http.StatusServiceUnavailable, code: "temporarily_unavailable", description: "The server is temporarily unavailable. Try again in a moment.",
+			status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
+			description: "The server is temporarily unavailable. Try again in a moment.",
 		}
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "oauth request failed", slog.String("error", err.Error()))
@@ -118,7 +120,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, &protocolError{status: http.StatusRequestEntityTooLarge, code: "invalid_request", description: "The body is larger than 64 KiB."}
+		return nil, &protocolError{
+			status: http.StatusRequestEntityTooLarge, code: "invalid_request",
+			description: "The body is larger than 64 KiB.",
+		}
 	case err != nil:
 		return nil, invalidRequest("The request body is incomplete.")
 	}

@@ -27,7 +27,10 @@ func TestSecretsHavePrefixChecksumAnd160Bits(t *testing.T) {
 	code := srv.code(c)
 	got := srv.tokensIn(srv.post("token", c.redemption(code)))
 	next := srv.tokensIn(srv.refresh(c, got.Refresh))
-	for prefix, list := range map[string][]string{"crla": {got.Access, next.Access}, "crlr": {got.Refresh, next.Refresh}, "crlz": {code}, "crls": {c.secret}} {
+	for prefix, list := range map[string][]string{
+		"crla": {got.Access, next.Access},
+		"crlr": {got.Refresh, next.Refresh}, "crlz": {code}, "crls": {c.secret},
+	} {
 		for _, token := range list {
 			if !credential.IsSecret(prefix, token) {
 				t.Errorf("%s is no secret with the prefix %s", token, prefix)

@@ -27,9 +27,9 @@ const signingAlgorithm = jose.RS256
 
 const (
 	rsaBits = 2048
-	// keyLife is how long a key signs. The next key is published keyLead before it signs, so that clients that cache the
-	// key set have it in time. A key stays published for keyTail after its successor signs, until its last token has
-	// expired.
+	// keyLife is how long a key signs. The next key is published keyLead before it signs, so that clients that cache
+	// the key set have it in time. A key stays published for keyTail after its successor signs, until its last token
+	// has expired.
 	keyLife = 90 * 24 * time.Hour
 	keyLead = 24 * time.Hour
 	keyTail = 2 * idTokenLife
@@ -135,8 +135,9 @@ func (k *keyring) add(ctx context.Context, stored []SigningKey, activeAt time.Ti
 	return k.store.InsertSigningKey(ctx, next)
 }
 
-// RotateKeys creates the next signing key when the current one is near its end, or immediately with force. The new key is
-// published now and signs from the returned time, a day later. While a key waits to become active no other is created.
+// RotateKeys creates the next signing key when the current one is near its end, or immediately with force. The new key
+// is published now and signs from the returned time, a day later. While a key waits to become active no other is
+// created.
 func (s *Service) RotateKeys(ctx context.Context, force bool) (time.Time, error) {
 	k := s.keys
 	if _, err := k.published(ctx); err != nil { // creates the first key

@@ -20,7 +20,8 @@ var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
 // errInvalidGrant is returned for every code or refresh token that does not work, so that it does not reveal why.
 var errInvalidGrant = badRequest("invalid_grant",
-	"This code or refresh token is unknown, expired, used or revoked, or was issued for another request. Request authorization again.")
+	"This code or refresh token is unknown, expired, used or revoked, or was issued for another request. "+
+		"Request authorization again.")
 
 // tokenReply is the successful response of RFC 6749, 5.1.
 type tokenReply struct {
@@ -64,7 +65,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// requestedResources checks the resources of a token request. Nil means those of the grant.
+// requestedResources checks the resources of a token request. Nil means the resources of the grant.
 func (s *Service) requestedResources(form params) ([]string, error) {
 	requested := form.resources()
 	if len(requested) == 0 {

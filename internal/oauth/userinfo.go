@@ -45,8 +45,9 @@ func (s *Service) userinfo(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case !slices.Contains(t.Scopes, ScopeOpenID):
 		return &protocolError{
-			status: http.StatusForbidden, code: "insufficient_scope", description: "The token does not have the scope openid.",
-			challenge: `Bearer error="insufficient_scope", ` + metadata,
+			status: http.StatusForbidden, code: "insufficient_scope",
+			description: "The token does not have the scope openid.",
+			challenge:   `Bearer error="insufficient_scope", ` + metadata,
 		}
 	}
 	writeJSON(w, http.StatusOK, struct {

@@ -79,7 +79,8 @@ func TestPagesInABrowser(t *testing.T) {
 		})
 		site.mux.HandleFunc("GET /fail", func(rw http.ResponseWriter, r *http.Request) {
 			site.app.Fail(rw, r, oauth.FailPage{
-				Failure: oauth.FailClientDocument, Detail: "It could not be fetched from its URL.", Status: http.StatusBadRequest,
+				Failure: oauth.FailClientDocument, Detail: "It could not be fetched from its URL.",
+				Status: http.StatusBadRequest,
 			})
 		})
 		tab := o.open(b, site.srv.URL)

@@ -13,8 +13,9 @@ import (
 // connectPath is the page that asks for an account's password before an upstream identity is linked to it.
 const connectPath = SignInPath + "/connect"
 
-// pendingLink is the stored state of an upstream sign-in whose address matches an account, but only because the account's
-// user chose that address. Without a password anyone could claim another person's address and wait for their sign-in.
+// pendingLink is the stored state of an upstream sign-in whose address matches an account, but only because the
+// account's user chose that address. Without a password anyone could claim another person's address and wait for their
+// sign-in.
 type pendingLink struct {
 	Email    string            `json:"email"`
 	Identity upstream.Identity `json:"identity"`
@@ -66,8 +67,8 @@ func (a *App) pendingLink(w http.ResponseWriter, r *http.Request) (credential.Pe
 	return pending, link, err == nil
 }
 
-// connect checks the account's password. It has the rate limits of a password sign-in. The identity is linked only after
-// the second factor, if the account has one.
+// connect checks the account's password, with the rate limits of a password sign-in. The identity is linked only after
+// the second factor, if that is set up.
 func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
 	if !parseForm(w, r) {
@@ -91,7 +92,8 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 		p.Error = retryAfter(w, r, err)
 		a.showConnectForm(w, r, http.StatusTooManyRequests, p)
 		return
-	case errors.Is(err, account.ErrSignIn), err == nil && user.ID != pending.UserID: // another account has the address now
+	case errors.Is(err, account.ErrSignIn), err == nil &&
+		user.ID != pending.UserID: // another account has the address now
 		p.PasswordError = t.text("wrong_password")
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
 		return

@@ -42,7 +42,10 @@ func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 	victim := site.visitor()
 	victim.wantRedirect(victim.get(victim.goToProvider("/sign-in/upstream", "/docs")), "/sign-in/connect")
 	page := victim.get("/sign-in/connect")
-	for _, want := range []string{"An account with the address <b>" + email + "</b> already exists.", "connect it to Example University", `autocomplete="current-password"`} {
+	for _, want := range []string{
+		"An account with the address <b>" + email + "</b> already exists.",
+		"connect it to Example University", `autocomplete="current-password"`,
+	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q: %s", want, page.body)
 		}
@@ -51,7 +54,8 @@ func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 		t.Error("the page has a script or no policy")
 	}
 	for _, wrong := range []string{"", "not the password"} {
-		if a := victim.post("/sign-in/connect", "password", wrong); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "password-error") {
+		if a := victim.post("/sign-in/connect", "password", wrong); a.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, "password-error") {
 			t.Errorf("the password %q: %d", wrong, a.status)
 		}
 	}
@@ -72,7 +76,10 @@ func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 	for _, e := range site.events() {
 		events = append(events, e.Event)
 	}
-	if want := []audit.Event{audit.SignedIn, audit.SignedIn, audit.UpstreamLinked, audit.SignInFailed}; len(events) < 4 ||
+	if want := []audit.Event{
+		audit.SignedIn, audit.SignedIn, audit.UpstreamLinked,
+		audit.SignInFailed,
+	}; len(events) < 4 ||
 		events[0] != want[0] || events[1] != want[1] || events[2] != want[2] || events[3] != want[3] {
 		t.Errorf("the audit log holds %v", events)
 	}
@@ -112,10 +119,12 @@ func TestLinkingAttemptsAreLimited(t *testing.T) {
 			t.Fatalf("guess %d: %d", i, a.status)
 		}
 	}
-	if a := v.post("/sign-in/connect", "password", password); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || v.isSignedIn() {
+	if a := v.post("/sign-in/connect", "password", password); a.status != http.StatusTooManyRequests ||
+		a.header.Get("Retry-After") == "" || v.isSignedIn() {
 		t.Errorf("the eleventh guess: %d", a.status)
 	}
-	if a := site.visitor().post("/sign-in", "email", email, "password", password); a.status != http.StatusTooManyRequests {
+	if a := site.visitor().post("/sign-in", "email", email, "password",
+		password); a.status != http.StatusTooManyRequests {
 		t.Errorf("the sign-in page does not share the limit: %d", a.status)
 	}
 }
@@ -131,19 +140,22 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 		"the operator set it afterwards": {func(site *site) {
 			site.chooseOwnAddress()
 			address := email
-			if _, err := account.NewDirectory(site.db, site.clock, site.audit).Adjust(site.t.Context(), core.Operator(""), site.user.ID, account.Adjustment{Email: &address}); err != nil {
+			if _, err := account.NewDirectory(site.db, site.clock, site.audit).Adjust(site.t.Context(),
+				core.Operator(""), site.user.ID, account.Adjustment{Email: &address}); err != nil {
 				site.t.Fatal(err)
 			}
 		}, true},
 		"a member asked for it": {func(site *site) {
 			address, member := email, core.RoleMember
-			u, err := site.accounts.Create(site.t.Context(), core.Operator(""), account.NewUser{Email: "bert@example.org", Name: "Bert", Password: password, Role: member})
+			u, err := site.accounts.Create(site.t.Context(), core.Operator(""),
+				account.NewUser{Email: "bert@example.org", Name: "Bert", Password: password, Role: member})
 			if err != nil {
 				site.t.Fatal(err)
 			}
 			actor := site.actorOf(member)
 			actor.UserID = u.ID
-			if _, err := account.NewProfiles(site.db, site.clock, site.audit).Change(site.t.Context(), actor, account.ProfileChange{Email: &address}); err != nil {
+			if _, err := account.NewProfiles(site.db, site.clock, site.audit).Change(site.t.Context(), actor,
+				account.ProfileChange{Email: &address}); err != nil {
 				site.t.Fatal(err)
 			}
 		}, true}, // the account that has the address is linked, not the one that requested it

@@ -28,15 +28,16 @@ func newPendingCookie(base *url.URL) cookie {
 	return c
 }
 
-// newBrowserCookie returns the cookie of a known browser, in which a user has signed in before. It survives signing out.
+// newBrowserCookie returns the cookie of a known browser, in which a user has signed in before. It survives signing
+// out.
 func newBrowserCookie(base *url.URL) cookie {
 	c := newSessionCookie(base)
 	c.name, c.life = c.name+"-browser", credential.BrowserLife
 	return c
 }
 
-// read returns the secret of a request. If the request has two cookies of this name, another host of the domain may have
-// planted one, and both are ignored.
+// read returns the secret of a request. If the request has two cookies of this name, another host of the domain may
+// have planted one, and both are ignored.
 func (c cookie) read(r *http.Request) (string, bool) {
 	sent := r.CookiesNamed(c.name)
 	if len(sent) != 1 || sent[0].Value == "" {

@@ -8,7 +8,10 @@ import (
 
 // FuzzCookie checks that read returns a secret only from a Cookie header that contains the name.
 func FuzzCookie(f *testing.F) {
-	for _, seed := range []string{"", "carrel=", "carrel=a", "carrel=a; carrel=b", "__Host-carrel=a", `carrel="a"`, "carrel=a;", "=a", ";;;", "carrel=\x00"} {
+	for _, seed := range []string{
+		"", "carrel=", "carrel=a", "carrel=a; carrel=b", "__Host-carrel=a", `carrel="a"`,
+		"carrel=a;", "=a", ";;;", "carrel=\x00",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

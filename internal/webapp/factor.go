@@ -30,8 +30,8 @@ type codePage struct {
 	Error, CodeError string
 }
 
-// passFirstFactor continues after the first factor: it asks for the second factor if the account has one, and else signs
-// the user in. A passkey counts as two factors, because the device verifies its user by fingerprint, face or PIN.
+// passFirstFactor continues after the first factor: with the second one if it is set up, and else with the session. A
+// passkey counts as two factors, because the device verifies its user by fingerprint, face or PIN.
 func (a *App) passFirstFactor(w http.ResponseWriter, r *http.Request, user account.User, partial partialSignIn) {
 	needed := false
 	if partial.With != withPasskey {
@@ -153,6 +153,7 @@ func (a *App) restart(w http.ResponseWriter, r *http.Request, err error, first s
 
 // isRefusal reports whether a service refused a request for a reason that the user can act on.
 func isRefusal(err error) bool {
-	return core.IsKind(err, core.KindInvalid) || core.IsKind(err, core.KindForbidden) || core.IsKind(err, core.KindConflict) ||
+	return core.IsKind(err, core.KindInvalid) || core.IsKind(err, core.KindForbidden) ||
+		core.IsKind(err, core.KindConflict) ||
 		core.IsKind(err, core.KindUnauthenticated) || core.IsKind(err, core.KindNotFound)
 }

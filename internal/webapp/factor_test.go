@@ -59,7 +59,8 @@ func (v *visitor) enrol() (authenticator, []string) {
 		v.site.t.Fatalf("%d %s", page.status, page.body)
 	}
 	device := v.site.authenticator(key[1])
-	if a := v.post("/security/totp/confirm", "code", device.code(-2)); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, key[1]) {
+	if a := v.post("/security/totp/confirm", "code", device.code(-2)); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, key[1]) {
 		v.site.t.Fatalf("an old code: %d", a.status)
 	}
 	shown := v.post("/security/totp/confirm", "code", device.code(0))
@@ -94,12 +95,17 @@ func TestTOTPCodeIsRequiredAndWorksOnce(t *testing.T) {
 	if v.isSignedIn() {
 		t.Fatal("signed in with the password only")
 	}
-	if a := v.get("/sign-in/code"); a.status != http.StatusOK || !strings.Contains(a.body, `autocomplete="one-time-code"`) {
+	if a := v.get("/sign-in/code"); a.status != http.StatusOK ||
+		!strings.Contains(a.body, `autocomplete="one-time-code"`) {
 		t.Errorf("the page: %d", a.status)
 	}
 	// The code that turned the app on is used, and codes of other time steps are refused.
-	for name, code := range map[string]string{"none": "", "the one before": authenticator.code(0), "an old one": authenticator.code(-1), "a later one": authenticator.code(2), "junk": "abc"} {
-		if a := v.post("/sign-in/code", "code", code); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") || v.isSignedIn() {
+	for name, code := range map[string]string{
+		"none": "", "the one before": authenticator.code(0),
+		"an old one": authenticator.code(-1), "a later one": authenticator.code(2), "junk": "abc",
+	} {
+		if a := v.post("/sign-in/code", "code", code); a.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, "code-error") || v.isSignedIn() {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
@@ -110,11 +116,14 @@ func TestTOTPCodeIsRequiredAndWorksOnce(t *testing.T) {
 		t.Error("not signed in")
 	}
 	again := site.enterPassword()
-	if a := again.post("/sign-in/code", "code", code); a.status != http.StatusUnprocessableEntity || again.isSignedIn() {
+	if a := again.post("/sign-in/code", "code", code); a.status != http.StatusUnprocessableEntity ||
+		again.isSignedIn() {
 		t.Errorf("the same code once more: %d", a.status)
 	}
-	again.wantRedirect(again.post("/sign-in/code", "code", authenticator.code(1)), "/docs") // a phone whose clock is fast
-	if details := fmt.Sprint(site.events()); !strings.Contains(details, "password and code") || !strings.Contains(details, "wrong code") || strings.Contains(details, code) {
+	again.wantRedirect(again.post("/sign-in/code", "code", authenticator.code(1)),
+		"/docs") // a phone whose clock is fast
+	if details := fmt.Sprint(site.events()); !strings.Contains(details, "password and code") ||
+		!strings.Contains(details, "wrong code") || strings.Contains(details, code) {
 		t.Errorf("the audit log: %s", details)
 	}
 }
@@ -137,7 +146,8 @@ func TestPartialSignInIsBoundToItsBrowserAndExpires(t *testing.T) {
 	v := site.enterPassword()
 	v.wantRedirect(v.post("/sign-in/code", "code", strings.ToLower(codes[0])), "/docs")
 	v.wantRedirect(v.post("/sign-in/code", "code", codes[1]), "/sign-in") // already completed
-	if used := site.enterPassword().post("/sign-in/code", "code", codes[0]); used.status != http.StatusUnprocessableEntity {
+	if used := site.enterPassword().post("/sign-in/code", "code",
+		codes[0]); used.status != http.StatusUnprocessableEntity {
 		t.Errorf("a recovery code once more: %d", used.status)
 	}
 	status, err := site.factors.Status(t.Context(), site.actor())
@@ -161,7 +171,8 @@ func TestTOTPAttemptsAreLimited(t *testing.T) {
 			t.Fatal("twelve guesses are not too many")
 		}
 	}
-	if a := v.post("/sign-in/code", "code", authenticator.code(0)); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || v.isSignedIn() {
+	if a := v.post("/sign-in/code", "code", authenticator.code(0)); a.status != http.StatusTooManyRequests ||
+		a.header.Get("Retry-After") == "" || v.isSignedIn() {
 		t.Errorf("the right code then: %d", a.status)
 	}
 }
@@ -178,19 +189,23 @@ func TestStepUpRequiresBothFactors(t *testing.T) {
 		t.Errorf("the page does not ask for the code: %s", a.body)
 	}
 	for _, code := range []string{"", "000000", authenticator.code(-5)} {
-		if a := v.post("/step-up", "password", password, "code", code); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") {
+		if a := v.post("/step-up", "password", password, "code", code); a.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, "code-error") {
 			t.Errorf("%q: %d", code, a.status)
 		}
 	}
-	if a := v.post("/step-up", "password", "wrong", "code", authenticator.code(0)); a.status != http.StatusUnprocessableEntity {
+	if a := v.post("/step-up", "password", "wrong", "code",
+		authenticator.code(0)); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the code alone: %d", a.status)
 	}
-	v.wantRedirect(v.post("/step-up", "password", password, "code", authenticator.code(0), "return", "/security"), "/security")
+	v.wantRedirect(v.post("/step-up", "password", password, "code", authenticator.code(0), "return", "/security"),
+		"/security")
 	renewed := codesOn(v.post("/security/totp/codes"))
 	if len(slices.Compact(slices.Sorted(slices.Values(renewed)))) != 10 {
 		t.Errorf("new codes: %v", renewed)
 	}
-	if a := v.post("/security/totp"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "There is an authenticator app already.") {
+	if a := v.post("/security/totp"); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "There is an authenticator app already.") {
 		t.Errorf("a second app: %d", a.status)
 	}
 	v.wantRedirect(v.post("/security/totp/remove"), "/security")

@@ -110,7 +110,8 @@ func (s *site) services(baseURL string, log *slog.Logger) webapp.Services {
 	browsers := credential.NewBrowsers(s.db, s.clock, secret)
 	s.limits = account.NewLimits(s.db, browsers, s.clock, secret, true)
 	pendings := credential.NewPendings(s.db, s.clock, secret)
-	s.factors = account.NewFactors(s.db, s.clock, sealer, s.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
+	s.factors = account.NewFactors(s.db, s.clock, sealer, s.audit,
+		account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
 	s.resets = account.NewResets(s.db, s.accounts, s.clock, secret, s.audit)
 	s.passkeys, err = passkey.New(s.db, pendings, s.clock, s.audit, baseURL)
 	if err != nil {
@@ -133,7 +134,8 @@ func newSite(t testing.TB, change ...func(*webapp.Options)) *site {
 	t.Helper()
 	site := newEmptySite(t, change...)
 	var err error
-	site.user, err = site.accounts.Create(t.Context(), core.Operator(""), account.NewUser{Email: email, Name: "Ada Lovelace", Password: password, Role: core.RoleOwner})
+	site.user, err = site.accounts.Create(t.Context(), core.Operator(""),
+		account.NewUser{Email: email, Name: "Ada Lovelace", Password: password, Role: core.RoleOwner})
 	if err != nil {
 		t.Fatal(err)
 	}

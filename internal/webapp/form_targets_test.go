@@ -31,11 +31,15 @@ func TestFormTargetsAllowOnlyTheRedirect(t *testing.T) {
 
 // FuzzFormTargets checks that a redirect URI can't end the form-action directive or add keywords to it.
 func FuzzFormTargets(f *testing.F) {
-	for _, seed := range []string{"https://a/b", "http://a;b", "x:y", "http://[::1%25en]:1/", "http://a\nb/", "http://a:b@c/"} {
+	for _, seed := range []string{
+		"https://a/b", "http://a;b", "x:y", "http://[::1%25en]:1/", "http://a\nb/",
+		"http://a:b@c/",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, redirect string) {
-		if got := formTargets(redirect); strings.ContainsAny(got, ";,\"'*\r\n\x00") || strings.Contains(got, "unsafe") && !strings.HasPrefix(strings.ToLower(redirect), "unsafe") {
+		if got := formTargets(redirect); strings.ContainsAny(got, ";,\"'*\r\n\x00") ||
+			strings.Contains(got, "unsafe") && !strings.HasPrefix(strings.ToLower(redirect), "unsafe") {
 			t.Errorf("%q: %q", redirect, got)
 		}
 	})

@@ -30,7 +30,8 @@ func TestPagesAreInTheLanguageOfTheBrowser(t *testing.T) {
 	} {
 		for language, text := range want {
 			got := site.getIn(language, path, c)
-			if got.status != http.StatusOK || !strings.Contains(got.body, `<html lang="`+language+`">`) || !strings.Contains(got.body, text) {
+			if got.status != http.StatusOK || !strings.Contains(got.body, `<html lang="`+language+`">`) ||
+				!strings.Contains(got.body, text) {
 				t.Errorf("%s in %s: %d %s", path, language, got.status, got.body)
 			}
 			if got.header.Get("Vary") != "Accept-Language, Cookie" || got.header.Get("Content-Language") != language {
@@ -69,7 +70,11 @@ func TestFormErrorsAreInTheLanguageOfTheBrowser(t *testing.T) {
 	}{
 		{"/sign-in", nil, nil, "Geben Sie Ihre E-Mail-Adresse ein."},
 		{"/sign-in", nil, []string{"email", email, "password", "wrong"}, "E-Mail-Adresse oder Passwort falsch."},
-		{"/reset", nil, []string{"code", "x", "password", password}, "Der Code ist unbekannt, abgelaufen oder schon benutzt."},
+		{
+			"/reset", nil,
+			[]string{"code", "x", "password", password},
+			"Der Code ist unbekannt, abgelaufen oder schon benutzt.",
+		},
 		{"/step-up", c, []string{"password", "wrong"}, "Falsches Passwort."},
 		{"/security/password", c, []string{"password", "short"}, "Das Passwort ist zu kurz"},
 		{"/security/passkeys", c, nil, "Das ist nicht möglich"},
@@ -81,7 +86,8 @@ func TestFormErrorsAreInTheLanguageOfTheBrowser(t *testing.T) {
 	for range 10 {
 		post("/sign-in", nil, "email", email, "password", "wrong")
 	}
-	if got := post("/sign-in", nil, "email", email, "password", password); !strings.Contains(got, "Zu viele Versuche. Versuchen Sie es in 60 Sekunden erneut.") {
+	if got := post("/sign-in", nil, "email", email, "password", password); !strings.Contains(got,
+		"Zu viele Versuche. Versuchen Sie es in 60 Sekunden erneut.") {
 		t.Errorf("rate limit: %s", got)
 	}
 }
@@ -96,8 +102,10 @@ func TestOAuthPagesAreInTheLanguageOfTheBrowser(t *testing.T) {
 	p.Publisher = "publisher.example"
 	site.app.Consent(rec, r, p)
 	for _, want := range []string{
-		"<title>Zugriff erlauben · Carrel</title>", "Darf <bdi>Claude Code</bdi> auf Ihr Carrel-Konto zugreifen?", "ungeprüft", "Ablehnen",
-		`Die Beschreibung stammt von <b class="host">publisher.example</b>`, "Verbunden bleiben, bis Sie den Zugriff widerrufen",
+		"<title>Zugriff erlauben · Carrel</title>", "Darf <bdi>Claude Code</bdi> auf Ihr Carrel-Konto zugreifen?",
+		"ungeprüft", "Ablehnen",
+		`Die Beschreibung stammt von <b class="host">publisher.example</b>`,
+		"Verbunden bleiben, bis Sie den Zugriff widerrufen",
 	} {
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("the consent page lacks %q: %s", want, rec.Body)
@@ -106,7 +114,8 @@ func TestOAuthPagesAreInTheLanguageOfTheBrowser(t *testing.T) {
 	for _, f := range oauth.Failures() {
 		rec := httptest.NewRecorder()
 		site.app.Fail(rec, r, oauth.FailPage{Failure: f, Detail: "Technical.", Status: http.StatusBadRequest})
-		if body := rec.Body.String(); rec.Code != http.StatusBadRequest || strings.Contains(body, "fail.") || !strings.Contains(body, `<span lang="en">Technical.</span>`) {
+		if body := rec.Body.String(); rec.Code != http.StatusBadRequest || strings.Contains(body, "fail.") ||
+			!strings.Contains(body, `<span lang="en">Technical.</span>`) {
 			t.Errorf("%s: %d %s", f, rec.Code, body)
 		}
 	}

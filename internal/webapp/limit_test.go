@@ -41,7 +41,8 @@ func TestWrongPasswordsFromOneNetworkDoNotLockOutOthers(t *testing.T) {
 	for range 10 {
 		site.visitor().post("/sign-in", "email", email, "password", "wrong")
 	}
-	if a := site.visitor().post("/sign-in", "email", email, "password", password); a.status != http.StatusTooManyRequests {
+	if a := site.visitor().post("/sign-in", "email", email, "password",
+		password); a.status != http.StatusTooManyRequests {
 		t.Errorf("the eleventh from that network: %d", a.status)
 	}
 	site.setClientAddress("192.0.2.1")
@@ -68,7 +69,8 @@ func TestKnownBrowserSignsInDespiteTheAccountLimit(t *testing.T) {
 	// A known browser needs the second factor as well.
 	v.wantRedirect(v.post("/sign-in", "email", email, "password", password), "/sign-in/code")
 	v.wantRedirect(v.post("/sign-in/code", "code", device.code(0)), "/")
-	if err := site.accounts.SetPassword(t.Context(), core.Operator(""), site.user.ID, "another password", ""); err != nil {
+	if err := site.accounts.SetPassword(t.Context(), core.Operator(""), site.user.ID, "another password",
+		""); err != nil {
 		t.Fatal(err)
 	}
 	if a := v.post("/sign-in", "email", email, "password", "another password"); a.status != http.StatusTooManyRequests {
@@ -87,7 +89,8 @@ func TestKnownBrowserCookieDoesNotSignIn(t *testing.T) {
 			known = c
 		}
 	}
-	if known == nil || !known.HttpOnly || known.SameSite != http.SameSiteLaxMode || known.Path != "/" || known.MaxAge != 180*24*3600 {
+	if known == nil || !known.HttpOnly || known.SameSite != http.SameSiteLaxMode || known.Path != "/" ||
+		known.MaxAge != 180*24*3600 {
 		t.Fatalf("the cookie is %v", known)
 	}
 	if site.isSignedIn(known) || site.isSignedIn(&http.Cookie{Name: "carrel", Value: known.Value}) {

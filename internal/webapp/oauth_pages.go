@@ -46,8 +46,8 @@ func (a *App) Fail(w http.ResponseWriter, r *http.Request, p oauth.FailPage) {
 }
 
 // formTargets returns the form-action sources that let the response to a consent form reach redirectTo. Clients often
-// redirect on to a site of their own, and the policy applies to every redirect of the chain, so all of https is allowed.
-// The page contains no foreign markup whose forms could use that.
+// redirect on to a site of their own, and the policy applies to every redirect of the chain, so all of https is
+// allowed. The page contains no foreign markup whose forms could use that.
 func formTargets(redirectTo string) string {
 	u, err := url.Parse(redirectTo)
 	if err != nil || !isScheme(u.Scheme) {

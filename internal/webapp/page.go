@@ -27,7 +27,10 @@ func newFile(name, contentType string) file {
 	}
 	sum := sha256.Sum256(body)
 	base, ext, _ := strings.Cut(name, ".")
-	return file{path: "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext, contentType: contentType, body: body}
+	return file{
+		path: "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext, contentType: contentType,
+		body: body,
+	}
 }
 
 // ServeHTTP sends the file.
@@ -68,7 +71,8 @@ func parsePages(lang language, prefix string) map[string]*template.Template {
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
 	for _, name := range []string{
-		"welcome", "home", "signin", "setup", "consent", "fail", "code", "connect", "passkey", "reset", "stepup", "security",
+		"welcome", "home", "signin", "setup", "consent", "fail", "code", "connect", "passkey", "reset", "stepup",
+		"security",
 		"totp", "codes", "leaving",
 	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))

@@ -83,7 +83,10 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	user, err := a.Passkeys.FinishSignIn(r.Context(), token, []byte(r.PostForm.Get("answer")))
 	switch {
 	case errors.Is(err, credential.ErrPending), core.IsKind(err, core.KindForbidden):
-		a.Audit.Note(r.Context(), audit.Record{Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey}})
+		a.Audit.Note(r.Context(), audit.Record{
+			Event:  audit.SignInFailed,
+			Detail: map[string]string{"reason": withPasskey},
+		})
 		p.Error = textsFor(r).problem(err)
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 	case err != nil:

@@ -129,7 +129,9 @@ func TestPasskeySignsIn(t *testing.T) {
 	p.signOut()
 	p.usePasskey()
 	p.wantRefused("a removed passkey")
-	if events := fmt.Sprint(site.events()); !strings.Contains(events, "passkey_added") || !strings.Contains(events, "passkey_removed") || !strings.Contains(events, `{"session":`) || !strings.Contains(events, `"with":"passkey"`) {
+	if events := fmt.Sprint(site.events()); !strings.Contains(events, "passkey_added") ||
+		!strings.Contains(events, "passkey_removed") || !strings.Contains(events, `{"session":`) ||
+		!strings.Contains(events, `"with":"passkey"`) {
 		t.Errorf("the audit log: %s", events)
 	}
 }
@@ -230,13 +232,17 @@ func TestPasskeyResponseWorksOnceAndInItsBrowser(t *testing.T) {
 	}
 	response, token = begin()
 	pending.Value = token
-	if got := finish(strings.Replace(response, `"signature":"M`, `"signature":"N`, 1), pending); got != http.StatusUnprocessableEntity {
+	if got := finish(strings.Replace(response, `"signature":"M`, `"signature":"N`, 1),
+		pending); got != http.StatusUnprocessableEntity {
 		t.Errorf("another signature: %d", got)
 	}
 	if got := finish(response, pending); got != http.StatusUnprocessableEntity {
 		t.Errorf("the right one after a wrong one: %d", got) // a challenge is used up by a wrong response too
 	}
-	for _, junk := range []string{"", "{}", "null", `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`, strings.Repeat("x", 60_000)} {
+	for _, junk := range []string{
+		"", "{}", "null", `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`,
+		strings.Repeat("x", 60_000),
+	} {
 		started := site.visitor()
 		if a := started.post("/sign-in/passkey"); a.status != http.StatusOK {
 			t.Fatal(a.status)
@@ -262,10 +268,12 @@ func TestPasskeysAreOfferedOnlyAtSupportedAddresses(t *testing.T) {
 	v := newSite(t, onLocalhost).visitor()
 	page := v.post("/sign-in/passkey", "return", "/docs")
 	policy := page.header.Get("Content-Security-Policy")
-	if page.status != http.StatusOK || !strings.Contains(policy, "script-src 'self'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "connect-src") {
+	if page.status != http.StatusOK || !strings.Contains(policy, "script-src 'self'") ||
+		strings.Contains(policy, "unsafe") || strings.Contains(policy, "connect-src") {
 		t.Errorf("%d with the policy %s", page.status, policy)
 	}
-	if strings.Count(page.body, "<script") != 1 || !strings.Contains(page.body, `<script src="/pages/passkey-`) || !strings.Contains(page.body, "<noscript>") {
+	if strings.Count(page.body, "<script") != 1 || !strings.Contains(page.body, `<script src="/pages/passkey-`) ||
+		!strings.Contains(page.body, "<noscript>") {
 		t.Error(page.body)
 	}
 	if strings.Contains(v.get("/sign-in").header.Get("Content-Security-Policy"), "script-src") {

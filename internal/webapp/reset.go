@@ -20,8 +20,8 @@ func (a *App) showReset(w http.ResponseWriter, r *http.Request) {
 	a.show(w, r, http.StatusOK, "reset", resetPage{})
 }
 
-// reset sets a new password with a reset code. The code is a form field, not part of a link, because URLs stay in browser
-// histories and logs.
+// reset sets a new password with a reset code. The code is a form field, not part of a link, because URLs stay in
+// browser histories and logs.
 func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 	if !parseForm(w, r) {
 		a.malformedForm(w, r)
@@ -39,7 +39,10 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 		// The user signs in next, so that the second factor is checked and the browser offers to save the password.
 		a.show(w, r, http.StatusOK, "reset", resetPage{Done: true})
 	case errors.Is(err, account.ErrReset):
-		a.Audit.Note(r.Context(), audit.Record{Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"}})
+		a.Audit.Note(r.Context(), audit.Record{
+			Event:  audit.ResetFailed,
+			Detail: map[string]string{"reason": "wrong code"},
+		})
 		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{CodeError: t.text("reset.wrong_code")})
 	case core.IsKind(err, core.KindInvalid):
 		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{PasswordError: t.firstField(err)})

@@ -44,9 +44,13 @@ func TestReturnPathIsLocal(t *testing.T) {
 	}
 }
 
-// FuzzReturnTo parses the result like a browser: a backslash is a slash, tabs and line ends are removed (WHATWG URL, 4.4).
+// FuzzReturnTo parses the result like a browser: a backslash is a slash, tabs and line ends are removed (WHATWG URL,
+// 4.4).
 func FuzzReturnTo(f *testing.F) {
-	for _, seed := range []string{"", "/", "/docs?x=y", "//e", "/\\e", "/\t/e", "http://e", "/%2f%2fe", "/..//e", "/a/./b", "/?//e", "/:80", "/@e", "/a;b"} {
+	for _, seed := range []string{
+		"", "/", "/docs?x=y", "//e", "/\\e", "/\t/e", "http://e", "/%2f%2fe", "/..//e",
+		"/a/./b", "/?//e", "/:80", "/@e", "/a;b",
+	} {
 		f.Add(seed)
 	}
 	base, err := url.Parse("https://carrel.example/sign-in")
@@ -60,7 +64,8 @@ func FuzzReturnTo(f *testing.F) {
 		}
 		asBrowser := strings.NewReplacer("\\", "/", "\t", "", "\n", "", "\r", "").Replace(got)
 		u, err := base.Parse(asBrowser)
-		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || !strings.HasPrefix(asBrowser, "/") || strings.HasPrefix(asBrowser, "//") {
+		if err != nil || u.Host != base.Host || u.Scheme != base.Scheme || !strings.HasPrefix(asBrowser, "/") ||
+			strings.HasPrefix(asBrowser, "//") {
 			t.Errorf("%q redirects to %v, %v", to, u, err)
 		}
 		if strings.ContainsAny(got, "\r\n\x00") {

@@ -22,7 +22,8 @@ type securityPage struct {
 	Factor            account.FactorStatus
 }
 
-// showSecurity shows the settings after a recent proof of identity, so that the changes on the page need no further one.
+// showSecurity shows the settings after a recent proof of identity, so that the changes on the page need no further
+// one.
 func (a *App) showSecurity(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	if !actorOf(found).RecentlyProved(a.Clock.Now()) {
 		a.seeOther(w, stepUpURL(SecurityPath))
@@ -31,7 +32,9 @@ func (a *App) showSecurity(w http.ResponseWriter, r *http.Request, found credent
 	a.showSecurityPage(w, r, found, http.StatusOK, securityPage{})
 }
 
-func (a *App) showSecurityPage(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage) {
+func (a *App) showSecurityPage(
+	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage,
+) {
 	actor := actorOf(found)
 	means, err := a.Proofs.Means(r.Context(), actor)
 	if err == nil {
@@ -65,7 +68,8 @@ func (a *App) changePassword(w http.ResponseWriter, r *http.Request, found crede
 	err := a.Accounts.ChangePassword(r.Context(), actorOf(found), r.PostForm.Get("password"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
-		a.showSecurityPage(w, r, found, http.StatusUnprocessableEntity, securityPage{PasswordError: textsFor(r).firstField(err)})
+		a.showSecurityPage(w, r, found, http.StatusUnprocessableEntity,
+			securityPage{PasswordError: textsFor(r).firstField(err)})
 	case err != nil:
 		a.respondToChange(w, r, err)
 	default:
@@ -82,14 +86,16 @@ func (a *App) beginNewPasskey(w http.ResponseWriter, r *http.Request, found cred
 	t := textsFor(r)
 	a.showCeremony(w, r, c, ceremonyPage{
 		Title: t.text("security.add_passkey"), Text: t.text("passkey.add_text"), Button: t.text("passkey.create"),
-		Action: SecurityPath + "/passkeys/finish", Kind: "create", AskName: true, Back: SecurityPath, BackText: t.text("back"),
+		Action: SecurityPath + "/passkeys/finish", Kind: "create", AskName: true, Back: SecurityPath,
+		BackText: t.text("back"),
 	})
 }
 
 func (a *App) addPasskey(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	_, err := a.Passkeys.FinishEnrol(r.Context(), actorOf(found), token, r.PostForm.Get("name"), []byte(r.PostForm.Get("answer")))
+	_, err := a.Passkeys.FinishEnrol(r.Context(), actorOf(found), token, r.PostForm.Get("name"),
+		[]byte(r.PostForm.Get("answer")))
 	a.respondToChange(w, r, err)
 }
 

@@ -14,9 +14,9 @@ import (
 // setupLength is 60 bits: at one guess every three seconds out of reach, and short enough to type.
 const setupLength = 12
 
-// SetupCode returns the code that the server prints while there are no accounts, and that the set-up page asks for. It is
-// not part of a link, because links stay in histories, proxy logs and chats. It is derived from the installation's secret,
-// so every node prints the same code. It has no use after the first account exists.
+// SetupCode returns the code that the server prints while there are no accounts, and that the set-up page asks for. It
+// is not part of a link, because links stay in histories, proxy logs and chats. It is derived from the installation's
+// secret, so every node prints the same code. It has no use after the first account exists.
 func SetupCode(secret []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("carrel set-up code"))
@@ -68,7 +68,10 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	code := account.PlainCode(r.PostForm.Get("code"))
 	if subtle.ConstantTimeCompare([]byte(code), []byte(account.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
-			a.Audit.Note(r.Context(), audit.Record{Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"}})
+			a.Audit.Note(r.Context(), audit.Record{
+				Event:  audit.SetUpFailed,
+				Detail: map[string]string{"reason": "wrong code"},
+			})
 		}
 		p.CodeError = t.text("setup.wrong_code")
 		a.show(w, r, http.StatusUnprocessableEntity, "setup", p)

@@ -24,14 +24,16 @@ func TestSessionCookieIsBoundToItsHost(t *testing.T) {
 	} {
 		site := newSite(t, func(o *webapp.Options) { o.BaseURL = base })
 		c := site.signIn()
-		if c.Name != want.Name || c.Secure != want.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" ||
+		if c.Name != want.Name || c.Secure != want.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
+			c.Path != "/" || c.Domain != "" ||
 			c.MaxAge != int(credential.SessionLife/time.Second) {
 			t.Errorf("%s: %s", base, c)
 		}
 		if len(c.Value) < 32 || !site.isSignedIn(c) {
 			t.Errorf("%s: the cookie %s does not sign in", base, c)
 		}
-		if out := site.post("/sign-out", c); out.status != http.StatusSeeOther || out.cookie == nil || out.cookie.MaxAge >= 0 || out.cookie.Name != want.Name || site.isSignedIn(c) {
+		if out := site.post("/sign-out", c); out.status != http.StatusSeeOther || out.cookie == nil ||
+			out.cookie.MaxAge >= 0 || out.cookie.Name != want.Name || site.isSignedIn(c) {
 			t.Errorf("%s: signing out answers %d with %v", base, out.status, out.cookie)
 		}
 	}
@@ -46,7 +48,8 @@ func TestSignInCreatesANewSession(t *testing.T) {
 		t.Fatalf("a planted cookie becomes a session: %v", first.cookie)
 	}
 	second := site.post("/sign-in", first.cookie, "email", email, "password", password)
-	if second.cookie == nil || second.cookie.Value == first.cookie.Value || site.isSignedIn(first.cookie) || !site.isSignedIn(second.cookie) {
+	if second.cookie == nil || second.cookie.Value == first.cookie.Value || site.isSignedIn(first.cookie) ||
+		!site.isSignedIn(second.cookie) {
 		t.Error("signing in again keeps the previous session")
 	}
 	twice := site.request(http.MethodGet, "/", nil, second.cookie)
@@ -62,7 +65,8 @@ func TestEndedSessionFailsOnTheNextRequest(t *testing.T) {
 		"sign-out": func(site *site, c *http.Cookie) error { site.post("/sign-out", c); return nil },
 		"revoked": func(site *site, _ *http.Cookie) error {
 			list, err := site.sessions.List(site.t.Context(), site.user.ID)
-			if err != nil || len(list) != 1 || list[0].Address != "203.0.113.7" || !strings.HasPrefix(list[0].Agent, "Go-http-client") {
+			if err != nil || len(list) != 1 || list[0].Address != "203.0.113.7" ||
+				!strings.HasPrefix(list[0].Agent, "Go-http-client") {
 				site.t.Fatalf("listed %+v, %v", list, err)
 			}
 			return site.sessions.End(site.t.Context(), site.user.ID, list[0].ID)
@@ -130,7 +134,8 @@ func TestCrossOriginFormIsRefused(t *testing.T) {
 					req.Header.Del(k)
 				}
 			}
-			if a := site.do(req); a.status != http.StatusForbidden || a.cookie != nil || !strings.Contains(a.body, "another site") {
+			if a := site.do(req); a.status != http.StatusForbidden || a.cookie != nil ||
+				!strings.Contains(a.body, "another site") {
 				t.Errorf("%s to %s: %d, cookie %v", name, path, a.status, a.cookie)
 			}
 		}
@@ -147,7 +152,13 @@ func TestFailedSignInDoesNotRevealTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := map[string]bool{}
-	for _, try := range [][2]string{{email, "wrong password"}, {email, password}, {"ada@example.com", password}, {"ada@exa\x00mpl.org", password}, {"ada@exampl\xff.org", password}} {
+	for _, try := range [][2]string{
+		{email, "wrong password"},
+		{email, password},
+		{"ada@example.com", password},
+		{"ada@exa\x00mpl.org", password},
+		{"ada@exampl\xff.org", password},
+	} {
 		a := site.post("/sign-in", nil, "email", try[0], "password", try[1])
 		if a.status != http.StatusUnprocessableEntity || a.cookie != nil {
 			t.Errorf("%q: %d, %v", try[0], a.status, a.cookie)
@@ -200,7 +211,8 @@ func TestSignInAttemptsAreLimited(t *testing.T) {
 		}
 	}
 	a := try(email, password)
-	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "60" || !strings.Contains(a.body, "Too many attempts on this account from your network. Try again in 60 seconds.") {
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "60" ||
+		!strings.Contains(a.body, "Too many attempts on this account from your network. Try again in 60 seconds.") {
 		t.Fatalf("%d %s %s", a.status, a.header.Get("Retry-After"), a.body)
 	}
 	if a := try("other@example.org", "wrong"); a.status != http.StatusUnprocessableEntity {
@@ -217,7 +229,8 @@ func TestSignInAttemptsAreLimited(t *testing.T) {
 			break
 		}
 	}
-	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "3" || !strings.Contains(a.body, "from your network") {
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "3" ||
+		!strings.Contains(a.body, "from your network") {
 		t.Errorf("many accounts from one network: %d %s", a.status, a.header.Get("Retry-After"))
 	}
 }
@@ -235,7 +248,8 @@ func TestSignInFormNamesMissingFields(t *testing.T) {
 	site := newSite(t)
 	a := site.post("/sign-in", nil, "email", "", "password", "")
 	for _, want := range []string{
-		`id="email-error">Enter your e-mail address.`, `id="password-error">Enter your password.`, `aria-invalid="true" aria-describedby="email-error"`,
+		`id="email-error">Enter your e-mail address.`, `id="password-error">Enter your password.`,
+		`aria-invalid="true" aria-describedby="email-error"`,
 		`autocomplete="username"`, `autocomplete="current-password"`, `<label for="email">`, `autofocus`,
 	} {
 		if !strings.Contains(a.body, want) {
@@ -263,7 +277,8 @@ func TestPagesHaveAStrictContentSecurityPolicy(t *testing.T) {
 		a := site.get(path, cookie)
 		for header, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer", "Content-Type": "text/html; charset=utf-8", "X-Frame-Options": "DENY",
+			"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer",
+			"Content-Type": "text/html; charset=utf-8", "X-Frame-Options": "DENY",
 		} {
 			if got := a.header.Get(header); got != want {
 				t.Errorf("%s: %s is %q", path, header, got)
@@ -275,7 +290,8 @@ func TestPagesHaveAStrictContentSecurityPolicy(t *testing.T) {
 		_, rest, _ := strings.Cut(a.body, `rel="stylesheet" href="`)
 		sheet, _, _ := strings.Cut(rest, `"`)
 		css := site.get(sheet, nil)
-		if css.status != http.StatusOK || !strings.Contains(css.header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(css.header.Get("Content-Type"), "text/css") {
+		if css.status != http.StatusOK || !strings.Contains(css.header.Get("Cache-Control"), "immutable") ||
+			!strings.HasPrefix(css.header.Get("Content-Type"), "text/css") {
 			t.Errorf("the style sheet %s: %d %v", sheet, css.status, css.header)
 		}
 	}
@@ -320,7 +336,8 @@ func TestSignInEventsAreAudited(t *testing.T) {
 	var got []string
 	for _, e := range site.events() {
 		got = append(got, string(e.Event))
-		if e.Address != "203.0.113.7" || strings.Contains(e.Detail, email) || strings.Contains(e.Detail, password) || strings.Contains(e.Detail, "nonsense") {
+		if e.Address != "203.0.113.7" || strings.Contains(e.Detail, email) || strings.Contains(e.Detail, password) ||
+			strings.Contains(e.Detail, "nonsense") {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -340,12 +357,15 @@ func TestFirstAccountRequiresTheSetupCode(t *testing.T) {
 	}
 	good := []string{"name", "Ada Lovelace", "email", email, "password", password, "code"}
 	for _, code := range []string{"", "wrong", setupCode[1:], setupCode + "X"} {
-		if a := site.post("/setup", nil, append(good, code)...); a.status != http.StatusUnprocessableEntity || a.cookie != nil || !strings.Contains(a.body, "code-error") {
+		if a := site.post("/setup", nil, append(good, code)...); a.status != http.StatusUnprocessableEntity ||
+			a.cookie != nil || !strings.Contains(a.body, "code-error") {
 			t.Errorf("%q: %d", code, a.status)
 		}
 	}
-	if a := site.post("/setup", nil, "code", setupCode, "name", "", "email", "x", "password", "short"); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "name-error") || !strings.Contains(a.body, "email-error") || !strings.Contains(a.body, "password-error") || strings.Contains(a.body, "short") {
+	if a := site.post("/setup", nil, "code", setupCode, "name", "", "email", "x", "password",
+		"short"); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "name-error") || !strings.Contains(a.body, "email-error") ||
+		!strings.Contains(a.body, "password-error") || strings.Contains(a.body, "short") {
 		t.Errorf("bad fields: %d %s", a.status, a.body)
 	}
 	a := site.post("/setup", nil, append(good, " 7xkm 2qrt-9wpa ")...)
@@ -374,7 +394,10 @@ func TestSetupCodeIsDerivedFromTheSecret(t *testing.T) {
 func TestSignInReturnsToTheRequestedPath(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
-	for to, want := range map[string]string{"/api/auth/mcp/authorize?a=b&c=%2F": "/api/auth/mcp/authorize?a=b&c=%2F", "//evil.example": "/", "": "/"} {
+	for to, want := range map[string]string{
+		"/api/auth/mcp/authorize?a=b&c=%2F": "/api/auth/mcp/authorize?a=b&c=%2F",
+		"//evil.example":                    "/", "": "/",
+	} {
 		a := site.post("/sign-in", nil, "email", email, "password", password, "return", to)
 		if got := a.header.Get("Location"); a.status != http.StatusSeeOther || got != want {
 			t.Errorf("%q redirects to %q, want %q", to, got, want)
@@ -389,7 +412,8 @@ func TestSignInReturnsToTheRequestedPath(t *testing.T) {
 func TestLinksIncludeThePathOfTheBaseURL(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/carrel" })
-	if a := site.post("/sign-in", nil, "email", email, "password", password, "return", "/docs"); a.header.Get("Location") != "/carrel/docs" || a.cookie.Path != "/" {
+	if a := site.post("/sign-in", nil, "email", email, "password", password, "return",
+		"/docs"); a.header.Get("Location") != "/carrel/docs" || a.cookie.Path != "/" {
 		t.Errorf("signing in redirects to %s with %v", a.header.Get("Location"), a.cookie)
 	}
 	page := site.get("/sign-in", nil).body

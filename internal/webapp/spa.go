@@ -21,9 +21,12 @@ const AppHome = "/chat"
 
 // appPaths are the paths of the app's pages. Other paths are 404, also for a mistyped address.
 var appPaths = []string{
-	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources", "/sources/{id}",
-	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/invitations",
-	"/settings/usage", "/settings/security", "/settings/audit", "/settings/webhooks", "/settings/subscription", "/settings/data",
+	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources",
+	"/sources/{id}",
+	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections",
+	"/settings/invitations",
+	"/settings/usage", "/settings/security", "/settings/audit", "/settings/webhooks", "/settings/subscription",
+	"/settings/data",
 	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/audit", "/admin/system",
 }
 
@@ -98,8 +101,8 @@ func (app *WebApp) show(w http.ResponseWriter, r *http.Request) {
 	app.page.ServeHTTP(w, r)
 }
 
-// atPrefix rewrites the relative URLs of index.html to absolute ones below the base URL's path, because the page is served
-// at paths of different depth. The app reads that path from a meta element.
+// atPrefix rewrites the relative URLs of index.html to absolute ones below the base URL's path, because the page is
+// served at paths of different depth. The app reads that path from a meta element.
 func (a *App) atPrefix(index []byte) []byte {
 	const base = `name="carrel-base" content="`
 	return []byte(strings.NewReplacer(`"./`, `"`+a.prefix+`/`, base, base+a.prefix).Replace(string(index)))
@@ -121,8 +124,8 @@ func newAppFile(name string, body []byte, cache string) *appFile {
 	}
 }
 
-// contentType returns the media type of a file. Types that browsers check strictly are fixed here, because the operating
-// system's table may lack them or have them wrong.
+// contentType returns the media type of a file. Types that browsers check strictly are fixed here, because the
+// operating system's table may lack them or have them wrong.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js":
@@ -145,7 +148,7 @@ func compress(body []byte) []byte {
 	return b.Bytes()
 }
 
-// ServeHTTP sends the file, or 304 Not Modified if the client has it.
+// ServeHTTP sends the file, or 304 Not Modified to a client with a current copy.
 func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", f.cache)

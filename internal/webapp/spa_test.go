@@ -37,7 +37,8 @@ func newAppSite(t *testing.T, change ...func(*webapp.Options)) *site {
 func TestAppRequiresASession(t *testing.T) {
 	t.Parallel()
 	site := newAppSite(t)
-	if got := site.get("/chat/thr_1?agent=a&cite=b", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sign-in?return=%2Fchat%2Fthr_1%3Fagent%3Da%26cite%3Db" {
+	if got := site.get("/chat/thr_1?agent=a&cite=b", nil); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/sign-in?return=%2Fchat%2Fthr_1%3Fagent%3Da%26cite%3Db" {
 		t.Errorf("without a session: %d %s", got.status, got.header.Get("Location"))
 	}
 	c := site.signIn()
@@ -46,19 +47,28 @@ func TestAppRequiresASession(t *testing.T) {
 		if got.status != http.StatusOK || !strings.Contains(got.body, `src="/assets/a-1.js"`) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
-		for header, want := range map[string]string{"Cache-Control": "private, no-cache", "Content-Type": "text/html; charset=utf-8"} {
+		for header, want := range map[string]string{
+			"Cache-Control": "private, no-cache",
+			"Content-Type":  "text/html; charset=utf-8",
+		} {
 			if is := got.header.Get(header); is != want {
 				t.Errorf("%s: %s is %q", path, header, is)
 			}
 		}
 		policy := got.header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "frame-ancestors 'none'"} {
+		for _, want := range []string{
+			"default-src 'none'", "script-src 'self';", "style-src 'self';",
+			"require-trusted-types-for 'script'", "frame-ancestors 'none'",
+		} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: the policy lacks %s: %s", path, want, policy)
 			}
 		}
 	}
-	for _, path := range []string{"/chat/a/b", "/settings/nothing", "/assets/", "/assets/b-2.js", "/index.html", "/nothing"} {
+	for _, path := range []string{
+		"/chat/a/b", "/settings/nothing", "/assets/", "/assets/b-2.js", "/index.html",
+		"/nothing",
+	} {
 		if got := site.get(path, c); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -74,7 +84,8 @@ func TestAssetsAreCachedForeverAndThePageIsNot(t *testing.T) {
 		"/icons/i.png":     {"public, max-age=86400", "image/png"},
 	} {
 		got := site.get(path, nil)
-		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] || got.header.Get("Content-Type") != want[1] {
+		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] ||
+			got.header.Get("Content-Type") != want[1] {
 			t.Errorf("%s: %d %v", path, got.status, got.header)
 		}
 	}
@@ -91,7 +102,10 @@ func TestAssetsAreCompressedIfTheClientAcceptsGzip(t *testing.T) {
 		site.mux.ServeHTTP(rec, r)
 		return rec.Result()
 	}
-	for accept, zipped := range map[string]bool{"gzip, br": true, "br;q=1, GZIP;q=0.5": true, "": false, "br": false, "gzip; q=0": false, "xgzip": false} {
+	for accept, zipped := range map[string]bool{
+		"gzip, br": true, "br;q=1, GZIP;q=0.5": true, "": false, "br": false,
+		"gzip; q=0": false, "xgzip": false,
+	} {
 		got := ask("/assets/a-1.js", accept, "")
 		if (got.Header.Get("Content-Encoding") == "gzip") != zipped || got.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %v", accept, got.Header)
@@ -121,7 +135,10 @@ func TestAppWorksBelowAPath(t *testing.T) {
 	site := newAppSite(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/library"; o.Home = webapp.AppHome })
 	c := site.signIn()
 	page := site.get("/chat", c).body
-	for _, want := range []string{`name="carrel-base" content="/library"`, `src="/library/assets/a-1.js"`, `href="/library/icons/icon.svg"`} {
+	for _, want := range []string{
+		`name="carrel-base" content="/library"`, `src="/library/assets/a-1.js"`,
+		`href="/library/icons/icon.svg"`,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("missing %s in %s", want, page)
 		}

@@ -30,9 +30,12 @@ func actorOf(found credential.FoundSession) core.Actor {
 	}
 }
 
-// requireSession passes the session to h. Without one it redirects to the sign-in page, which returns to the requested URL,
-// or to page after a POST.
-func (a *App) requireSession(page string, h func(w http.ResponseWriter, r *http.Request, found credential.FoundSession)) http.HandlerFunc {
+// sessionHandler is an http.HandlerFunc for a signed-in user.
+type sessionHandler func(w http.ResponseWriter, r *http.Request, found credential.FoundSession)
+
+// requireSession passes the session to h. Without one it redirects to the sign-in page, which returns to the requested
+// URL, or to page after a POST.
+func (a *App) requireSession(page string, h sessionHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found, ok := a.signedIn(r)
 		if !ok {
@@ -60,7 +63,9 @@ func (a *App) showStepUp(w http.ResponseWriter, r *http.Request, found credentia
 	a.showStepUpForm(w, r, found, http.StatusOK, stepUpPage{ReturnTo: localPath(r.URL.Query().Get(returnField))})
 }
 
-func (a *App) showStepUpForm(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage) {
+func (a *App) showStepUpForm(
+	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage,
+) {
 	means, err := a.Proofs.Means(r.Context(), actorOf(found))
 	if err != nil {
 		a.serverError(w, r, err)
@@ -87,7 +92,8 @@ func (a *App) stepUp(w http.ResponseWriter, r *http.Request, found credential.Fo
 		a.showStepUpForm(w, r, found, http.StatusUnprocessableEntity, p)
 		return
 	}
-	err := a.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password, r.PostForm.Get("code"))
+	err := a.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password,
+		r.PostForm.Get("code"))
 	status := http.StatusUnprocessableEntity
 	switch {
 	case err == nil:
@@ -115,7 +121,8 @@ func (a *App) beginStepUpPasskey(w http.ResponseWriter, r *http.Request, found c
 	t, returnTo := textsFor(r), localPath(r.PostForm.Get(returnField))
 	a.showCeremony(w, r, c, ceremonyPage{
 		Title: t.text("stepup.title"), Text: t.text("passkey.text"), Button: t.text("use_passkey"),
-		Action: StepUpPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo, Back: stepUpURL(returnTo), BackText: t.text("back"),
+		Action: StepUpPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo, Back: stepUpURL(returnTo),
+		BackText: t.text("back"),
 	})
 }
 

@@ -21,18 +21,25 @@ func TestSecurityChangesRequireAStepUp(t *testing.T) {
 	}
 	site.clock.Advance(core.ProofLife)
 	v.wantRedirect(v.get("/security"), stepUpRedirect)
-	for _, act := range []string{"password", "passkeys", "passkeys/finish", "passkeys/remove", "totp", "totp/confirm", "totp/codes", "totp/remove"} {
-		v.wantRedirect(v.post("/security/"+act, "password", "another password", "code", "123456", "name", "Phone"), stepUpRedirect)
+	for _, act := range []string{
+		"password", "passkeys", "passkeys/finish", "passkeys/remove", "totp", "totp/confirm",
+		"totp/codes", "totp/remove",
+	} {
+		v.wantRedirect(v.post("/security/"+act, "password", "another password", "code", "123456", "name", "Phone"),
+			stepUpRedirect)
 	}
 	if _, _, err := site.accounts.SignIn(t.Context(), email, password); err != nil {
 		t.Fatal("the password was changed without a step-up")
 	}
-	if a := v.post("/step-up", "password", "wrong", "return", "/security"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `id="password-error">Wrong password.`) {
+	if a := v.post("/step-up", "password", "wrong", "return",
+		"/security"); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, `id="password-error">Wrong password.`) {
 		t.Errorf("a wrong password: %d %s", a.status, a.body)
 	}
 	v.wantRedirect(v.get("/security"), stepUpRedirect)
 	v.wantRedirect(v.post("/step-up", "password", password, "return", "/security"), "/security")
-	if a := v.post("/security/password", "password", "another password"); a.status != http.StatusOK || !strings.Contains(a.body, "Password changed.") {
+	if a := v.post("/security/password", "password", "another password"); a.status != http.StatusOK ||
+		!strings.Contains(a.body, "Password changed.") {
 		t.Errorf("after the step-up: %d %s", a.status, a.body)
 	}
 	v.wantRedirect(v.post("/step-up", "password", "another password", "return", "//evil.example"), "/")
@@ -58,7 +65,8 @@ func TestStepUpIsValidForItsSessionOnly(t *testing.T) {
 	stranger := site.visitor()
 	stranger.wantRedirect(stranger.get("/security"), "/sign-in?return=%2Fsecurity")
 	stranger.wantRedirect(stranger.post("/step-up", "password", password), "/sign-in?return=%2Fsecurity")
-	stranger.wantRedirect(stranger.post("/security/password", "password", "another password"), "/sign-in?return=%2Fsecurity")
+	stranger.wantRedirect(stranger.post("/security/password", "password", "another password"),
+		"/sign-in?return=%2Fsecurity")
 }
 
 func TestStepUpAttemptsAreLimitedPerSession(t *testing.T) {
@@ -68,7 +76,8 @@ func TestStepUpAttemptsAreLimitedPerSession(t *testing.T) {
 	for range 10 {
 		v.post("/step-up", "password", "wrong")
 	}
-	if a := v.post("/step-up", "password", password); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "60" {
+	if a := v.post("/step-up", "password", password); a.status != http.StatusTooManyRequests ||
+		a.header.Get("Retry-After") != "60" {
 		t.Errorf("the eleventh guess: %d %s", a.status, a.header.Get("Retry-After"))
 	}
 	other.wantRedirect(other.post("/step-up", "password", password, "return", "/security"), "/security")
@@ -78,7 +87,8 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	v, other := site.visitor().signIn(), site.visitor().signIn()
-	if a := v.post("/security/password", "password", "short"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "password-error") || strings.Contains(a.body, "short") {
+	if a := v.post("/security/password", "password", "short"); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "password-error") || strings.Contains(a.body, "short") {
 		t.Errorf("a short one: %d %s", a.status, a.body)
 	}
 	if !other.isSignedIn() {
@@ -88,10 +98,12 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	if !v.isSignedIn() || other.isSignedIn() {
 		t.Errorf("signed in: %v, other session: %v", v.isSignedIn(), other.isSignedIn())
 	}
-	if a := site.post("/sign-in", nil, "email", email, "password", password); a.status != http.StatusUnprocessableEntity {
+	if a := site.post("/sign-in", nil, "email", email, "password",
+		password); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the old password: %d", a.status)
 	}
-	if a := site.post("/sign-in", nil, "email", email, "password", "another password"); a.status != http.StatusSeeOther {
+	if a := site.post("/sign-in", nil, "email", email, "password",
+		"another password"); a.status != http.StatusSeeOther {
 		t.Errorf("the new password: %d", a.status)
 	}
 }
@@ -112,22 +124,29 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 	if page.status != http.StatusOK || !strings.Contains(page.body, `autocomplete="one-time-code"`) {
 		t.Errorf("the page: %d", page.status)
 	}
-	for name, bad := range map[string]string{"none": "", "junk": "wrong", "an unknown one": "0000-0000-0000-0000", "a replaced one": replaced} {
-		if a := site.post("/reset", nil, "code", bad, "password", "another password"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") {
+	for name, bad := range map[string]string{
+		"none": "", "junk": "wrong", "an unknown one": "0000-0000-0000-0000",
+		"a replaced one": replaced,
+	} {
+		if a := site.post("/reset", nil, "code", bad, "password",
+			"another password"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
-	if a := site.post("/reset", nil, "code", code, "password", "short"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "password-error") {
+	if a := site.post("/reset", nil, "code", code, "password", "short"); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "password-error") {
 		t.Errorf("a short password: %d", a.status)
 	}
 	typed := strings.ToLower(strings.ReplaceAll(code, "-", " "))
-	if a := site.post("/reset", nil, "code", typed, "password", "another password"); a.status != http.StatusOK || !strings.Contains(a.body, "Password changed") || a.cookie != nil {
+	if a := site.post("/reset", nil, "code", typed, "password", "another password"); a.status != http.StatusOK ||
+		!strings.Contains(a.body, "Password changed") || a.cookie != nil {
 		t.Fatalf("the code as people type it: %d %s", a.status, a.body)
 	}
 	if v.isSignedIn() {
 		t.Error("a session outlives the reset")
 	}
-	if a := site.post("/reset", nil, "code", code, "password", "a third password"); a.status != http.StatusUnprocessableEntity {
+	if a := site.post("/reset", nil, "code", code, "password",
+		"a third password"); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the code used again: %d", a.status)
 	}
 	if _, _, err := site.accounts.SignIn(t.Context(), email, "another password"); err != nil {
@@ -148,19 +167,22 @@ func TestResetCodeExpiresAfterADayAndAttemptsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	site.clock.Advance(account.ResetLife)
-	if a := site.post("/reset", nil, "code", code, "password", "another password"); a.status != http.StatusUnprocessableEntity {
+	if a := site.post("/reset", nil, "code", code, "password",
+		"another password"); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("after a day: %d", a.status)
 	}
 	status := 0
 	for range 60 {
-		if status = site.post("/reset", nil, "code", "0000-0000-0000-0000", "password", "another password").status; status == http.StatusTooManyRequests {
+		if status = site.post("/reset", nil, "code", "0000-0000-0000-0000", "password",
+			"another password").status; status == http.StatusTooManyRequests {
 			break
 		}
 	}
 	if status != http.StatusTooManyRequests {
 		t.Error("guesses are not limited")
 	}
-	if _, _, err := site.resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID, false); !core.IsKind(err, core.KindForbidden) {
+	if _, _, err := site.resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID,
+		false); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member can issue a reset code: %v", err)
 	}
 }

@@ -222,7 +222,8 @@ func TestTextFillsInAndEscapesValues(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{
-		time.Second: "1 Sekunde", 1500 * time.Millisecond: "2 Sekunden", 90 * time.Second: "90 Sekunden", 91 * time.Second: "2 Minuten",
+		time.Second: "1 Sekunde", 1500 * time.Millisecond: "2 Sekunden", 90 * time.Second: "90 Sekunden",
+		91 * time.Second: "2 Minuten",
 	} {
 		if got := germanTexts.wait(d); got != want {
 			t.Errorf("%s: %s", d, got)
@@ -232,10 +233,16 @@ func TestTextFillsInAndEscapesValues(t *testing.T) {
 
 func TestServiceErrorsAreTranslatedByCode(t *testing.T) {
 	t.Parallel()
-	limited := &core.Error{Kind: core.KindRateLimited, Code: "rate_limited", Detail: "Too many attempts.", RetryAfter: time.Minute}
+	limited := &core.Error{
+		Kind: core.KindRateLimited, Code: "rate_limited", Detail: "Too many attempts.",
+		RetryAfter: time.Minute,
+	}
 	weak := core.InvalidField("/password", "Too short.")
 	for err, want := range map[error][2]string{
-		limited:                              {"Too many attempts.", "Zu viele Versuche. Versuchen Sie es in 60 Sekunden erneut."},
+		limited: {
+			"Too many attempts.",
+			"Zu viele Versuche. Versuchen Sie es in 60 Sekunden erneut.",
+		},
 		core.Conflict("conflict", "Exists."): {"Exists.", germanTexts["problem.other"]},
 		errors.New("disk"):                   {core.Internal(nil).Detail, germanTexts["problem.other"]},
 	} {
@@ -249,7 +256,10 @@ func TestServiceErrorsAreTranslatedByCode(t *testing.T) {
 	if got := germanTexts.firstField(weak); got != germanTexts["field.password"] {
 		t.Error(got)
 	}
-	if got := germanTexts.field(core.FieldError{Pointer: "/plan", Detail: "Unknown."}); got != germanTexts["problem.other"] {
+	if got := germanTexts.field(core.FieldError{
+		Pointer: "/plan",
+		Detail:  "Unknown.",
+	}); got != germanTexts["problem.other"] {
 		t.Error(got)
 	}
 }
@@ -293,7 +303,10 @@ func TestLanguageComesFromTheCookieThenTheBrowser(t *testing.T) {
 
 // FuzzAcceptLanguage checks that every header selects a language with texts.
 func FuzzAcceptLanguage(f *testing.F) {
-	for _, seed := range []string{"", "de", "en;q=0.5,de", "*;q=0", ";;;", "de;q=1e400", "de;q=-1", "de;level=1;q=0.5"} {
+	for _, seed := range []string{
+		"", "de", "en;q=0.5,de", "*;q=0", ";;;", "de;q=1e400", "de;q=-1",
+		"de;level=1;q=0.5",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

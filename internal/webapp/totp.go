@@ -37,7 +37,9 @@ func (a *App) showTOTP(w http.ResponseWriter, r *http.Request, found credential.
 	a.showTOTPForm(w, r, found, http.StatusOK, "")
 }
 
-func (a *App) showTOTPForm(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, codeError string) {
+func (a *App) showTOTPForm(
+	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, codeError string,
+) {
 	e, err := a.Factors.Waiting(r.Context(), actorOf(found))
 	switch {
 	case core.IsKind(err, core.KindNotFound):
@@ -58,7 +60,10 @@ func (a *App) showTOTPForm(w http.ResponseWriter, r *http.Request, found credent
 func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	counted, err := a.Limits.Attempt(r.Context(), account.Guess{SessionID: found.Session.ID})
 	if err != nil {
-		a.limitError(w, r, err, func(message string) { a.showTOTPForm(w, r, found, http.StatusTooManyRequests, message) })
+		a.limitError(w, r, err, func(message string) {
+			a.showTOTPForm(w, r, found, http.StatusTooManyRequests,
+				message)
+		})
 		return
 	}
 	codes, err := a.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))

@@ -16,8 +16,8 @@ const UpstreamPath = SignInPath + "/upstream/callback"
 // withUpstream is the sign-in method "upstream provider" in the audit log.
 const withUpstream = "upstream"
 
-// leavingPage is the content of the page that redirects to the provider. Browsers apply the form-action policy of a form's
-// page to every redirect after it; this page in between lets the sign-in page keep a strict policy.
+// leavingPage is the content of the page that redirects to the provider. Browsers apply the form-action policy of a
+// form's page to every redirect after it; this page in between lets the sign-in page keep a strict policy.
 type leavingPage struct {
 	Provider, To string
 }
@@ -72,8 +72,8 @@ func (a *App) redirectToProvider(w http.ResponseWriter, r *http.Request, actor c
 	a.show(w, r, http.StatusOK, "leaving", leavingPage{Provider: a.Upstream.Name(), To: to})
 }
 
-// upstreamCallback handles the provider's response. It is the only GET request that changes something: it completes a flow
-// that the same browser has begun, and works once.
+// upstreamCallback handles the provider's response. It is the only GET request that changes something: it completes a
+// flow that the same browser has begun, and works once.
 func (a *App) upstreamCallback(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
 	if a.Upstream == nil {
@@ -86,7 +86,8 @@ func (a *App) upstreamCallback(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		if core.IsKind(err, core.KindForbidden) {
 			a.Audit.Note(r.Context(), audit.Record{
-				Event: audit.SignInFailed, UserID: arrival.UserID, Detail: map[string]string{"reason": core.AsError(err).Code},
+				Event: audit.SignInFailed, UserID: arrival.UserID,
+				Detail: map[string]string{"reason": core.AsError(err).Code},
 			})
 		}
 		a.upstreamError(w, r, err)

@@ -106,7 +106,8 @@ func (p *provider) token(rw http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
 	sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 	rw.Header().Set("Content-Type", "application/json")
-	if request == nil || id != clientID || secret != url.QueryEscape(clientSecret) || request.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
+	if request == nil || id != clientID || secret != url.QueryEscape(clientSecret) ||
+		request.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
 		request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		rw.WriteHeader(http.StatusBadRequest)
 		_, _ = rw.Write([]byte(`{"error":"invalid_grant"}`))
@@ -114,7 +115,8 @@ func (p *provider) token(rw http.ResponseWriter, r *http.Request) {
 	}
 	now := p.site.clock.Now()
 	claims := map[string]any{
-		"iss": p.srv.URL, "aud": clientID, "nonce": request.Get("nonce"), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(), "auth_time": now.Unix(),
+		"iss": p.srv.URL, "aud": clientID, "nonce": request.Get("nonce"), "iat": now.Unix(),
+		"exp": now.Add(time.Minute).Unix(), "auth_time": now.Unix(),
 	}
 	for name, value := range p.claims {
 		claims[name] = value
@@ -171,7 +173,8 @@ func (v *visitor) goToProvider(path, returnTo string) string {
 	refresh := a.header.Get("Refresh")
 	to, found := strings.CutPrefix(refresh, "0; url=")
 	if a.status != http.StatusOK || !found || strings.Contains(a.header.Get("Content-Security-Policy"), "http") {
-		v.site.t.Fatalf("%d, refresh %q, policy %s: %s", a.status, refresh, a.header.Get("Content-Security-Policy"), a.body)
+		v.site.t.Fatalf("%d, refresh %q, policy %s: %s", a.status, refresh, a.header.Get("Content-Security-Policy"),
+			a.body)
 	}
 	req, err := http.NewRequestWithContext(v.site.t.Context(), http.MethodGet, to, nil)
 	if err != nil {
@@ -206,17 +209,20 @@ func TestUpstreamSignInOpensTheLinkedAccount(t *testing.T) {
 	// Another person with the address at the provider does not get the account.
 	p.setClaims(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
 	thief := site.visitor()
-	if a := thief.get(thief.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "connected to another person") || thief.isSignedIn() {
+	if a := thief.get(thief.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "connected to another person") || thief.isSignedIn() {
 		t.Errorf("another subject with the address: %d", a.status)
 	}
 	if err := site.accounts.Disable(t.Context(), core.Operator(""), site.user.ID); err != nil {
 		t.Fatal(err)
 	}
 	p.setClaims(adaClaims)
-	if a := again.get(again.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || again.isSignedIn() {
+	if a := again.get(again.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+		again.isSignedIn() {
 		t.Errorf("a disabled account: %d", a.status)
 	}
-	if events := fmt.Sprint(site.events()); !strings.Contains(events, "upstream_linked") || !strings.Contains(events, `"with":"upstream"`) || strings.Contains(events, "s-1") {
+	if events := fmt.Sprint(site.events()); !strings.Contains(events, "upstream_linked") ||
+		!strings.Contains(events, `"with":"upstream"`) || strings.Contains(events, "s-1") {
 		t.Errorf("the audit log: %s", events)
 	}
 }
@@ -234,10 +240,19 @@ func TestUpstreamAddressMustBeVerified(t *testing.T) {
 		"no verified claim":    {map[string]any{"sub": "s", "email": email}, true, false},
 		"verified as a number": {map[string]any{"sub": "s", "email": email, "email_verified": 1}, true, false},
 		"no address":           {map[string]any{"sub": "s", "email_verified": true}, true, false},
-		"no account":           {map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true}, false, false},
-		"a new account":        {map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"}, true, true},
-		"an invalid address":   {map[string]any{"sub": "s", "email": "bert <b@example.org>", "email_verified": true}, true, false},
-		"no subject":           {map[string]any{"sub": "", "email": email, "email_verified": true}, true, false},
+		"no account": {
+			map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true},
+			false, false,
+		},
+		"a new account": {map[string]any{
+			"sub": "s", "email": "bert@example.org", "email_verified": true,
+			"name": "Ada Lovelace",
+		}, true, true},
+		"an invalid address": {
+			map[string]any{"sub": "s", "email": "bert <b@example.org>", "email_verified": true},
+			true, false,
+		},
+		"no subject": {map[string]any{"sub": "", "email": email, "email_verified": true}, true, false},
 	} {
 		site, p := newUpstreamSite(t, c.signUp)
 		p.setClaims(c.claims)
@@ -282,7 +297,8 @@ func TestUpstreamIDTokenIsValidated(t *testing.T) {
 		p.claims, p.tamper = c.claims, c.tamper
 		p.mu.Unlock()
 		v := site.visitor()
-		if a := v.get(v.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || v.isSignedIn() {
+		if a := v.get(v.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+			v.isSignedIn() {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
@@ -313,7 +329,8 @@ func TestUpstreamCallbackWorksOnceAndInItsBrowser(t *testing.T) {
 		path, query, _ := strings.Cut(v.goToProvider("/sign-in/upstream", "/"), "?")
 		q, _ := url.ParseQuery(query)
 		change(q)
-		if a := v.get(path + "?" + q.Encode()); a.status != http.StatusUnprocessableEntity || v.isSignedIn() || strings.Contains(a.body, "access_denied") {
+		if a := v.get(path + "?" + q.Encode()); a.status != http.StatusUnprocessableEntity || v.isSignedIn() ||
+			strings.Contains(a.body, "access_denied") {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
@@ -327,7 +344,8 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/")
 	site.clock.Advance(core.ProofLife)
 	v.wantRedirect(v.get("/security"), stepUpRedirect)
-	if page := v.get("/step-up"); strings.Contains(page.body, `id="password"`) || !strings.Contains(page.body, "Sign in with Example University again") {
+	if page := v.get("/step-up"); strings.Contains(page.body, `id="password"`) ||
+		!strings.Contains(page.body, "Sign in with Example University again") {
 		t.Errorf("the step-up page of an account without a password: %s", page.body)
 	}
 	if a := v.post("/step-up", "password", "anything at all"); a.status != http.StatusUnprocessableEntity {
@@ -345,7 +363,8 @@ func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 	for name, claims := range map[string]map[string]any{
 		"another user": adaClaims,
 		"an old auth_time": {
-			"sub": "s", "email": "bert@example.org", "email_verified": true, "auth_time": site.clock.Now().Add(-time.Hour).Unix(),
+			"sub": "s", "email": "bert@example.org", "email_verified": true,
+			"auth_time": site.clock.Now().Add(-time.Hour).Unix(),
 		},
 	} {
 		p.setClaims(claims)
@@ -368,7 +387,8 @@ func TestUnavailableProviderIsRetried(t *testing.T) {
 	t.Parallel()
 	site, p := newUpstreamSite(t, false)
 	p.unavailable = true
-	if a := site.post("/sign-in/upstream", nil); a.status != http.StatusBadGateway || a.cookie != nil || !strings.Contains(a.body, "not responding") {
+	if a := site.post("/sign-in/upstream", nil); a.status != http.StatusBadGateway || a.cookie != nil ||
+		!strings.Contains(a.body, "not responding") {
 		t.Errorf("unavailable provider: %d", a.status)
 	}
 	p.mu.Lock()

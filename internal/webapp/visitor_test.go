@@ -72,7 +72,8 @@ func (s *site) actor() core.Actor {
 		s.t.Fatal(err)
 	}
 	return core.Actor{
-		UserID: s.user.ID, Role: s.user.Role, Plan: s.user.Plan, CredentialID: session.ID, Credential: core.CredentialSession,
-		Scopes: s.user.Role.Scopes(), AuthenticatedAt: session.AuthenticatedAt,
+		UserID: s.user.ID, Role: s.user.Role, Plan: s.user.Plan, CredentialID: session.ID,
+		Credential: core.CredentialSession,
+		Scopes:     s.user.Role.Scopes(), AuthenticatedAt: session.AuthenticatedAt,
 	}
 }

@@ -1,6 +1,6 @@
 // Package webapp serves the pages outside the single-page app (set-up, sign-in, OAuth consent, sign-in settings and
-// errors) and the files of the app itself. The pages are plain HTML in English and German. They have no scripts, so their
-// Content-Security-Policy forbids all of them; only the passkey page needs one.
+// errors) and the files of the app itself. The pages are plain HTML in English and German. They have no scripts, so
+// their Content-Security-Policy forbids all of them; only the passkey page needs one.
 package webapp
 
 import (
@@ -54,8 +54,10 @@ type Services struct {
 // require panics if a required service is missing.
 func (s Services) require() {
 	for name, missing := range map[string]bool{
-		"Accounts": s.Accounts == nil, "Sessions": s.Sessions == nil, "Limits": s.Limits == nil, "Factors": s.Factors == nil,
-		"Resets": s.Resets == nil, "Proofs": s.Proofs == nil, "Pendings": s.Pendings == nil, "Browsers": s.Browsers == nil,
+		"Accounts": s.Accounts == nil, "Sessions": s.Sessions == nil, "Limits": s.Limits == nil,
+		"Factors": s.Factors == nil,
+		"Resets":  s.Resets == nil, "Proofs": s.Proofs == nil, "Pendings": s.Pendings == nil,
+		"Browsers": s.Browsers == nil,
 		"Passkeys": s.Passkeys == nil, "Audit": s.Audit == nil, "Clock": s.Clock == nil, "Log": s.Log == nil,
 	} {
 		if missing {
@@ -105,7 +107,8 @@ func New(s Services, o Options) (*App, error) {
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	a := &App{
-		Services: s, opts: o, prefix: base.EscapedPath(), referrer: referrerPolicy(base), pages: map[language]map[string]*template.Template{},
+		Services: s, opts: o, prefix: base.EscapedPath(), referrer: referrerPolicy(base),
+		pages:  map[language]map[string]*template.Template{},
 		cookie: newSessionCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base),
 	}
 	for lang := range tables {
@@ -251,15 +254,18 @@ func parseForm(w http.ResponseWriter, r *http.Request) bool {
 // maxForm bounds a posted form. The longest ones have a path to return to or a passkey response.
 const maxForm = 64 << 10
 
-// trustworthy reports whether browsers treat a URL as potentially trustworthy (W3C Secure Contexts): https, or this machine.
+// trustworthy reports whether browsers treat a URL as potentially trustworthy (W3C Secure Contexts): https, or this
+// machine.
 func trustworthy(base *url.URL) bool {
 	host := base.Hostname()
 	ip, err := netip.ParseAddr(host)
-	return base.Scheme == "https" || err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return base.Scheme == "https" || err == nil && ip.IsLoopback() || host == "localhost" ||
+		strings.HasSuffix(host, ".localhost")
 }
 
-// referrerPolicy returns no-referrer wherever browsers send Sec-Fetch-Site. Over plain HTTP to another machine they don't,
-// and no-referrer would also turn the Origin of a form into null (Fetch, 3.2), so that Guard would refuse our own forms.
+// referrerPolicy returns no-referrer wherever browsers send Sec-Fetch-Site. Over plain HTTP to another machine they
+// don't, and no-referrer would also turn the Origin of a form into null (Fetch, 3.2), so that Guard would refuse our
+// own forms.
 func referrerPolicy(base *url.URL) string {
 	if trustworthy(base) {
 		return "no-referrer"
