@@ -58,9 +58,15 @@ const (
 	maxState = 4096
 )
 
+// authorizeEndpoint is the authorization endpoint, the only one with pages.
+type authorizeEndpoint struct {
+	*Service
+	pages Pages
+}
+
 // authorize handles an authorization request (RFC 6749, 4.1.1). It shows the consent page every time, also if the user
 // has allowed the client before.
-func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
+func (s *authorizeEndpoint) authorize(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	allowOpener(w)
 	session, signedIn := s.pages.Session(r)
@@ -108,7 +114,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 const sinceParam = "signed_in_since"
 
 // signIn redirects to the sign-in page, which returns with the same request.
-func (s *Service) signIn(w http.ResponseWriter, r *http.Request, p params) {
+func (s *authorizeEndpoint) signIn(w http.ResponseWriter, r *http.Request, p params) {
 	if slices.Contains(strings.Fields(p.Get("prompt")), "login") || p.Get("max_age") == "0" {
 		p.Set(sinceParam, strconv.FormatInt(s.clock.Now().UnixMilli(), 10))
 	}
@@ -131,7 +137,7 @@ func (p params) signedInSince(now time.Time) time.Time {
 
 // resolveClient returns the client of an authorization request and its redirect URI. Until both are known to be good it
 // only shows pages and never redirects to the client (RFC 6749, 4.1.2.1).
-func (s *Service) resolveClient(
+func (s *authorizeEndpoint) resolveClient(
 	w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool,
 ) (Client, request, bool) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
@@ -224,7 +230,7 @@ func (s *Service) parseRequest(req *request, p params) (err error) {
 	return err
 }
 
-func (s *Service) showFailure(w http.ResponseWriter, r *http.Request, f Failure, detail string) {
+func (s *authorizeEndpoint) showFailure(w http.ResponseWriter, r *http.Request, f Failure, detail string) {
 	s.pages.Fail(w, r, FailPage{Failure: f, Detail: detail, Status: http.StatusBadRequest})
 }
 
@@ -232,7 +238,7 @@ func (s *Service) showFailure(w http.ResponseWriter, r *http.Request, f Failure,
 // on a page to an anonymous visitor. Anyone can register a client with any redirect URI, so redirecting anonymous
 // visitors would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session,
 // where OpenID Connect Core, 3.1.2.6 would redirect with login_required.
-func (s *Service) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
+func (s *authorizeEndpoint) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
 	if signedIn {
 		s.redirectError(w, r, http.StatusFound, req, err)
 		return
@@ -285,7 +291,7 @@ func (s *Service) consentPage(c Client, req request, session Session) ConsentPag
 func allowOpener(w http.ResponseWriter) { w.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none") }
 
 // decide handles the form of the consent page.
-func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
+func (s *authorizeEndpoint) decide(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	allowOpener(w)
 	if err := s.origin.Check(r); err != nil {

@@ -64,7 +64,7 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		case !ok || len(headers) > 1:
 			return Client{}, errInvalidClient
 		case secret != "" || id != "" && id != basicID:
-			return Client{}, invalidRequest("Send the client credentials in the Authorization header or in the form, not both.")
+			return Client{}, invalidRequest("Send the client credentials in the header or in the form, not in both.")
 		}
 		id, secret = basicID, basicSecret
 	}

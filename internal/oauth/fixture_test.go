@@ -53,7 +53,8 @@ func (f *fakePages) SignIn(rw http.ResponseWriter, _ *http.Request, returnTo str
 }
 
 var consentTemplate = template.Must(template.New("").Parse(
-	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}{{range .Scopes}}<li>{{.}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
+	`<h1>{{.Client}} at {{.ClientHost}} for {{.Account}}</h1>{{with .Publisher}}by {{.}}{{end}}` +
+		`{{range .Scopes}}<li>{{.}}{{end}}{{range $k, $v := .Fields}}<input name="{{$k}}" value="{{$v}}">{{end}}`))
 
 func (f *fakePages) Consent(rw http.ResponseWriter, _ *http.Request, p oauth.ConsentPage) {
 	_ = consentTemplate.Execute(rw, p)

@@ -160,7 +160,8 @@ func FuzzClientDocument(f *testing.F) {
 		`{"client_id":"` + id + `","redirect_uris":["https://app.example/cb"]}`,
 		`{"client_id":"` + id + `","client_id":"https://evil.example/x","redirect_uris":["https://app.example/cb"]}`,
 		`{"CLIENT_ID":"` + id + `","redirect_uris":["cursor://x"],"client_secret":null}`, `{}`, `[]`, ``,
-		`{"client_id":"` + id + `","redirect_uris":["https://app.example/cb"],"token_endpoint_auth_method":"client_secret_post"}`,
+		`{"client_id":"` + id + `","redirect_uris":["https://app.example/cb"],` +
+			`"token_endpoint_auth_method":"client_secret_post"}`,
 	} {
 		f.Add(id, []byte(body))
 	}

@@ -52,7 +52,7 @@ func (s *Service) metadata() []byte {
 
 // Routes adds the endpoints to a mux. The authorization endpoint shows its pages through pages.
 func (s *Service) Routes(mux *http.ServeMux, pages Pages) {
-	s.pages = pages
+	consent := &authorizeEndpoint{s, pages}
 	document := s.endpoint(true, map[string]handler{http.MethodGet: cacheable(s.metadata())})
 	paths := []string{"", "/mcp"}
 	if u, err := url.Parse(s.issuer); err == nil && u.Path != "" {
@@ -68,8 +68,8 @@ func (s *Service) Routes(mux *http.ServeMux, pages Pages) {
 	mux.HandleFunc(root+"/jwks", jwks)
 	mux.HandleFunc(root+"/register", s.endpoint(true, map[string]handler{http.MethodPost: s.register}))
 	mux.HandleFunc(root+"/authorize", s.endpoint(false, map[string]handler{
-		http.MethodGet:  s.authorize,
-		http.MethodPost: s.decide,
+		http.MethodGet:  consent.authorize,
+		http.MethodPost: consent.decide,
 	}))
 	mux.HandleFunc(root+"/token", s.endpoint(true, map[string]handler{http.MethodPost: s.token}))
 	mux.HandleFunc(root+"/userinfo", s.endpoint(true, map[string]handler{

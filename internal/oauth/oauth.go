@@ -259,7 +259,6 @@ type Service struct {
 	store    Store
 	clock    core.Clock
 	audit    Recorder
-	pages    Pages
 	issuer   string
 	prefixes Prefixes
 	// hashKey keys the hashes of stored secrets; deriveKey derives the successors of refresh tokens.

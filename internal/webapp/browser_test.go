@@ -56,7 +56,8 @@ func checkPage(t *testing.T, tab *browser.Tab, page, screen string) {
 	if v, err := tab.Eval("document.documentElement.scrollWidth <= innerWidth"); err != nil || v != true {
 		t.Errorf("%s, %s: the page is wider than the window (%v)", page, screen, err)
 	}
-	if v, err := tab.Eval("document.styleSheets.length === 1 && getComputedStyle(document.querySelector('h1')).fontSize === '24px'"); err != nil || v != true {
+	const styled = "document.styleSheets.length === 1 && getComputedStyle(document.querySelector('h1')).fontSize === '24px'"
+	if v, err := tab.Eval(styled); err != nil || v != true {
 		t.Errorf("%s, %s: the style sheet is missing (%v)", page, screen, err)
 	}
 	if dir := os.Getenv(picturesEnv); dir != "" {
@@ -174,7 +175,8 @@ func TestConsentReachesTheClientInABrowser(t *testing.T) {
 		})))
 		tab := b.Open(browser.Options{Width: 800, Height: 800})
 		tab.Go(site.srv.URL + "/consent")
-		if _, err := tab.Eval(`addEventListener('securitypolicyviolation', e => { window.refused = e.violatedDirective });
+		if _, err := tab.Eval(`
+			addEventListener('securitypolicyviolation', e => { window.refused = e.violatedDirective });
 			document.querySelector('button[value=allow]').click()`); err != nil {
 			t.Fatal(err)
 		}

@@ -31,8 +31,9 @@ func TestConsentPageEscapesTheClientName(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' https:; frame-ancestors 'none'; base-uri 'none'",
-		"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer",
+		"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' https:; " +
+			"frame-ancestors 'none'; base-uri 'none'",
+		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 	} {
 		if got := rec.Header().Get(header); got != want {
 			t.Errorf("%s is %q", header, got)

@@ -82,7 +82,8 @@ func (p *passkeyBrowser) text() string { return p.tab.Text("document.body.innerT
 // wantRefused waits for the error on the sign-in page and checks that there is no session.
 func (p *passkeyBrowser) wantRefused(why string) {
 	p.site.t.Helper()
-	p.tab.Wait("document.readyState === 'complete' && document.querySelector('#error')?.innerText.includes('not accepted')")
+	p.tab.Wait("document.readyState === 'complete' && " +
+		"document.querySelector('#error')?.innerText.includes('not accepted')")
 	if cookies := sessionCookies(p.tab); len(cookies) != 0 {
 		p.site.t.Errorf("%s: cookies %+v", why, cookies)
 	}
@@ -204,7 +205,10 @@ func TestPasskeyResponseWorksOnceAndInItsBrowser(t *testing.T) {
 		p.send("/sign-in/passkey")
 		p.tab.Wait("document.querySelector('#trouble')?.innerText.includes('No passkey was used')")
 		p.device.Recognise(true)
-		if _, err := p.tab.Eval("HTMLFormElement.prototype.submit = () => { window.captured = document.querySelector('[name=answer]').value }"); err != nil {
+		const capture = `HTMLFormElement.prototype.submit = () => {
+			window.captured = document.querySelector('[name=answer]').value
+		}`
+		if _, err := p.tab.Eval(capture); err != nil {
 			t.Fatal(err)
 		}
 		p.send("/sign-in/passkey/finish")

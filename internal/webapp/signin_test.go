@@ -80,7 +80,10 @@ func TestEndedSessionFailsOnTheNextRequest(t *testing.T) {
 		"new password": func(site *site, _ *http.Cookie) error {
 			return site.accounts.SetPassword(site.t.Context(), core.Operator(""), site.user.ID, "another password", "")
 		},
-		"14 days idle": func(site *site, _ *http.Cookie) error { site.clock.Advance(credential.SessionIdle); return nil },
+		"14 days idle": func(site *site, _ *http.Cookie) error {
+			site.clock.Advance(credential.SessionIdle)
+			return nil
+		},
 	} {
 		site := newSite(t)
 		c := site.signIn()
@@ -177,7 +180,8 @@ func TestFailedSignInDoesNotRevealTheReason(t *testing.T) {
 		}
 		reasons = append(reasons, detail.Reason)
 	}
-	if got := strings.Join(reasons, ", "); got != "unknown account, unknown account, unknown account, disabled account, wrong password" {
+	const want = "unknown account, unknown account, unknown account, disabled account, wrong password"
+	if got := strings.Join(reasons, ", "); got != want {
 		t.Errorf("the audit log: %s", got)
 	}
 }
@@ -276,8 +280,9 @@ func TestPagesHaveAStrictContentSecurityPolicy(t *testing.T) {
 	for path, cookie := range map[string]*http.Cookie{"/": c, "/sign-in": nil} {
 		a := site.get(path, cookie)
 		for header, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"Cache-Control":           "no-store", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " +
+				"frame-ancestors 'none'; base-uri 'none'",
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 			"Content-Type": "text/html; charset=utf-8", "X-Frame-Options": "DENY",
 		} {
 			if got := a.header.Get(header); got != want {

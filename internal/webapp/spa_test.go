@@ -12,7 +12,8 @@ import (
 	"carrel/internal/webapp"
 )
 
-const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg"><script src="./assets/a-1.js"></script>`
+const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg">` +
+	`<script src="./assets/a-1.js"></script>`
 
 func appFiles() fstest.MapFS {
 	return fstest.MapFS{
@@ -132,7 +133,9 @@ func TestAssetsAreCompressedIfTheClientAcceptsGzip(t *testing.T) {
 
 func TestAppWorksBelowAPath(t *testing.T) {
 	t.Parallel()
-	site := newAppSite(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/library"; o.Home = webapp.AppHome })
+	site := newAppSite(t, func(o *webapp.Options) {
+		o.BaseURL, o.Home = "https://example.org/library", webapp.AppHome
+	})
 	c := site.signIn()
 	page := site.get("/chat", c).body
 	for _, want := range []string{

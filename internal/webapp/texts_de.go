@@ -163,10 +163,11 @@ var germanTexts = texts{
 	"consent.account":    "Konto",
 	"consent.deny":       "Ablehnen",
 	"consent.allow":      "Erlauben",
-	"consent.foot":       "Erlauben Sie das nur, wenn Sie es selbst angestoßen haben. Sie können es jederzeit widerrufen.",
-	"scope.openid":       "Ihr Konto erkennen",
-	"scope.profile":      "Ihren Namen sehen",
-	"scope.email":        "Ihre E-Mail-Adresse sehen",
+	"consent.foot": "Erlauben Sie das nur, wenn Sie es selbst angestoßen haben. " +
+		"Sie können es jederzeit widerrufen.",
+	"scope.openid":  "Ihr Konto erkennen",
+	"scope.profile": "Ihren Namen sehen",
+	"scope.email":   "Ihre E-Mail-Adresse sehen",
 	"scope.agents": "Ihre Agenten nutzen: Suche, Chat, Erinnerungen und Favoriten. " +
 		"Der Verbrauch zählt zu Ihrem Konto.",
 	"scope.manage":         "Ihre Agenten und deren Quellen anlegen und ändern",

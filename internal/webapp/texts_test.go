@@ -208,7 +208,8 @@ func keysOf(n ast.Node) []string {
 func TestTextFillsInAndEscapesValues(t *testing.T) {
 	t.Parallel()
 	got, err := englishTexts.html("signin.as", "email", `<i>{email}</i>&"`)
-	want := template.HTML("You are signed in as <b>&lt;i&gt;{email}&lt;/i&gt;&amp;&#34;</b>. Sign in again to continue, or use another account.")
+	want := template.HTML("You are signed in as <b>&lt;i&gt;{email}&lt;/i&gt;&amp;&#34;</b>. " +
+		"Sign in again to continue, or use another account.")
 	if err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}

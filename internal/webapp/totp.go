@@ -110,9 +110,9 @@ func drawQR(text, label string) (template.HTML, error) {
 	}
 	var b bytes.Buffer
 	size := code.Size + 2*quietZone
-	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %[1]d %[1]d" role="img" aria-label="%[2]s" shape-rendering="crispEdges">`,
+	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %[1]d %[1]d" role="img" aria-label="%[2]s" `+
+		`shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="`,
 		size, template.HTMLEscapeString(label))
-	fmt.Fprintf(&b, `<path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="`, size)
 	for y := range code.Size {
 		for x := range code.Size {
 			if code.Black(x, y) {
