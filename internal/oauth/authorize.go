@@ -358,9 +358,9 @@ func (s *Service) issueCode(ctx context.Context, req request, session Session) (
 	code := credential.NewSecret(s.prefixes.Code)
 	err := s.store.InsertAuthCode(ctx, Code{
 		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID,
-		RedirectURI: req.RedirectURI, Challenge: req.Challenge, Nonce: req.Nonce, Scopes: req.Scopes,
-		Resources: req.Resources,
-		AuthTime:  session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
+		RedirectURI: req.RedirectURI, Challenge: req.Challenge, Nonce: req.Nonce,
+		Scopes: req.Scopes, Resources: req.Resources,
+		AuthTime: session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
 	}, credential.Hash(s.hashKey, code))
 	return code, err
 }

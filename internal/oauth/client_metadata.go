@@ -97,13 +97,24 @@ const (
 // other wrong type: encoding/json would read it as an absent member, and the client would silently get a default.
 // Unlisted members are ignored.
 var memberTypes = map[string]memberType{
-	"redirect_uris": memberList, "grant_types": memberList, "response_types": memberList, "contacts": memberList,
-	"client_name": memberText, "client_uri": memberText, "logo_uri": memberText, "scope": memberText,
-	"tos_uri":    memberText,
-	"policy_uri": memberText, "jwks_uri": memberText, "software_id": memberText, "software_version": memberText,
-	"software_statement": memberText, "token_endpoint_auth_method": memberText, "application_type": memberText,
+	"application_type":             memberText,
+	"client_name":                  memberText,
+	"client_uri":                   memberText,
+	"contacts":                     memberList,
+	"grant_types":                  memberList,
 	"id_token_signed_response_alg": memberText,
 	"jwks":                         memberObject,
+	"jwks_uri":                     memberText,
+	"logo_uri":                     memberText,
+	"policy_uri":                   memberText,
+	"redirect_uris":                memberList,
+	"response_types":               memberList,
+	"scope":                        memberText,
+	"software_id":                  memberText,
+	"software_statement":           memberText,
+	"software_version":             memberText,
+	"token_endpoint_auth_method":   memberText,
+	"tos_uri":                      memberText,
 }
 
 func (t memberType) accepts(raw json.RawMessage) bool {

@@ -84,8 +84,8 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		}
 		return c, nil
 	}
-	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret),
-		c.SecretHash) {
+	if !credential.IsSecret(s.prefixes.Client, secret) ||
+		!hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
 		return c, errInvalidClient
 	}
 	return c, nil

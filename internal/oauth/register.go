@@ -24,8 +24,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) error {
 	now := s.clock.Now()
 	c := Client{
 		ID: core.NewID(core.PrefixClient), Kind: ClientRegistered, Name: m.Name, URI: m.URI,
-		RedirectURIs: m.RedirectURIs,
-		AuthMethod:   m.AuthMethod, CreatedAt: now,
+		RedirectURIs: m.RedirectURIs, AuthMethod: m.AuthMethod, CreatedAt: now,
 	}
 	reply := map[string]any{
 		"client_id": c.ID, "client_id_issued_at": now.Unix(), "client_name": c.Name, "redirect_uris": c.RedirectURIs,

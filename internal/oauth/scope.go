@@ -18,8 +18,7 @@ const (
 // Scopes lists the supported scopes in the order of the metadata and of the consent page.
 func Scopes() []string {
 	return []string{
-		ScopeOpenID, ScopeProfile, ScopeEmail, string(core.ScopeAgents), string(core.ScopeManage),
-		ScopeOffline,
+		ScopeOpenID, ScopeProfile, ScopeEmail, string(core.ScopeAgents), string(core.ScopeManage), ScopeOffline,
 	}
 }
 
@@ -87,8 +86,9 @@ func narrowTo(scope string, resources []string) func(Grant) ([]string, []string,
 						"The user has not granted this scope. Request authorization again.")
 				}
 			}
-			scopes = slices.DeleteFunc(slices.Clone(g.Scopes),
-				func(s string) bool { return !slices.Contains(requested, s) })
+			scopes = slices.DeleteFunc(slices.Clone(g.Scopes), func(s string) bool {
+				return !slices.Contains(requested, s)
+			})
 		}
 		if len(resources) == 0 {
 			return scopes, g.Resources, nil

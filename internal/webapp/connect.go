@@ -92,8 +92,8 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 		p.Error = retryAfter(w, r, err)
 		a.showConnectForm(w, r, http.StatusTooManyRequests, p)
 		return
-	case errors.Is(err, account.ErrSignIn), err == nil &&
-		user.ID != pending.UserID: // another account has the address now
+	case errors.Is(err, account.ErrSignIn),
+		err == nil && user.ID != pending.UserID: // another account has the address now
 		p.PasswordError = t.text("wrong_password")
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
 		return

@@ -153,7 +153,9 @@ func (a *App) restart(w http.ResponseWriter, r *http.Request, err error, first s
 
 // isRefusal reports whether a service refused a request for a reason that the user can act on.
 func isRefusal(err error) bool {
-	return core.IsKind(err, core.KindInvalid) || core.IsKind(err, core.KindForbidden) ||
-		core.IsKind(err, core.KindConflict) ||
-		core.IsKind(err, core.KindUnauthenticated) || core.IsKind(err, core.KindNotFound)
+	switch core.AsError(err).Kind {
+	case core.KindInvalid, core.KindForbidden, core.KindConflict, core.KindUnauthenticated, core.KindNotFound:
+		return true
+	}
+	return false
 }

@@ -27,10 +27,8 @@ func newFile(name, contentType string) file {
 	}
 	sum := sha256.Sum256(body)
 	base, ext, _ := strings.Cut(name, ".")
-	return file{
-		path: "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext, contentType: contentType,
-		body: body,
-	}
+	path := "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext
+	return file{path: path, contentType: contentType, body: body}
 }
 
 // ServeHTTP sends the file.
@@ -71,9 +69,8 @@ func parsePages(lang language, prefix string) map[string]*template.Template {
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
 	for _, name := range []string{
-		"welcome", "home", "signin", "setup", "consent", "fail", "code", "connect", "passkey", "reset", "stepup",
-		"security",
-		"totp", "codes", "leaving",
+		"welcome", "home", "setup", "signin", "code", "connect", "leaving", "passkey", "reset", "stepup", "security",
+		"totp", "codes", "consent", "fail",
 	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}

@@ -84,8 +84,7 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, credential.ErrPending), core.IsKind(err, core.KindForbidden):
 		a.Audit.Note(r.Context(), audit.Record{
-			Event:  audit.SignInFailed,
-			Detail: map[string]string{"reason": withPasskey},
+			Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey},
 		})
 		p.Error = textsFor(r).problem(err)
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)

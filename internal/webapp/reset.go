@@ -40,8 +40,7 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 		a.show(w, r, http.StatusOK, "reset", resetPage{Done: true})
 	case errors.Is(err, account.ErrReset):
 		a.Audit.Note(r.Context(), audit.Record{
-			Event:  audit.ResetFailed,
-			Detail: map[string]string{"reason": "wrong code"},
+			Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"},
 		})
 		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{CodeError: t.text("reset.wrong_code")})
 	case core.IsKind(err, core.KindInvalid):

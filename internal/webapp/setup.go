@@ -69,8 +69,7 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(code), []byte(account.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
 			a.Audit.Note(r.Context(), audit.Record{
-				Event:  audit.SetUpFailed,
-				Detail: map[string]string{"reason": "wrong code"},
+				Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"},
 			})
 		}
 		p.CodeError = t.text("setup.wrong_code")

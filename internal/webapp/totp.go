@@ -61,8 +61,7 @@ func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credenti
 	counted, err := a.Limits.Attempt(r.Context(), account.Guess{SessionID: found.Session.ID})
 	if err != nil {
 		a.limitError(w, r, err, func(message string) {
-			a.showTOTPForm(w, r, found, http.StatusTooManyRequests,
-				message)
+			a.showTOTPForm(w, r, found, http.StatusTooManyRequests, message)
 		})
 		return
 	}

@@ -54,11 +54,18 @@ type Services struct {
 // require panics if a required service is missing.
 func (s Services) require() {
 	for name, missing := range map[string]bool{
-		"Accounts": s.Accounts == nil, "Sessions": s.Sessions == nil, "Limits": s.Limits == nil,
-		"Factors": s.Factors == nil,
-		"Resets":  s.Resets == nil, "Proofs": s.Proofs == nil, "Pendings": s.Pendings == nil,
+		"Accounts": s.Accounts == nil,
+		"Sessions": s.Sessions == nil,
+		"Limits":   s.Limits == nil,
+		"Factors":  s.Factors == nil,
+		"Resets":   s.Resets == nil,
+		"Proofs":   s.Proofs == nil,
+		"Pendings": s.Pendings == nil,
 		"Browsers": s.Browsers == nil,
-		"Passkeys": s.Passkeys == nil, "Audit": s.Audit == nil, "Clock": s.Clock == nil, "Log": s.Log == nil,
+		"Passkeys": s.Passkeys == nil,
+		"Audit":    s.Audit == nil,
+		"Clock":    s.Clock == nil,
+		"Log":      s.Log == nil,
 	} {
 		if missing {
 			panic("webapp: Services." + name + " is nil")
