@@ -17,21 +17,21 @@ func TestTokenWorksForBothNamesOfTheResource(t *testing.T) {
 	srv := newServer(t)
 	c := srv.register("client_secret_post")
 	api, mcp := srv.issuer, srv.issuer+"/mcp"
-	for _, asked := range [][]string{nil, {api}, {api + "/"}, {mcp}, {api, mcp}, {mcp, api + "/"}} {
+	for _, requested := range [][]string{nil, {api}, {api + "/"}, {mcp}, {api, mcp}, {mcp, api + "/"}} {
 		q := c.request()
-		q["resource"] = asked
+		q["resource"] = requested
 		_, answer := srv.consent(q, "allow")
 		got := srv.tokensIn(srv.post("token", c.redemption(answer.Get("code"))))
 		for _, narrowed := range []string{"", api, api + "/", mcp} {
 			if !srv.accepts(got.Access) {
-				t.Errorf("a token for %q does not work", asked)
+				t.Errorf("a token for %q does not work", requested)
 			}
 			token := srv.post("introspect", url.Values{
 				"client_id": {c.id}, "client_secret": {c.secret},
 				"token": {got.Access},
 			}).json(t)
 			if aud := token["aud"].([]any); len(aud) != 2 || aud[0] != api || aud[1] != mcp {
-				t.Errorf("the audience of a token for %q is %v", asked, aud)
+				t.Errorf("the audience of a token for %q is %v", requested, aud)
 			}
 			got = srv.tokensIn(srv.refresh(c, got.Refresh, "resource", narrowed))
 		}
@@ -75,14 +75,14 @@ func TestTokenForAnotherAudienceIsRefused(t *testing.T) {
 		if srv.accepts(got.Access) != try.works {
 			t.Errorf("after a refresh a token for %q works: %t", try.stored, !try.works)
 		}
-		for _, asked := range []string{srv.issuer, srv.issuer + "/", srv.issuer + "/mcp"} {
-			r := srv.refresh(c, got.Refresh, "resource", asked)
+		for _, requested := range []string{srv.issuer, srv.issuer + "/", srv.issuer + "/mcp"} {
+			r := srv.refresh(c, got.Refresh, "resource", requested)
 			if !try.works {
 				srv.wantError(r, http.StatusBadRequest, "invalid_target")
 				continue
 			}
 			if got = srv.tokensIn(r); !srv.accepts(got.Access) {
-				t.Errorf("a grant for %q refreshed for %s does not work", try.stored, asked)
+				t.Errorf("a grant for %q refreshed for %s does not work", try.stored, requested)
 			}
 		}
 	}

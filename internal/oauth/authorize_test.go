@@ -68,8 +68,8 @@ func TestUnknownClientOrRedirectURINeverRedirects(t *testing.T) {
 			t.Errorf("%v\ngot %d %s %q", q, r.status, r.header.Get("Location"), r.body)
 		}
 	}
-	if r := srv.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie",
-		"session=s1"); r.status != http.StatusBadRequest {
+	r := srv.send(http.MethodGet, "/api/auth/mcp/authorize?client_id="+c.id+"&%zz", "", "Cookie", "session=s1")
+	if r.status != http.StatusBadRequest {
 		t.Errorf("a malformed query: %d", r.status)
 	}
 	for _, uri := range []string{
@@ -153,7 +153,7 @@ func TestAuthorizeErrorsAreRedirectedForSignedInUsersOnly(t *testing.T) {
 	} {
 		srv.cookie = "s1"
 		srv.code(c) // fetches the document, so that the client is known to anonymous requests too
-		for _, cookie := range []string{"s1", "nobody", ""} {
+		for _, cookie := range []string{"s1", "unknown", ""} {
 			srv.cookie = cookie
 			for name, q := range badRequests(c, srv.issuer) {
 				r := srv.authorize(q)
@@ -210,7 +210,7 @@ func TestAnonymousVisitorIsSentToSignIn(t *testing.T) {
 	srv := newServer(t)
 	c := srv.register("none")
 	for name, set := range map[string]func() url.Values{
-		"anonymous":    func() url.Values { srv.cookie = "nobody"; return c.request() },
+		"anonymous":    func() url.Values { srv.cookie = "unknown"; return c.request() },
 		"prompt=login": func() url.Values { srv.cookie = "s1"; return c.request("prompt", "login") },
 	} {
 		q := set()
@@ -309,7 +309,7 @@ func TestTokenScopesAreThoseRequestedAndKnown(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
 	c := srv.register("none")
-	for asked, want := range map[string]string{
+	for requested, want := range map[string]string{
 		"":                            "agents manage",
 		"openid":                      "openid agents manage",
 		"agents":                      "agents",
@@ -317,9 +317,9 @@ func TestTokenScopesAreThoseRequestedAndKnown(t *testing.T) {
 		"unknown read:things":         "agents manage",
 		"offline_access agents email": "email agents offline_access",
 	} {
-		got := strings.Fields(srv.connect(c, "scope", asked).Scope)
+		got := strings.Fields(srv.connect(c, "scope", requested).Scope)
 		if !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%q gave %q, want %q", asked, got, want)
+			t.Errorf("%q gave %q, want %q", requested, got, want)
 		}
 	}
 }
@@ -331,9 +331,9 @@ func TestPromptAndMaxAgeRequireAFreshSignIn(t *testing.T) {
 	srv.clock.Advance(time.Minute) // since the user signed in
 	for name, try := range map[string]struct {
 		pairs []string
-		// asks is whether the user must sign in, and back the max_age in the URL to return to.
-		asks bool
-		back string
+		// signIn is whether the user must sign in, and back the max_age in the URL to return to.
+		signIn bool
+		back   string
 	}{
 		"neither":             {nil, false, ""},
 		"login":               {[]string{"prompt", "login"}, true, ""},
@@ -345,11 +345,11 @@ func TestPromptAndMaxAgeRequireAFreshSignIn(t *testing.T) {
 	} {
 		r := srv.authorize(c.request(try.pairs...))
 		to := r.header.Get("Location")
-		if try.asks != strings.HasPrefix(to, "/sign-in?") || !try.asks && r.status != http.StatusOK {
+		if try.signIn != strings.HasPrefix(to, "/sign-in?") || !try.signIn && r.status != http.StatusOK {
 			t.Errorf("%s: %d %s", name, r.status, to)
 			continue
 		}
-		if !try.asks {
+		if !try.signIn {
 			continue
 		}
 		u, _ := url.Parse(to)

@@ -143,7 +143,7 @@ func TestClientDocumentIsNotFetchedForAnonymousVisitors(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
 	c := srv.publishDocument("/client.json")
-	srv.cookie = "nobody"
+	srv.cookie = "unknown"
 	r := srv.authorize(c.request())
 	if r.status != http.StatusSeeOther || !strings.HasPrefix(r.header.Get("Location"), "/sign-in?") {
 		t.Errorf("%d %s", r.status, r.header.Get("Location"))

@@ -62,8 +62,8 @@ func TestClientAuthenticatesWithExactlyOneMethod(t *testing.T) {
 			basic(c.id, c.secret)),
 		"a public client": srv.post("token", with("client_id", public.id, "client_secret", c.secret)),
 	} {
-		if srv.wantError(r, http.StatusUnauthorized,
-			"invalid_client"); !strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Basic ") || srv.Failed() {
+		srv.wantError(r, http.StatusUnauthorized, "invalid_client")
+		if !strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Basic ") || srv.Failed() {
 			t.Fatalf("%s: %v", name, r.header)
 		}
 	}

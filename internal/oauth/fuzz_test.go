@@ -17,15 +17,15 @@ func FuzzRedirect(f *testing.F) {
 		"https://app.example/cb", "http://127.0.0.1/cb", "http://[::1]:1/cb?x=1",
 		"http://localhost", "cursor://a/b", "com.example:/cb",
 	} {
-		for _, asked := range []string{
+		for _, requested := range []string{
 			known, known + "/", "http://127.0.0.1:99/cb", "http://localhost:1",
 			"https://app.example@evil.example/cb", "http://127.0.0.1:1@evil.example/cb", "http://[::1]/cb?x=1",
 			"javascript:alert(1)",
 		} {
-			f.Add(known, asked)
+			f.Add(known, requested)
 		}
 	}
-	f.Fuzz(func(t *testing.T, known, asked string) {
+	f.Fuzz(func(t *testing.T, known, requested string) {
 		if checkRedirect(known, true) != "" {
 			return
 		}
@@ -37,22 +37,22 @@ func FuzzRedirect(f *testing.F) {
 		if !matchRedirect([]string{known}, known) {
 			t.Errorf("%q does not match itself", known)
 		}
-		if !matchRedirect([]string{known}, asked) {
+		if !matchRedirect([]string{known}, requested) {
 			return
 		}
-		a, err := url.Parse(asked)
+		a, err := url.Parse(requested)
 		if err != nil || a.Scheme != k.Scheme || a.Hostname() != k.Hostname() || a.EscapedPath() != k.EscapedPath() ||
 			a.RawQuery != k.RawQuery || a.Fragment != "" || a.User != nil {
-			t.Fatalf("%q matches %q", asked, known)
+			t.Fatalf("%q matches %q", requested, known)
 		}
 		if a.Port() != k.Port() && k.Scheme != "http" {
-			t.Fatalf("%q matches %q with another port", asked, known)
+			t.Fatalf("%q matches %q with another port", requested, known)
 		}
-		to, err := url.Parse(withQuery(asked, url.Values{"code": {"c"}, "iss": {"i"}}))
+		to, err := url.Parse(withQuery(requested, url.Values{"code": {"c"}, "iss": {"i"}}))
 		if err != nil || to.Hostname() != a.Hostname() || to.Query().Get("iss") != "i" &&
 			!strings.Contains(a.RawQuery, "iss") && !strings.Contains(a.RawQuery, ";") &&
 			!strings.Contains(a.RawQuery, "%") {
-			t.Fatalf("the response for %q goes to %q", asked, to)
+			t.Fatalf("the response for %q goes to %q", requested, to)
 		}
 	})
 }

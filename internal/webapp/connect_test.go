@@ -65,7 +65,7 @@ func TestSelfChosenAddressIsLinkedOnlyWithThePassword(t *testing.T) {
 	if a := site.visitor().get("/sign-in/connect"); a.status != http.StatusSeeOther {
 		t.Errorf("in another browser: %d", a.status)
 	}
-	victim.wantRedirect(victim.post("/sign-in/connect", "password", password, "email", "somebody@example.org"), "/docs")
+	victim.wantRedirect(victim.post("/sign-in/connect", "password", password, "email", "other@example.org"), "/docs")
 	if !victim.isSignedIn() || !site.linked(p) {
 		t.Error("the right password does not link the account")
 	}
@@ -123,8 +123,8 @@ func TestLinkingAttemptsAreLimited(t *testing.T) {
 		a.header.Get("Retry-After") == "" || v.isSignedIn() {
 		t.Errorf("the eleventh guess: %d", a.status)
 	}
-	if a := site.visitor().post("/sign-in", "email", email, "password",
-		password); a.status != http.StatusTooManyRequests {
+	a := site.visitor().post("/sign-in", "email", email, "password", password)
+	if a.status != http.StatusTooManyRequests {
 		t.Errorf("the sign-in page does not share the limit: %d", a.status)
 	}
 }
@@ -140,12 +140,13 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 		"the operator set it afterwards": {func(site *site) {
 			site.chooseOwnAddress()
 			address := email
-			if _, err := account.NewDirectory(site.db, site.clock, site.audit).Adjust(site.t.Context(),
-				core.Operator(""), site.user.ID, account.Adjustment{Email: &address}); err != nil {
+			_, err := account.NewDirectory(site.db, site.clock, site.audit).Adjust(site.t.Context(), core.Operator(""),
+				site.user.ID, account.Adjustment{Email: &address})
+			if err != nil {
 				site.t.Fatal(err)
 			}
 		}, true},
-		"a member asked for it": {func(site *site) {
+		"a member requested it": {func(site *site) {
 			address, member := email, core.RoleMember
 			u, err := site.accounts.Create(site.t.Context(), core.Operator(""),
 				account.NewUser{Email: "bert@example.org", Name: "Bert", Password: password, Role: member})
@@ -154,8 +155,9 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 			}
 			actor := site.actorOf(member)
 			actor.UserID = u.ID
-			if _, err := account.NewProfiles(site.db, site.clock, site.audit).Change(site.t.Context(), actor,
-				account.ProfileChange{Email: &address}); err != nil {
+			_, err = account.NewProfiles(site.db, site.clock, site.audit).Change(site.t.Context(), actor,
+				account.ProfileChange{Email: &address})
+			if err != nil {
 				site.t.Fatal(err)
 			}
 		}, true}, // the account that has the address is linked, not the one that requested it

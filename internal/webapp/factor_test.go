@@ -146,8 +146,8 @@ func TestPartialSignInIsBoundToItsBrowserAndExpires(t *testing.T) {
 	v := site.enterPassword()
 	v.wantRedirect(v.post("/sign-in/code", "code", strings.ToLower(codes[0])), "/docs")
 	v.wantRedirect(v.post("/sign-in/code", "code", codes[1]), "/sign-in") // already completed
-	if used := site.enterPassword().post("/sign-in/code", "code",
-		codes[0]); used.status != http.StatusUnprocessableEntity {
+	used := site.enterPassword().post("/sign-in/code", "code", codes[0])
+	if used.status != http.StatusUnprocessableEntity {
 		t.Errorf("a recovery code once more: %d", used.status)
 	}
 	status, err := site.factors.Status(t.Context(), site.actor())
@@ -177,7 +177,7 @@ func TestTOTPAttemptsAreLimited(t *testing.T) {
 	}
 }
 
-// With the password alone a thief could turn the second factor off.
+// With only the password a thief could turn the second factor off.
 func TestStepUpRequiresBothFactors(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
@@ -194,9 +194,9 @@ func TestStepUpRequiresBothFactors(t *testing.T) {
 			t.Errorf("%q: %d", code, a.status)
 		}
 	}
-	if a := v.post("/step-up", "password", "wrong", "code",
-		authenticator.code(0)); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("the code alone: %d", a.status)
+	a := v.post("/step-up", "password", "wrong", "code", authenticator.code(0))
+	if a.status != http.StatusUnprocessableEntity {
+		t.Errorf("the code without the password: %d", a.status)
 	}
 	v.wantRedirect(v.post("/step-up", "password", password, "code", authenticator.code(0), "return", "/security"),
 		"/security")

@@ -41,8 +41,8 @@ func TestWrongPasswordsFromOneNetworkDoNotLockOutOthers(t *testing.T) {
 	for range 10 {
 		site.visitor().post("/sign-in", "email", email, "password", "wrong")
 	}
-	if a := site.visitor().post("/sign-in", "email", email, "password",
-		password); a.status != http.StatusTooManyRequests {
+	a := site.visitor().post("/sign-in", "email", email, "password", password)
+	if a.status != http.StatusTooManyRequests {
 		t.Errorf("the eleventh from that network: %d", a.status)
 	}
 	site.setClientAddress("192.0.2.1")
@@ -69,8 +69,8 @@ func TestKnownBrowserSignsInDespiteTheAccountLimit(t *testing.T) {
 	// A known browser needs the second factor as well.
 	v.wantRedirect(v.post("/sign-in", "email", email, "password", password), "/sign-in/code")
 	v.wantRedirect(v.post("/sign-in/code", "code", device.code(0)), "/")
-	if err := site.accounts.SetPassword(t.Context(), core.Operator(""), site.user.ID, "another password",
-		""); err != nil {
+	err := site.accounts.SetPassword(t.Context(), core.Operator(""), site.user.ID, "another password", "")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if a := v.post("/sign-in", "email", email, "password", "another password"); a.status != http.StatusTooManyRequests {

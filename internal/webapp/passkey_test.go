@@ -236,8 +236,8 @@ func TestPasskeyResponseWorksOnceAndInItsBrowser(t *testing.T) {
 	}
 	response, token = begin()
 	pending.Value = token
-	if got := finish(strings.Replace(response, `"signature":"M`, `"signature":"N`, 1),
-		pending); got != http.StatusUnprocessableEntity {
+	got := finish(strings.Replace(response, `"signature":"M`, `"signature":"N`, 1), pending)
+	if got != http.StatusUnprocessableEntity {
 		t.Errorf("another signature: %d", got)
 	}
 	if got := finish(response, pending); got != http.StatusUnprocessableEntity {

@@ -367,13 +367,13 @@ func TestFirstAccountRequiresTheSetupCode(t *testing.T) {
 			t.Errorf("%q: %d", code, a.status)
 		}
 	}
-	if a := site.post("/setup", nil, "code", setupCode, "name", "", "email", "x", "password",
-		"short"); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, "name-error") || !strings.Contains(a.body, "email-error") ||
-		!strings.Contains(a.body, "password-error") || strings.Contains(a.body, "short") {
+	a := site.post("/setup", nil, "code", setupCode, "name", "", "email", "x", "password", "short")
+	if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "name-error") ||
+		!strings.Contains(a.body, "email-error") || !strings.Contains(a.body, "password-error") ||
+		strings.Contains(a.body, "short") {
 		t.Errorf("bad fields: %d %s", a.status, a.body)
 	}
-	a := site.post("/setup", nil, append(good, " 7xkm 2qrt-9wpa ")...)
+	a = site.post("/setup", nil, append(good, " 7xkm 2qrt-9wpa ")...)
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/" || !site.isSignedIn(a.cookie) {
 		t.Fatalf("the code as people type it: %d %s", a.status, a.body)
 	}
@@ -417,8 +417,8 @@ func TestSignInReturnsToTheRequestedPath(t *testing.T) {
 func TestLinksIncludeThePathOfTheBaseURL(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/carrel" })
-	if a := site.post("/sign-in", nil, "email", email, "password", password, "return",
-		"/docs"); a.header.Get("Location") != "/carrel/docs" || a.cookie.Path != "/" {
+	a := site.post("/sign-in", nil, "email", email, "password", password, "return", "/docs")
+	if a.header.Get("Location") != "/carrel/docs" || a.cookie.Path != "/" {
 		t.Errorf("signing in redirects to %s with %v", a.header.Get("Location"), a.cookie)
 	}
 	page := site.get("/sign-in", nil).body

@@ -31,9 +31,8 @@ func TestSecurityChangesRequireAStepUp(t *testing.T) {
 	if _, _, err := site.accounts.SignIn(t.Context(), email, password); err != nil {
 		t.Fatal("the password was changed without a step-up")
 	}
-	if a := v.post("/step-up", "password", "wrong", "return",
-		"/security"); a.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(a.body, `id="password-error">Wrong password.`) {
+	a := v.post("/step-up", "password", "wrong", "return", "/security")
+	if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `id="password-error">Wrong password.`) {
 		t.Errorf("a wrong password: %d %s", a.status, a.body)
 	}
 	v.wantRedirect(v.get("/security"), stepUpRedirect)
@@ -98,12 +97,12 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	if !v.isSignedIn() || other.isSignedIn() {
 		t.Errorf("signed in: %v, other session: %v", v.isSignedIn(), other.isSignedIn())
 	}
-	if a := site.post("/sign-in", nil, "email", email, "password",
-		password); a.status != http.StatusUnprocessableEntity {
+	a := site.post("/sign-in", nil, "email", email, "password", password)
+	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the old password: %d", a.status)
 	}
-	if a := site.post("/sign-in", nil, "email", email, "password",
-		"another password"); a.status != http.StatusSeeOther {
+	a = site.post("/sign-in", nil, "email", email, "password", "another password")
+	if a.status != http.StatusSeeOther {
 		t.Errorf("the new password: %d", a.status)
 	}
 }
@@ -128,8 +127,8 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 		"none": "", "junk": "wrong", "an unknown one": "0000-0000-0000-0000",
 		"a replaced one": replaced,
 	} {
-		if a := site.post("/reset", nil, "code", bad, "password",
-			"another password"); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") {
+		a := site.post("/reset", nil, "code", bad, "password", "another password")
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "code-error") {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
@@ -145,8 +144,8 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 	if v.isSignedIn() {
 		t.Error("a session outlives the reset")
 	}
-	if a := site.post("/reset", nil, "code", code, "password",
-		"a third password"); a.status != http.StatusUnprocessableEntity {
+	a := site.post("/reset", nil, "code", code, "password", "a third password")
+	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the code used again: %d", a.status)
 	}
 	if _, _, err := site.accounts.SignIn(t.Context(), email, "another password"); err != nil {
@@ -167,22 +166,22 @@ func TestResetCodeExpiresAfterADayAndAttemptsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	site.clock.Advance(account.ResetLife)
-	if a := site.post("/reset", nil, "code", code, "password",
-		"another password"); a.status != http.StatusUnprocessableEntity {
+	a := site.post("/reset", nil, "code", code, "password", "another password")
+	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("after a day: %d", a.status)
 	}
 	status := 0
 	for range 60 {
-		if status = site.post("/reset", nil, "code", "0000-0000-0000-0000", "password",
-			"another password").status; status == http.StatusTooManyRequests {
+		status = site.post("/reset", nil, "code", "0000-0000-0000-0000", "password", "another password").status
+		if status == http.StatusTooManyRequests {
 			break
 		}
 	}
 	if status != http.StatusTooManyRequests {
 		t.Error("guesses are not limited")
 	}
-	if _, _, err := site.resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID,
-		false); !core.IsKind(err, core.KindForbidden) {
+	_, _, err = site.resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID, false)
+	if !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member can issue a reset code: %v", err)
 	}
 }

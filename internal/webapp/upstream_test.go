@@ -281,7 +281,7 @@ func TestUpstreamIDTokenIsValidated(t *testing.T) {
 		tamper func(*jose.SigningKey)
 	}{
 		"another issuer":   {with("iss", "https://evil.example"), nil},
-		"another audience": {with("aud", "somebody"), nil},
+		"another audience": {with("aud", "another"), nil},
 		"another nonce":    {with("nonce", "n"), nil},
 		"no nonce":         {with("nonce", ""), nil},
 		"expired":          {with("exp", site.clock.Now().Add(-time.Hour).Unix()), nil},
