@@ -124,7 +124,7 @@ func (a *App) show(w http.ResponseWriter, r *http.Request, status int, page stri
 func (a *App) render(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	lang := languageOf(r)
 	var b bytes.Buffer
-	if err := a.pages[lang][page].ExecuteTemplate(&b, "layout.html", data); err != nil {
+	if err := a.pages[lang]()[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
 		a.Log.ErrorContext(r.Context(), "page template failed", "page", page, "error", err)
 		http.Error(w, textsFor(r).text("fail.internal"), http.StatusInternalServerError)
 		return

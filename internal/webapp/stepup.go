@@ -34,12 +34,12 @@ func actorOf(found credential.FoundSession) core.Actor {
 type sessionHandler func(w http.ResponseWriter, r *http.Request, found credential.FoundSession)
 
 // requireSession passes the session to h. Without one it redirects to the sign-in page, which returns to the requested
-// URL, or to page after a POST.
-func (a *App) requireSession(page string, h sessionHandler) http.HandlerFunc {
+// URL, or to the sign-in settings after a POST.
+func (a *App) requireSession(h sessionHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found, ok := a.signedIn(r)
 		if !ok {
-			back := page
+			back := SecurityPath
 			if r.Method == http.MethodGet {
 				back = r.URL.RequestURI()
 			}

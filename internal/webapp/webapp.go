@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"carrel/internal/account"
@@ -94,8 +95,8 @@ type App struct {
 	pending, browser cookie
 	// prefix is the path of the base URL. Browsers see it in front of every path; handlers don't.
 	prefix string
-	// pages are the templates by language and name.
-	pages map[language]map[string]*template.Template
+	// pages return the templates of a language by name. They are parsed on the first request, which saves time at start.
+	pages map[language]func() map[string]*template.Template
 	// referrer is the Referrer-Policy of all pages.
 	referrer string
 	// accountsExist caches that there is an account, which stays true once it is.
@@ -115,11 +116,11 @@ func New(s Services, o Options) (*App, error) {
 	}
 	a := &App{
 		Services: s, opts: o, prefix: base.EscapedPath(), referrer: referrerPolicy(base),
-		pages:  map[language]map[string]*template.Template{},
+		pages:  map[language]func() map[string]*template.Template{},
 		cookie: newSessionCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base),
 	}
 	for lang := range tables {
-		a.pages[lang] = parsePages(lang, a.prefix)
+		a.pages[lang] = sync.OnceValue(func() map[string]*template.Template { return parsePages(lang, a.prefix) })
 	}
 	a.sameOrigin = http.NewCrossOriginProtection()
 	// A proxy may forward another Host than the one in the browser's address bar.
@@ -148,23 +149,23 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"GET " + UpstreamPath:                       a.upstreamCallback,
 		"GET " + connectPath:                        a.showConnect,
 		"POST " + connectPath:                       a.connect,
-		"POST " + StepUpPath + "/upstream":          a.requireSession(SecurityPath, a.beginStepUpUpstream),
+		"POST " + StepUpPath + "/upstream":          a.requireSession(a.beginStepUpUpstream),
 		"GET " + ResetPath:                          a.showReset,
 		"POST " + ResetPath:                         a.reset,
-		"GET " + StepUpPath:                         a.requireSession(SecurityPath, a.showStepUp),
-		"POST " + StepUpPath:                        a.requireSession(SecurityPath, a.stepUp),
-		"POST " + StepUpPath + "/passkey":           a.requireSession(SecurityPath, a.beginStepUpPasskey),
-		"POST " + StepUpPath + "/passkey/finish":    a.requireSession(SecurityPath, a.stepUpWithPasskey),
-		"GET " + SecurityPath:                       a.requireSession(SecurityPath, a.showSecurity),
-		"POST " + SecurityPath + "/password":        a.requireSession(SecurityPath, a.changePassword),
-		"POST " + SecurityPath + "/passkeys":        a.requireSession(SecurityPath, a.beginNewPasskey),
-		"POST " + SecurityPath + "/passkeys/finish": a.requireSession(SecurityPath, a.addPasskey),
-		"POST " + SecurityPath + "/passkeys/remove": a.requireSession(SecurityPath, a.removePasskey),
-		"POST " + totpPath:                          a.requireSession(SecurityPath, a.beginTOTP),
-		"GET " + totpPath:                           a.requireSession(SecurityPath, a.showTOTP),
-		"POST " + totpPath + "/confirm":             a.requireSession(SecurityPath, a.confirmTOTP),
-		"POST " + totpPath + "/codes":               a.requireSession(SecurityPath, a.renewCodes),
-		"POST " + totpPath + "/remove":              a.requireSession(SecurityPath, a.removeTOTP),
+		"GET " + StepUpPath:                         a.requireSession(a.showStepUp),
+		"POST " + StepUpPath:                        a.requireSession(a.stepUp),
+		"POST " + StepUpPath + "/passkey":           a.requireSession(a.beginStepUpPasskey),
+		"POST " + StepUpPath + "/passkey/finish":    a.requireSession(a.stepUpWithPasskey),
+		"GET " + SecurityPath:                       a.requireSession(a.showSecurity),
+		"POST " + SecurityPath + "/password":        a.requireSession(a.changePassword),
+		"POST " + SecurityPath + "/passkeys":        a.requireSession(a.beginNewPasskey),
+		"POST " + SecurityPath + "/passkeys/finish": a.requireSession(a.addPasskey),
+		"POST " + SecurityPath + "/passkeys/remove": a.requireSession(a.removePasskey),
+		"POST " + totpPath:                          a.requireSession(a.beginTOTP),
+		"GET " + totpPath:                           a.requireSession(a.showTOTP),
+		"POST " + totpPath + "/confirm":             a.requireSession(a.confirmTOTP),
+		"POST " + totpPath + "/codes":               a.requireSession(a.renewCodes),
+		"POST " + totpPath + "/remove":              a.requireSession(a.removeTOTP),
 	} {
 		mux.Handle(pattern, a.Guard(h))
 	}
