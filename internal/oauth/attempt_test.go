@@ -23,19 +23,20 @@ func (srv *server) attempts(role core.Role) []oauth.Attempt {
 	return list
 }
 
-func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
-	t.Parallel()
-	srv := newServer(t)
+// failedAttempt is a request that fails, and a part of the Attempt that it must leave.
+type failedAttempt struct {
+	fail    func()
+	stage   oauth.Stage
+	problem string
+	client  string
+	// unattributed means that the request does not identify an account.
+	unattributed bool
+	mend         string
+}
+
+func (srv *server) failedAttempts() map[string]failedAttempt {
 	c, confidential := srv.register("none"), srv.register("client_secret_post")
-	for name, try := range map[string]struct {
-		fail    func()
-		stage   oauth.Stage
-		problem string
-		client  string
-		// unattributed means that the request does not identify an account.
-		unattributed bool
-		mend         string
-	}{
+	return map[string]failedAttempt{
 		"an unknown client": {
 			func() { srv.authorize(client{id: "cli_x"}.request()) }, oauth.StageAuthorize,
 			"unknown_client", "", false, "add it again",
@@ -108,7 +109,13 @@ func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
 		"a bad registration": {func() {
 			srv.send(http.MethodPost, "/api/auth/mcp/register", `{"redirect_uris":["http://a.example"]}`)
 		}, oauth.StageRegister, "invalid_redirect_uri", "", true, "Update it"},
-	} {
+	}
+}
+
+func TestFailedAttemptExplainsTheProblemAndTheFix(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t)
+	for name, try := range srv.failedAttempts() {
 		srv.clock.Advance(time.Second)
 		try.fail()
 		for role, sees := range map[core.Role]bool{core.RoleMember: !try.unattributed, core.RoleOwner: true} {
