@@ -9,9 +9,9 @@ import (
 	"log/slog"
 	"time"
 
+	"carrel/internal/accountdata"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 

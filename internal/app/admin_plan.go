@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -24,7 +24,7 @@ type planList struct {
 // Run lists plans.
 func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		plans, err := a.plans.List(ctx, core.Operator(""))
+		plans, err := a.billing.Plans.List(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (c planList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 	})
 }
 
-func planJSON(p account.Plan) map[string]any {
+func planJSON(p billing.Plan) map[string]any {
 	out := map[string]any{"name": p.Name, "capabilities": p.Capabilities, "models": p.Models, "priceMicros": p.Price}
 	for name, n := range map[string]*int64{
 		"spendCapMicros": p.SpendCap, "turnCapMicros": p.TurnCap, "rateLimit": p.RateLimit, "rateBurst": p.RateBurst, "storageLimitBytes": p.StorageLimit,
@@ -102,7 +102,7 @@ type planPut struct {
 
 // Run makes or changes a plan.
 func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	p := account.Plan{
+	p := billing.Plan{
 		Name: c.Name, Capabilities: capabilities(c.Capabilities), Models: c.Models, RateLimit: c.RateLimit, RateBurst: c.RateBurst,
 		StorageLimit: c.StorageLimit, StripePrice: c.StripePrice,
 	}
@@ -117,7 +117,7 @@ func (c planPut) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		p, err := a.plans.Put(ctx, core.Operator(""), p)
+		p, err := a.billing.Plans.Put(ctx, core.Operator(""), p)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ type planDelete struct {
 // Run deletes a plan.
 func (c planDelete) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		if err := a.plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
+		if err := a.billing.Plans.Delete(ctx, core.Operator(""), c.Name); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"deleted": true}, "Deleted the plan %s.", c.Name)
@@ -153,7 +153,7 @@ func (c planSet) Run(ctx context.Context, env *Env, parent *adminCommand) error 
 		if err != nil {
 			return err
 		}
-		if err := a.plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
+		if err := a.billing.Plans.Assign(ctx, core.Operator(""), u.ID, c.Plan); err != nil {
 			return err
 		}
 		return a.print(c.JSON, map[string]any{"user": map[string]any{"id": u.ID, "plan": c.Plan}}, "%s is now on the plan %s.", u.Email, c.Plan)
@@ -178,7 +178,7 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 		if err != nil {
 			return err
 		}
-		e, err := a.plans.Of(ctx, core.Operator(""), u.ID)
+		e, err := a.billing.Plans.Of(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (c subscriptionShow) Run(ctx context.Context, env *Env, parent *adminComman
 	})
 }
 
-func subscriptionJSON(s account.Subscription) map[string]any {
+func subscriptionJSON(s billing.Subscription) map[string]any {
 	out := map[string]any{
 		"plan": s.Plan, "status": s.Status, "startsAt": date(s.StartsAt), "cancelAtEnd": s.CancelAtEnd, "source": s.Source,
 	}
@@ -227,7 +227,7 @@ func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand
 		if err != nil {
 			return err
 		}
-		n := account.NewSubscription{
+		n := billing.NewSubscription{
 			Plan: c.Plan, StartsAt: c.Start, EndsAt: c.End, Grace: time.Duration(c.Grace) * 24 * time.Hour, Trial: c.Trial, CancelAtEnd: c.Last,
 		}
 		if c.Months > 0 {
@@ -238,7 +238,7 @@ func (c subscriptionSet) Run(ctx context.Context, env *Env, parent *adminCommand
 			end := core.AddMonths(from, c.Months)
 			n.EndsAt = &end
 		}
-		s, err := a.plans.Subscribe(ctx, core.Operator(""), u.ID, n)
+		s, err := a.billing.Plans.Subscribe(ctx, core.Operator(""), u.ID, n)
 		if err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (c subscriptionCancel) Run(ctx context.Context, env *Env, parent *adminComm
 		if err != nil {
 			return err
 		}
-		s, err := a.plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
+		s, err := a.billing.Plans.Cancel(ctx, core.Operator(""), u.ID, c.Now)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
@@ -35,7 +35,7 @@ func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error
 			return err
 		}
 		if c.Credential != "" {
-			if err := a.plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
+			if err := a.billing.Plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
 				return err
 			}
 			return a.print(c.JSON, map[string]any{"credential": map[string]any{"id": c.Credential, "spendCapMicros": micros}},
@@ -59,7 +59,7 @@ type spendCheck struct {
 // Run compares sums with the ledger. A difference is an error, also for scripts.
 func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		differences, err := a.spending.Check(ctx, core.Operator(""))
+		differences, err := a.billing.Spending.Check(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 	})
 }
 
-func differenceRows(differences []account.SpendDifference) [][]string {
+func differenceRows(differences []billing.SpendDifference) [][]string {
 	rows := make([][]string, len(differences))
 	for i, d := range differences {
 		rows[i] = []string{d.Of, d.ID, d.Month}
@@ -116,7 +116,7 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		r, err := a.usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
+		r, err := a.billing.Usage.Of(ctx, core.Operator(""), userID, billing.UsageQuery{From: c.From, To: c.To, By: billing.UsageBy(c.By)})
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/webapp"
 )
@@ -50,9 +51,9 @@ func (c userCreate) Run(ctx context.Context, env *Env, parent *adminCommand) err
 			c.Plan = a.config.DefaultPlan
 		}
 		if c.Plan != core.PlanNone {
-			_, err := a.plans.Get(ctx, core.Operator(""), c.Plan)
+			_, err := a.billing.Plans.Get(ctx, core.Operator(""), c.Plan)
 			if core.IsKind(err, core.KindNotFound) {
-				return account.NoSuchPlan()
+				return billing.NoSuchPlan()
 			}
 			if err != nil {
 				return err
@@ -150,7 +151,7 @@ func (c userEmail) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		u, err = a.directory.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
+		u, err = a.accounts.Adjust(ctx, core.Operator(""), u.ID, account.Adjustment{Email: &c.Email})
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (c userPassword) Run(ctx context.Context, env *Env, parent *adminCommand) e
 		if err != nil {
 			return err
 		}
-		if err := a.accounts.SetPassword(ctx, core.Operator(""), u.ID, password, ""); err != nil {
+		if err := a.signIn.Passwords.Set(ctx, core.Operator(""), u.ID, password, ""); err != nil {
 			return err
 		}
 		if err := a.note(ctx, audit.PasswordChanged, u); err != nil {
@@ -200,7 +201,7 @@ func (c userReset) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if err != nil {
 			return err
 		}
-		reset, code, err := a.resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
+		reset, code, err := a.signIn.Resets.Issue(ctx, core.Operator(""), u.ID, c.ClearFactors)
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer
 	in.agents.AllowModels(provider.Models())
 	return research.New(research.Deps{
 		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
-		Spend: in.spending, Model: provider, Clock: in.clock, Log: log,
+		Spend: in.billing.Spending, Model: provider, Clock: in.clock, Log: log,
 	}, research.Options{Prices: prices(m)}), nil
 }
 

@@ -9,28 +9,30 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
 	"carrel/internal/importer"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
-	"carrel/internal/passkey"
-	"carrel/internal/secretbox"
 	"carrel/internal/search"
+	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
 	"carrel/internal/thread"
-	"carrel/internal/upstream"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
 )
@@ -41,22 +43,13 @@ type installation struct {
 	store    *store.DB
 	clock    core.Clock
 	accounts *account.Service
-	profiles *account.Profiles
-	plans    *account.Plans
-	// billing is nil unless the settings name a Stripe account.
-	billing     *billing.Service
-	spending    *account.Spending
-	usages      *account.Usages
-	directory   *account.Directory
+	billing  *billing.Service
+	// payments is nil unless the settings name a Stripe account.
+	payments    *stripe.Service
 	credentials *credential.Service
 	oauth       *oauth.Service
 	sessions    *credential.Sessions
-	pendings    *credential.Pendings
-	browsers    *credential.Browsers
-	limits      *account.Limits
-	factors     *account.Factors
-	resets      *account.Resets
-	proofs      *account.Proofs
+	signIn      *signin.Service
 	passkeys    *passkey.Service
 	// upstream is nil unless the settings name another provider.
 	upstream   *upstream.Service
@@ -124,10 +117,9 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}
 	clock := core.SystemClock{}
 	in := &installation{config: cfg, store: db, clock: clock, replies: replies}
-	in.accounts = account.NewService(db, clock, cfg.DefaultPlan)
-	in.credentials = credential.NewService(db, clock, secret, credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix})
+	in.audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
+	in.agents = agent.NewService(db, clock)
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
-	in.audit = audit.New(db, clock, clientAddress, log)
 	if in.oauth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: clock, Audit: in.audit, Log: log, Secret: secret,
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
@@ -135,24 +127,18 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	}); err != nil {
 		return nil, err
 	}
-	in.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(cfg.BaseURL))
-	in.sessions = credential.NewSessions(db, clock, secret)
-	in.credentials.RecordTo(in.audit)
-	in.credentials.DescribeCallers(caller)
-	in.credentials.EndGrants(in.oauth)
-	in.sessions.RecordTo(in.audit)
-	in.profiles = account.NewProfiles(db, clock, in.audit)
-	in.plans = account.NewPlans(db, clock, in.audit, cfg.DefaultPlan)
-	in.spending = in.newSpending()
-	in.usages = account.NewUsages(db, in.spending, clock)
-	in.directory = account.NewDirectory(db, clock, in.audit)
-	in.billing = in.newBilling(cfg, log)
+	in.credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: clock, Audit: in.audit, HashKey: secret, Agents: in.agents, Grants: in.oauth, Caller: caller,
+		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},
+		OAuth:    credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(cfg.BaseURL)},
+	})
+	in.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: in.audit, HashKey: secret})
+	in.billing = in.newBilling()
+	in.payments = in.newPayments(cfg, log)
 	if err := in.wireSignIn(cfg, secret, log); err != nil {
 		return nil, err
 	}
 	in.setupCode = webapp.SetupCode(secret)
-	in.agents = agent.NewService(db, clock)
-	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(db, in.agents, clock, stems())
@@ -175,7 +161,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 		}, clock)
 		in.closers = append(in.closers, client.Close)
 		in.embedding = embedding.NewService(db, client, in.tasks, clock, log, e.Price)
-		in.embedding.PayBy(payer{spending: in.spending})
+		in.embedding.PayBy(payer{spending: in.billing.Spending})
 		in.tasks.Register(in.embedding.Kind())
 		in.engine.embedding = in.embedding
 	}

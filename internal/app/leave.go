@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"carrel/internal/config"
 	"carrel/internal/accountdata"
+	"carrel/internal/config"
 )
 
 // scrub removes what deleted accounts left in free space of the database's files. It fails where the disk has no room
@@ -28,7 +28,7 @@ func (in *installation) scrub(ctx context.Context, log *slog.Logger) error {
 // wireLeave makes what accounts are exported and deleted with.
 func (in *installation) wireLeave(cfg config.Config, log *slog.Logger) {
 	in.archives = accountdata.NewArchives(accountdata.Contents{
-		Profiles: in.profiles, Usages: in.usages, Plans: in.plans, Agents: in.agents, Sources: in.sources, Memories: in.memories,
+		Accounts: in.accounts, Billing: in.billing, Agents: in.agents, Sources: in.sources, Memories: in.memories,
 		Favourites: in.favourites, Threads: in.threads, Credentials: in.credentials, Sessions: in.sessions, Webhooks: in.webhooks,
 		Audit: in.audit, Store: in.store,
 	}, in.clock)

@@ -16,6 +16,6 @@ func (in *installation) wireSources(cfg config.Config, sealer source.Sealer) {
 	})
 	in.sources = source.NewService(in.store, in.agents, in.engine, in.clock, source.Options{
 		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
-		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.spending, cfg.SearchPrices},
+		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.billing.Spending, cfg.SearchPrices},
 	})
 }

@@ -6,43 +6,48 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/config"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
 	"carrel/internal/server"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/webapp"
 )
 
-// wireSignIn makes the services with which people prove who they are.
+// wireSignIn creates the services that manage accounts and verify identities.
 func (in *installation) wireSignIn(cfg config.Config, secret []byte, log *slog.Logger) error {
 	sealer, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
 		return err
 	}
-	in.accounts.RecordTo(in.audit)
-	in.browsers = credential.NewBrowsers(in.store, in.clock, secret)
-	in.limits = account.NewLimits(in.store, in.browsers, in.clock, secret, cfg.RateLimits)
-	in.pendings = credential.NewPendings(in.store, in.clock, secret)
-	in.factors = account.NewFactors(in.store, in.clock, sealer, in.audit, account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: cfg.TOTP})
-	in.resets = account.NewResets(in.store, in.accounts, in.clock, secret, in.audit)
-	in.proofs = account.NewProofs(in.store, in.accounts, in.factors, in.limits, in.sessions, in.clock, in.audit)
+	in.signIn = signin.NewService(signin.Deps{
+		Store: in.store, Clock: in.clock, Audit: in.audit, Sessions: in.sessions, Sealer: sealer,
+		Key: secret, Issuer: "Carrel", OfferTOTP: cfg.TOTP, LimitAttempts: cfg.RateLimits,
+	})
+	in.accounts = account.NewService(account.Deps{
+		Store: in.store, Clock: in.clock, Audit: in.audit, Passwords: in.signIn.Passwords, DefaultPlan: cfg.DefaultPlan,
+	})
 	if o := cfg.OIDC; o.On() {
-		in.upstream = upstream.New(upstream.Options{
-			Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(), SignUp: o.SignUp, Plan: cfg.DefaultPlan,
-			RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
-		}, in.store, in.pendings, in.clock, in.audit, log)
+		in.upstream = upstream.New(upstream.Deps{
+			Store: in.store, Pending: in.signIn.Pending, Clock: in.clock, Audit: in.audit, Log: log,
+			Options: upstream.Options{
+				Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Name: o.Label(),
+				SignUp: o.SignUp, Plan: cfg.DefaultPlan, RedirectURL: cfg.BaseURL + webapp.UpstreamPath,
+			},
+		})
 		in.closers = append(in.closers, in.upstream.Close)
 	}
-	in.passkeys, err = passkey.New(in.store, in.pendings, in.clock, in.audit, cfg.BaseURL)
+	in.passkeys, err = passkey.New(passkey.Deps{
+		Store: in.store, Pending: in.signIn.Pending, Clock: in.clock, Audit: in.audit, BaseURL: cfg.BaseURL,
+	})
 	return err
 }
 
 // newPages returns the pages of a server.
 func (in *installation) newPages(cfg config.Config, log *slog.Logger) (*webapp.App, error) {
 	return webapp.New(webapp.Services{
-		Accounts: in.accounts, Sessions: in.sessions, Limits: in.limits, Factors: in.factors, Resets: in.resets, Proofs: in.proofs,
-		Pendings: in.pendings, Browsers: in.browsers, Passkeys: in.passkeys, Upstream: in.upstream, Audit: in.audit, Clock: in.clock, Log: log,
+		Accounts: in.accounts, Sessions: in.sessions, Auth: in.signIn, Passkeys: in.passkeys, Upstream: in.upstream,
+		Audit: in.audit, Clock: in.clock, Log: log,
 	}, webapp.Options{BaseURL: cfg.BaseURL, Home: webapp.AppHome, SetupCode: in.setupCode, Address: server.ClientAddr})
 }
 

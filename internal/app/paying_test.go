@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
@@ -65,11 +68,11 @@ func TestASearchIsPaidForInTheLedger(t *testing.T) {
 			s.isRefused("brave")
 
 			s.tends()
-			spent, bought := account.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, account.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
-			s.hasRows(bought, account.Usage{Name: "new", Calls: 1, Reserved: dearestSearch}, spent)
+			spent, bought := billing.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, billing.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
+			s.hasRows(bought, billing.Usage{Name: "new", Calls: 1, Reserved: dearestSearch}, spent)
 			s.clock.Advance(time.Hour + time.Millisecond)
 			s.tends() // what nobody will settle any more counts as spent
-			s.hasRows(bought, account.Usage{Name: "new", Calls: 1, Spent: dearestSearch, Estimated: dearestSearch}, spent)
+			s.hasRows(bought, billing.Usage{Name: "new", Calls: 1, Spent: dearestSearch, Estimated: dearestSearch}, spent)
 			s.hasUsed(23_000, "when the hold was ended")
 		})
 	}
@@ -94,7 +97,9 @@ func newShopper(t *testing.T, o store.Options, limit int64) *shopper {
 	s := &shopper{t: t, db: db, clock: testkit.NewClock(), buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"}}
 	s.must(db.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen, SpendCap: &limit, CreatedAt: s.clock.Now()}, "none"))
 	s.must(db.InsertAgent(t.Context(), agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
-	s.payer = payer{account.NewSpending(db, s.clock, nil), map[string]int64{"brave": 5000, "tavily": 8000}}
+	s.payer = payer{billing.NewService(billing.Deps{
+		Store: db, Clock: s.clock, Audit: audit.New(audit.Deps{Store: db, Clock: s.clock, Log: slog.New(slog.DiscardHandler)}),
+	}).Spending, map[string]int64{"brave": 5000, "tavily": 8000}}
 	return s
 }
 
@@ -131,18 +136,18 @@ func (s *shopper) hasUsed(micros int64, when string) {
 // tends does what the server does every hour, and wants every sum to be that of its rows.
 func (s *shopper) tends() {
 	s.t.Helper()
-	if wrong, err := s.payer.spending.Tend(s.t.Context()); err != nil || len(wrong) > 0 {
+	if wrong, err := s.payer.spending.Reconcile(s.t.Context()); err != nil || len(wrong) > 0 {
 		s.t.Errorf("sums that are not those of their rows: %v, %v", wrong, err)
 	}
 }
 
 // hasRows wants these services in the ledger, by name.
-func (s *shopper) hasRows(want ...account.Usage) {
+func (s *shopper) hasRows(want ...billing.Usage) {
 	s.t.Helper()
 	today := core.Day(s.clock.Now())
-	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, account.UsageByModel, "2000-01-01", today)
+	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, billing.UsageByModel, "2000-01-01", today)
 	s.must(err)
-	slices.SortFunc(got, func(a, b account.Usage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(got, func(a, b billing.Usage) int { return strings.Compare(a.Name, b.Name) })
 	if !slices.Equal(got, want) {
 		s.t.Errorf("the ledger has %+v, want %+v", got, want)
 	}

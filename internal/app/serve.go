@@ -23,6 +23,7 @@ import (
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
 	"carrel/internal/server"
+	"carrel/internal/signin"
 	"carrel/internal/streamwatch"
 	"carrel/internal/webapp"
 	"carrel/internal/webhook"
@@ -99,7 +100,7 @@ func (c serveCommand) Run(ctx context.Context, env *Env) error {
 func newLogger(env *Env, cfg config.Config) *slog.Logger {
 	return obs.NewLogger(env.Err, obs.LogOptions{
 		Format: cfg.LogFormat, Level: cfg.LogLevel, Terminal: isTerminal(env.Err),
-		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, credential.PendingPrefix, credential.BrowserPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
+		Prefixes: append([]string{cfg.KeyPrefix, cfg.CodePrefix, credential.SessionPrefix, signin.PendingPrefix, signin.BrowserPrefix, webhook.SecretPrefix, "sk_live", "sk_test", "rk_live", "rk_test"},
 			oauth.PrefixesFor(cfg.KeyPrefix).All()...),
 	})
 }
@@ -236,7 +237,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 			err = errors.Join(in.store.PruneIdempotency(ctx, now.Add(-idempotencyLife)),
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.store.PruneImports(ctx, now.Add(-importLife)), in.oauth.Prune(ctx),
-				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.limits.Prune(ctx), in.browsers.Prune(ctx), in.credentials.PruneCodes(ctx), in.sources.Prune(ctx),
+				in.sessions.Prune(ctx), in.reconcileSpend(ctx, log), in.signIn.Prune(ctx), in.credentials.PruneCodes(ctx), in.sources.Prune(ctx),
 				in.exports.Prune(ctx), in.deletions.Tend(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {

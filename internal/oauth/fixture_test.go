@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -140,7 +141,7 @@ func newServerOn(t testing.TB, o store.Options) *server {
 	log := slog.New(slog.NewTextHandler(srv.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	prefixes := oauth.PrefixesFor("crl")
 	srv.deps = oauth.Deps{
-		Store: db, Clock: srv.clock, Audit: audit.New(db, srv.clock, nil, log), Log: log, Secret: secret,
+		Store: db, Clock: srv.clock, Audit: audit.New(audit.Deps{Store: db, Clock: srv.clock, Log: log}), Log: log, Secret: secret,
 		Issuer: srv.issuer, Prefixes: prefixes, Documents: srv.startDocumentSite(),
 	}
 	srv.service, err = oauth.NewService(srv.deps)
@@ -148,8 +149,11 @@ func newServerOn(t testing.TB, o store.Options) *server {
 		t.Fatal(err)
 	}
 	srv.service.Routes(mux, srv.pages)
-	srv.credentials = credential.NewService(db, srv.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"})
-	srv.credentials.AcceptTokens(db, prefixes.Access, oauth.Resources(srv.issuer))
+	srv.credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: srv.clock, Audit: srv.deps.Audit, HashKey: secret, Agents: agent.NewService(db, srv.clock),
+		Grants: srv.service, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
+		OAuth: credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(srv.issuer)},
+	})
 	srv.user = account.User{
 		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleMember,
 		Plan: core.PlanOpen, CreatedAt: srv.clock.Now(),

@@ -6,8 +6,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/audit"
-	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // connectPath is the page that asks for an account's password before an upstream identity is linked to it.
@@ -30,7 +30,7 @@ type connectPage struct {
 
 // beginConnect stores the upstream identity and redirects to the password form.
 func (a *App) beginConnect(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
-	token, err := a.Pendings.Begin(r.Context(), credential.PendingLink, arrival.User.ID, "",
+	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingLink, arrival.User.ID, "",
 		pendingLink{arrival.User.Email, arrival.Unlinked, arrival.ReturnTo})
 	if err != nil {
 		a.serverError(w, r, err)
@@ -53,14 +53,14 @@ func (a *App) showConnectForm(w http.ResponseWriter, r *http.Request, status int
 }
 
 // pendingLink returns the link that this browser has begun. Without one it redirects to the sign-in page.
-func (a *App) pendingLink(w http.ResponseWriter, r *http.Request) (credential.Pending, pendingLink, bool) {
+func (a *App) pendingLink(w http.ResponseWriter, r *http.Request) (signin.Pending, pendingLink, bool) {
 	var link pendingLink
 	if a.Upstream == nil {
 		http.NotFound(w, r)
-		return credential.Pending{}, link, false
+		return signin.Pending{}, link, false
 	}
 	token, _ := a.pending.read(r)
-	pending, err := a.Pendings.Look(r.Context(), credential.PendingLink, token, &link)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingLink, token, &link)
 	if err != nil {
 		a.restart(w, r, err, SignInPath)
 	}
@@ -92,7 +92,7 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 		p.Error = retryAfter(w, r, err)
 		a.showConnectForm(w, r, http.StatusTooManyRequests, p)
 		return
-	case errors.Is(err, account.ErrSignIn),
+	case errors.Is(err, signin.ErrSignIn),
 		err == nil && user.ID != pending.UserID: // another account has the address now
 		p.PasswordError = t.text("wrong_password")
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
@@ -103,7 +103,7 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	if _, err := a.Pendings.Take(r.Context(), credential.PendingLink, token, nil); err != nil {
+	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingLink, token, nil); err != nil {
 		a.restart(w, r, err, SignInPath)
 		return
 	}
@@ -113,14 +113,14 @@ func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkPassword counts an attempt and returns the user with this address and password. A wrong password is
-// account.ErrSignIn and is audited.
+// signin.ErrSignIn and is audited.
 func (a *App) checkPassword(r *http.Request, email, password string) (account.User, error) {
-	counted, err := a.Limits.Attempt(r.Context(), a.guess(r, email))
+	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, email))
 	if err != nil {
 		return account.User{}, err
 	}
-	user, refused, err := a.Accounts.SignIn(r.Context(), email, password)
-	if errors.Is(err, account.ErrSignIn) {
+	user, refused, err := a.Auth.Passwords.Verify(r.Context(), email, password)
+	if errors.Is(err, signin.ErrSignIn) {
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, UserID: refused.User.ID, Detail: map[string]string{"reason": refused.Reason},
 		})
@@ -128,5 +128,5 @@ func (a *App) checkPassword(r *http.Request, email, password string) (account.Us
 	if err != nil {
 		return account.User{}, err
 	}
-	return user, a.Limits.Forgive(r.Context(), counted)
+	return user, a.Auth.Limits.Forgive(r.Context(), counted)
 }

@@ -9,15 +9,14 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 // chooseOwnAddress changes the account's address to another one and back, as its user.
 func (s *site) chooseOwnAddress() {
 	s.t.Helper()
-	profiles := account.NewProfiles(s.db, s.clock, s.audit)
 	for _, address := range []string{"ada@elsewhere.example", email} {
-		if _, err := profiles.Change(s.t.Context(), s.actor(), account.ProfileChange{Email: &address}); err != nil {
+		if _, err := s.accounts.ChangeProfile(s.t.Context(), s.actor(), account.ProfileChange{Email: &address}); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -140,7 +139,7 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 		"the operator set it afterwards": {func(site *site) {
 			site.chooseOwnAddress()
 			address := email
-			_, err := account.NewDirectory(site.db, site.clock, site.audit).Adjust(site.t.Context(), core.Operator(""),
+			_, err := site.accounts.Adjust(site.t.Context(), core.Operator(""),
 				site.user.ID, account.Adjustment{Email: &address})
 			if err != nil {
 				site.t.Fatal(err)
@@ -155,7 +154,7 @@ func TestOnlyAddressesSetByAnAdministratorAreLinked(t *testing.T) {
 			}
 			actor := site.actorOf(member)
 			actor.UserID = u.ID
-			_, err = account.NewProfiles(site.db, site.clock, site.audit).Change(site.t.Context(), actor,
+			_, err = site.accounts.ChangeProfile(site.t.Context(), actor,
 				account.ProfileChange{Email: &address})
 			if err != nil {
 				site.t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // cookie describes a cookie that holds a secret.
@@ -24,7 +25,7 @@ func newSessionCookie(base *url.URL) cookie {
 // newPendingCookie returns the cookie of an unfinished sign-in, which binds it to the browser that began it.
 func newPendingCookie(base *url.URL) cookie {
 	c := newSessionCookie(base)
-	c.name, c.life = c.name+"-pending", credential.PendingLife
+	c.name, c.life = c.name+"-pending", signin.PendingLife
 	return c
 }
 
@@ -32,7 +33,7 @@ func newPendingCookie(base *url.URL) cookie {
 // out.
 func newBrowserCookie(base *url.URL) cookie {
 	c := newSessionCookie(base)
-	c.name, c.life = c.name+"-browser", credential.BrowserLife
+	c.name, c.life = c.name+"-browser", signin.BrowserLife
 	return c
 }
 

@@ -7,8 +7,8 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // codePath is the page that asks for the second factor.
@@ -36,7 +36,7 @@ func (a *App) passFirstFactor(w http.ResponseWriter, r *http.Request, user accou
 	needed := false
 	if partial.With != withPasskey {
 		var err error
-		if needed, err = a.Factors.Needed(r.Context(), user.ID); err != nil {
+		if needed, err = a.Auth.Factors.Needed(r.Context(), user.ID); err != nil {
 			a.serverError(w, r, err)
 			return
 		}
@@ -46,7 +46,7 @@ func (a *App) passFirstFactor(w http.ResponseWriter, r *http.Request, user accou
 		return
 	}
 	partial.Email = user.Email
-	token, err := a.Pendings.Begin(r.Context(), credential.PendingFactor, user.ID, "", partial)
+	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingFactor, user.ID, "", partial)
 	if err != nil {
 		a.serverError(w, r, err)
 		return
@@ -80,12 +80,12 @@ func (a *App) showCode(w http.ResponseWriter, r *http.Request) {
 
 // partialSignIn returns the sign-in that waits for its second factor in this browser. Without one it redirects to the
 // sign-in page.
-func (a *App) partialSignIn(w http.ResponseWriter, r *http.Request) (credential.Pending, partialSignIn, bool) {
+func (a *App) partialSignIn(w http.ResponseWriter, r *http.Request) (signin.Pending, partialSignIn, bool) {
 	var partial partialSignIn
 	token, _ := a.pending.read(r)
-	pending, err := a.Pendings.Look(r.Context(), credential.PendingFactor, token, &partial)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingFactor, token, &partial)
 	switch {
-	case errors.Is(err, credential.ErrPending):
+	case errors.Is(err, signin.ErrPending):
 		a.pending.clear(w)
 		a.seeOther(w, SignInPath)
 	case err != nil:
@@ -109,16 +109,16 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		a.show(w, r, http.StatusUnprocessableEntity, "code", codePage{CodeError: textsFor(r).text("enter_code")})
 		return
 	}
-	counted, err := a.Limits.Attempt(r.Context(), a.guess(r, partial.Email))
+	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, partial.Email))
 	if err != nil {
 		a.limitError(w, r, err, func(message string) {
 			a.show(w, r, http.StatusTooManyRequests, "code", codePage{Error: message})
 		})
 		return
 	}
-	err = a.Factors.Check(r.Context(), pending.UserID, code)
+	err = a.Auth.Factors.Check(r.Context(), pending.UserID, code)
 	switch {
-	case errors.Is(err, account.ErrCode):
+	case errors.Is(err, signin.ErrCode):
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, UserID: pending.UserID, Detail: map[string]string{"reason": "wrong code"},
 		})
@@ -129,11 +129,11 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	token, _ := a.pending.read(r)
-	if _, err := a.Pendings.Take(r.Context(), credential.PendingFactor, token, nil); err != nil {
+	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingFactor, token, nil); err != nil {
 		a.restart(w, r, err, SignInPath)
 		return
 	}
-	if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+	if err := a.Auth.Limits.Forgive(r.Context(), counted); err != nil {
 		a.serverError(w, r, err)
 		return
 	}
@@ -144,7 +144,7 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 
 // restart redirects to the first page of a flow that has expired or is already finished.
 func (a *App) restart(w http.ResponseWriter, r *http.Request, err error, first string) {
-	if errors.Is(err, credential.ErrPending) {
+	if errors.Is(err, signin.ErrPending) {
 		a.seeOther(w, first)
 		return
 	}

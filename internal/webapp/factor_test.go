@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // authenticator is an authenticator app. It implements RFC 6238 independently, so that it does not share a bug with the
@@ -138,7 +138,7 @@ func TestPartialSignInIsBoundToItsBrowserAndExpires(t *testing.T) {
 	stranger.wantRedirect(stranger.get("/sign-in/code"), "/sign-in")
 	stranger.wantRedirect(stranger.post("/sign-in/code", "code", authenticator.code(0)), "/sign-in")
 	late := site.enterPassword()
-	site.clock.Advance(credential.PendingLife)
+	site.clock.Advance(signin.PendingLife)
 	late.wantRedirect(late.post("/sign-in/code", "code", authenticator.code(0)), "/sign-in")
 	if late.isSignedIn() || stranger.isSignedIn() {
 		t.Error("signed in with an expired or foreign partial sign-in")
@@ -150,7 +150,7 @@ func TestPartialSignInIsBoundToItsBrowserAndExpires(t *testing.T) {
 	if used.status != http.StatusUnprocessableEntity {
 		t.Errorf("a recovery code once more: %d", used.status)
 	}
-	status, err := site.factors.Status(t.Context(), site.actor())
+	status, err := site.auth.Factors.Status(t.Context(), site.actor())
 	if err != nil || status.RecoveryCodes != 9 || status.Since == nil {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -219,7 +219,7 @@ func TestResetCanRemoveTheSecondFactor(t *testing.T) {
 	site := newSite(t)
 	site.visitor().signIn().enrol()
 	for _, clears := range []bool{false, true} {
-		_, code, err := site.resets.Issue(t.Context(), core.Operator(""), site.user.ID, clears)
+		_, code, err := site.auth.Resets.Issue(t.Context(), core.Operator(""), site.user.ID, clears)
 		if err != nil {
 			t.Fatal(err)
 		}

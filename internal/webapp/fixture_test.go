@@ -17,8 +17,9 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
 	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/store"
 	"carrel/internal/testkit"
 	"carrel/internal/webapp"
@@ -40,8 +41,7 @@ type site struct {
 	clock    *testkit.Clock
 	accounts *account.Service
 	sessions *credential.Sessions
-	factors  *account.Factors
-	resets   *account.Resets
+	auth     *signin.Service
 	passkeys *passkey.Service
 	audit    *audit.Log
 	srv      *httptest.Server
@@ -51,8 +51,7 @@ type site struct {
 	opts     webapp.Options
 	user     account.User
 	// from is the client address of requests.
-	from   atomic.Pointer[string]
-	limits *account.Limits
+	from atomic.Pointer[string]
 }
 
 // setClientAddress sets the client address of the following requests.
@@ -69,10 +68,12 @@ func newEmptySite(t testing.TB, change ...func(*webapp.Options)) *site {
 	site := &site{t: t, db: db, clock: testkit.NewClock(), log: &testkit.Log{}, mux: http.NewServeMux()}
 	site.setClientAddress("203.0.113.7")
 	log := slog.New(slog.NewJSONHandler(site.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	site.accounts = account.NewService(db, site.clock, core.PlanOpen)
-	site.sessions = credential.NewSessions(db, site.clock, []byte("secret"))
-	site.audit = audit.New(db, site.clock, func(context.Context) string { return "203.0.113.7" }, log)
-	site.accounts.RecordTo(site.audit)
+	site.audit = audit.New(audit.Deps{
+		Store: db, Clock: site.clock, Log: log, Address: func(context.Context) string { return "203.0.113.7" },
+	})
+	site.sessions = credential.NewSessions(credential.SessionDeps{
+		Store: db, Clock: site.clock, Audit: site.audit, HashKey: []byte("secret"),
+	})
 	site.srv = httptest.NewUnstartedServer(site.mux)
 	opts := webapp.Options{
 		BaseURL: "http://" + site.srv.Listener.Addr().String(), SetupCode: setupCode,
@@ -107,20 +108,22 @@ func (s *site) services(baseURL string, log *slog.Logger) webapp.Services {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	browsers := credential.NewBrowsers(s.db, s.clock, secret)
-	s.limits = account.NewLimits(s.db, browsers, s.clock, secret, true)
-	pendings := credential.NewPendings(s.db, s.clock, secret)
-	s.factors = account.NewFactors(s.db, s.clock, sealer, s.audit,
-		account.FactorOptions{Key: secret, Issuer: "Carrel", Offered: true})
-	s.resets = account.NewResets(s.db, s.accounts, s.clock, secret, s.audit)
-	s.passkeys, err = passkey.New(s.db, pendings, s.clock, s.audit, baseURL)
+	s.auth = signin.NewService(signin.Deps{
+		Store: s.db, Clock: s.clock, Audit: s.audit, Sessions: s.sessions, Sealer: sealer,
+		Key: secret, Issuer: "Carrel", OfferTOTP: true, LimitAttempts: true,
+	})
+	s.accounts = account.NewService(account.Deps{
+		Store: s.db, Clock: s.clock, Audit: s.audit, Passwords: s.auth.Passwords, DefaultPlan: core.PlanOpen,
+	})
+	s.passkeys, err = passkey.New(passkey.Deps{
+		Store: s.db, Pending: s.auth.Pending, Clock: s.clock, Audit: s.audit, BaseURL: baseURL,
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return webapp.Services{
-		Accounts: s.accounts, Sessions: s.sessions, Limits: s.limits, Factors: s.factors, Resets: s.resets,
-		Proofs:   account.NewProofs(s.db, s.accounts, s.factors, s.limits, s.sessions, s.clock, s.audit),
-		Pendings: pendings, Browsers: browsers, Passkeys: s.passkeys, Audit: s.audit, Clock: s.clock, Log: log,
+		Accounts: s.accounts, Sessions: s.sessions, Auth: s.auth, Passkeys: s.passkeys,
+		Audit: s.audit, Clock: s.clock, Log: log,
 	}
 }
 

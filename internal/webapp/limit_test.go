@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 	"carrel/internal/testkit/browser"
 )
 
@@ -25,8 +25,8 @@ func sessionCookies(tab *browser.Tab) []browser.Cookie {
 func (s *site) exhaustAccountLimit() {
 	s.t.Helper()
 	for i := range 1000 {
-		g := account.Guess{From: netip.MustParseAddr(fmt.Sprintf("198.51.%d.%d", i/250, i%250)), Email: email}
-		if _, err := s.limits.Attempt(s.t.Context(), g); core.IsKind(err, core.KindRateLimited) {
+		g := signin.Guess{From: netip.MustParseAddr(fmt.Sprintf("198.51.%d.%d", i/250, i%250)), Email: email}
+		if _, err := s.auth.Limits.Attempt(s.t.Context(), g); core.IsKind(err, core.KindRateLimited) {
 			return
 		} else if err != nil {
 			s.t.Fatal(err)
@@ -58,7 +58,7 @@ func TestKnownBrowserSignsInDespiteTheAccountLimit(t *testing.T) {
 	site.setClientAddress("192.0.2.1")
 	stranger := site.visitor()
 	if a := stranger.post("/sign-in", "email", email, "password", password); a.status != http.StatusTooManyRequests ||
-		!strings.Contains(a.body, "a browser in which you have signed in before") {
+		!strings.Contains(a.body, "a browser where you have signed in before") {
 		t.Errorf("an unknown browser: %d %s", a.status, a.body)
 	}
 	v.signIn()
@@ -69,7 +69,7 @@ func TestKnownBrowserSignsInDespiteTheAccountLimit(t *testing.T) {
 	// A known browser needs the second factor as well.
 	v.wantRedirect(v.post("/sign-in", "email", email, "password", password), "/sign-in/code")
 	v.wantRedirect(v.post("/sign-in/code", "code", device.code(0)), "/")
-	err := site.accounts.SetPassword(t.Context(), core.Operator(""), site.user.ID, "another password", "")
+	err := site.auth.Passwords.Set(t.Context(), core.Operator(""), site.user.ID, "another password", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/credential"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // withPasskey is the sign-in method "passkey" in the audit log.
@@ -82,7 +82,7 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	a.pending.clear(w)
 	user, err := a.Passkeys.FinishSignIn(r.Context(), token, []byte(r.PostForm.Get("answer")))
 	switch {
-	case errors.Is(err, credential.ErrPending), core.IsKind(err, core.KindForbidden):
+	case errors.Is(err, signin.ErrPending), core.IsKind(err, core.KindForbidden):
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey},
 		})

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
-	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // resetPage is the content of the form for a new password.
@@ -33,12 +33,12 @@ func (a *App) reset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t := textsFor(r)
-	_, err := a.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))
+	_, err := a.Auth.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		// The user signs in next, so that the second factor is checked and the browser offers to save the password.
 		a.show(w, r, http.StatusOK, "reset", resetPage{Done: true})
-	case errors.Is(err, account.ErrReset):
+	case errors.Is(err, signin.ErrReset):
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"},
 		})

@@ -3,10 +3,10 @@ package webapp
 import (
 	"net/http"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // securityPage is the content of the page with the sign-in settings.
@@ -19,7 +19,7 @@ type securityPage struct {
 	// PasskeysAvailable is whether browsers support passkeys at this installation's address.
 	PasskeysAvailable bool
 	Passkeys          []passkey.Passkey
-	Factor            account.FactorStatus
+	Factor            signin.FactorStatus
 }
 
 // showSecurity shows the settings after a recent proof of identity, so that the changes on the page need no further
@@ -36,12 +36,12 @@ func (a *App) showSecurityPage(
 	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage,
 ) {
 	actor := actorOf(found)
-	means, err := a.Proofs.Means(r.Context(), actor)
+	means, err := a.Auth.Proofs.Means(r.Context(), actor)
 	if err == nil {
 		p.Passkeys, err = a.Passkeys.List(r.Context(), actor)
 	}
 	if err == nil {
-		p.Factor, err = a.Factors.Status(r.Context(), actor)
+		p.Factor, err = a.Auth.Factors.Status(r.Context(), actor)
 	}
 	if err != nil {
 		a.serverError(w, r, err)
@@ -65,7 +65,7 @@ func (a *App) respondToChange(w http.ResponseWriter, r *http.Request, err error)
 }
 
 func (a *App) changePassword(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	err := a.Accounts.ChangePassword(r.Context(), actorOf(found), r.PostForm.Get("password"))
+	err := a.Auth.Passwords.Change(r.Context(), actorOf(found), r.PostForm.Get("password"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
 		a.showSecurityPage(w, r, found, http.StatusUnprocessableEntity,

@@ -9,6 +9,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // setupLength is 60 bits: at one guess every three seconds out of reach, and short enough to type.
@@ -20,7 +21,7 @@ const setupLength = 12
 func SetupCode(secret []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("carrel set-up code"))
-	return account.SpellCode(mac.Sum(nil)[:setupLength])
+	return signin.SpellCode(mac.Sum(nil)[:setupLength])
 }
 
 // setupPage is the content of the form for the first account.
@@ -65,8 +66,8 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	}) {
 		return
 	}
-	code := account.PlainCode(r.PostForm.Get("code"))
-	if subtle.ConstantTimeCompare([]byte(code), []byte(account.PlainCode(a.opts.SetupCode))) != 1 {
+	code := signin.PlainCode(r.PostForm.Get("code"))
+	if subtle.ConstantTimeCompare([]byte(code), []byte(signin.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
 			a.Audit.Note(r.Context(), audit.Record{
 				Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"},

@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"carrel/internal/account"
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 // returnField is the query parameter and the hidden field with the local path to return to.
@@ -85,7 +85,7 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	case isRateLimited(err):
 		p.Error = retryAfter(w, r, err)
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
-	case errors.Is(err, account.ErrSignIn):
+	case errors.Is(err, signin.ErrSignIn):
 		p.Error = t.text("signin.failed")
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 	case err != nil:
@@ -96,9 +96,9 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // guess describes an attempt on an account for the rate limits.
-func (a *App) guess(r *http.Request, email string) account.Guess {
+func (a *App) guess(r *http.Request, email string) signin.Guess {
 	token, _ := a.browser.read(r)
-	return account.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
+	return signin.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
 }
 
 func isRateLimited(err error) bool { return core.IsKind(err, core.KindRateLimited) }
@@ -106,7 +106,7 @@ func isRateLimited(err error) bool { return core.IsKind(err, core.KindRateLimite
 // allowNetwork counts an attempt that concerns no particular account against the network's rate limit. If it fails, the
 // response is written: by tooMany with the message for the user, or as an internal error.
 func (a *App) allowNetwork(w http.ResponseWriter, r *http.Request, tooMany func(message string)) bool {
-	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
+	err := a.Auth.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err != nil {
 		a.limitError(w, r, err, tooMany)
 	}
@@ -132,7 +132,7 @@ func (a *App) startSession(w http.ResponseWriter, r *http.Request, userID string
 		return
 	}
 	old, _ := a.browser.read(r)
-	known, err := a.Browsers.Remember(ctx, userID, old)
+	known, err := a.Auth.Browsers.Remember(ctx, userID, old)
 	if err != nil {
 		a.serverError(w, r, err)
 		return

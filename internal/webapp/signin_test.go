@@ -78,7 +78,7 @@ func TestEndedSessionFailsOnTheNextRequest(t *testing.T) {
 			return site.accounts.Disable(site.t.Context(), core.Operator(""), site.user.ID)
 		},
 		"new password": func(site *site, _ *http.Cookie) error {
-			return site.accounts.SetPassword(site.t.Context(), core.Operator(""), site.user.ID, "another password", "")
+			return site.auth.Passwords.Set(site.t.Context(), core.Operator(""), site.user.ID, "another password", "")
 		},
 		"14 days idle": func(site *site, _ *http.Cookie) error {
 			site.clock.Advance(credential.SessionIdle)
@@ -193,7 +193,7 @@ func TestUnknownUserTakesAsLongAsAKnownOne(t *testing.T) {
 	took := func(email string) time.Duration {
 		started := time.Now()
 		for range 5 {
-			_, _, _ = site.accounts.SignIn(t.Context(), email, "wrong password")
+			_, _, _ = site.auth.Passwords.Verify(t.Context(), email, "wrong password")
 		}
 		return time.Since(started)
 	}

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // stepUpPage is the content of the form that asks for a fresh proof of identity.
@@ -66,7 +66,7 @@ func (a *App) showStepUp(w http.ResponseWriter, r *http.Request, found credentia
 func (a *App) showStepUpForm(
 	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage,
 ) {
-	means, err := a.Proofs.Means(r.Context(), actorOf(found))
+	means, err := a.Auth.Proofs.Means(r.Context(), actorOf(found))
 	if err != nil {
 		a.serverError(w, r, err)
 		return
@@ -92,14 +92,14 @@ func (a *App) stepUp(w http.ResponseWriter, r *http.Request, found credential.Fo
 		a.showStepUpForm(w, r, found, http.StatusUnprocessableEntity, p)
 		return
 	}
-	err := a.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password,
+	err := a.Auth.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password,
 		r.PostForm.Get("code"))
 	status := http.StatusUnprocessableEntity
 	switch {
 	case err == nil:
 		a.seeOther(w, p.ReturnTo)
 		return
-	case errors.Is(err, account.ErrProof):
+	case errors.Is(err, signin.ErrProof):
 		p.PasswordError = t.text("wrong_password")
 	case isRateLimited(err):
 		p.Error, status = retryAfter(w, r, err), http.StatusTooManyRequests
@@ -130,12 +130,12 @@ func (a *App) stepUpWithPasskey(w http.ResponseWriter, r *http.Request, found cr
 	p := stepUpPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	err := a.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
+	err := a.Auth.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err == nil {
 		err = a.Passkeys.FinishProof(r.Context(), actorOf(found), token, []byte(r.PostForm.Get("answer")))
 	}
 	if err == nil {
-		err = a.Proofs.Accept(r.Context(), actorOf(found), withPasskey)
+		err = a.Auth.Proofs.Accept(r.Context(), actorOf(found), withPasskey)
 	}
 	switch {
 	case err == nil:

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 const stepUpRedirect = "/step-up?return=%2Fsecurity"
@@ -28,7 +28,7 @@ func TestSecurityChangesRequireAStepUp(t *testing.T) {
 		v.wantRedirect(v.post("/security/"+act, "password", "another password", "code", "123456", "name", "Phone"),
 			stepUpRedirect)
 	}
-	if _, _, err := site.accounts.SignIn(t.Context(), email, password); err != nil {
+	if _, _, err := site.auth.Passwords.Verify(t.Context(), email, password); err != nil {
 		t.Fatal("the password was changed without a step-up")
 	}
 	a := v.post("/step-up", "password", "wrong", "return", "/security")
@@ -111,11 +111,11 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	v := site.visitor().signIn()
-	_, replaced, err := site.resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
+	_, replaced, err := site.auth.Resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, err := site.resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
+	_, code, err := site.auth.Resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,11 +148,11 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("the code used again: %d", a.status)
 	}
-	if _, _, err := site.accounts.SignIn(t.Context(), email, "another password"); err != nil {
+	if _, _, err := site.auth.Passwords.Verify(t.Context(), email, "another password"); err != nil {
 		t.Error(err)
 	}
 	for _, e := range site.events() {
-		if strings.Contains(e.Detail, account.PlainCode(code)) || strings.Contains(e.Detail, code) {
+		if strings.Contains(e.Detail, signin.PlainCode(code)) || strings.Contains(e.Detail, code) {
 			t.Errorf("the audit log holds the code: %+v", e)
 		}
 	}
@@ -161,11 +161,11 @@ func TestResetCodeSetsANewPassword(t *testing.T) {
 func TestResetCodeExpiresAfterADayAndAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
-	_, code, err := site.resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
+	_, code, err := site.auth.Resets.Issue(t.Context(), core.Operator(""), site.user.ID, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	site.clock.Advance(account.ResetLife)
+	site.clock.Advance(signin.ResetLife)
 	a := site.post("/reset", nil, "code", code, "password", "another password")
 	if a.status != http.StatusUnprocessableEntity {
 		t.Errorf("after a day: %d", a.status)
@@ -180,7 +180,7 @@ func TestResetCodeExpiresAfterADayAndAttemptsAreLimited(t *testing.T) {
 	if status != http.StatusTooManyRequests {
 		t.Error("guesses are not limited")
 	}
-	_, _, err = site.resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID, false)
+	_, _, err = site.auth.Resets.Issue(t.Context(), site.actorOf(core.RoleMember), site.user.ID, false)
 	if !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("a member can issue a reset code: %v", err)
 	}
@@ -201,12 +201,12 @@ func TestAPIKeyCannotChangeSignInSettings(t *testing.T) {
 	key.Credential = core.CredentialKey
 	ctx := t.Context()
 	for name, act := range map[string]func() error{
-		"password":     func() error { return site.accounts.ChangePassword(ctx, key, "another password") },
-		"app":          func() error { _, err := site.factors.Begin(ctx, key); return err },
-		"confirm":      func() error { _, err := site.factors.Confirm(ctx, key, "123456"); return err },
-		"codes":        func() error { _, err := site.factors.Renew(ctx, key); return err },
-		"remove app":   func() error { return site.factors.Remove(ctx, key) },
-		"status":       func() error { _, err := site.factors.Status(ctx, key); return err },
+		"password":     func() error { return site.auth.Passwords.Change(ctx, key, "another password") },
+		"app":          func() error { _, err := site.auth.Factors.Begin(ctx, key); return err },
+		"confirm":      func() error { _, err := site.auth.Factors.Confirm(ctx, key, "123456"); return err },
+		"codes":        func() error { _, err := site.auth.Factors.Renew(ctx, key); return err },
+		"remove app":   func() error { return site.auth.Factors.Remove(ctx, key) },
+		"status":       func() error { _, err := site.auth.Factors.Status(ctx, key); return err },
 		"passkey":      func() error { _, err := site.passkeys.BeginEnrol(ctx, key); return err },
 		"new passkey":  func() error { _, err := site.passkeys.FinishEnrol(ctx, key, "", "x", nil); return err },
 		"proof":        func() error { _, err := site.passkeys.BeginProof(ctx, key); return err },
@@ -222,9 +222,9 @@ func TestAPIKeyCannotChangeSignInSettings(t *testing.T) {
 	stale := site.actor()
 	site.clock.Advance(core.ProofLife + time.Second)
 	for name, err := range map[string]error{
-		"password": site.accounts.ChangePassword(ctx, stale, "another password"),
+		"password": site.auth.Passwords.Change(ctx, stale, "another password"),
 		"remove":   site.passkeys.Remove(ctx, stale, "x"),
-		"app":      site.factors.Remove(ctx, stale),
+		"app":      site.auth.Factors.Remove(ctx, stale),
 	} {
 		if core.AsError(err).Code != "step_up_required" {
 			t.Errorf("%s without a step-up: %v", name, err)

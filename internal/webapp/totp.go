@@ -8,9 +8,9 @@ import (
 
 	"rsc.io/qr"
 
-	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // totpPath is the page that sets up an authenticator app.
@@ -26,7 +26,7 @@ type totpPage struct {
 
 // beginTOTP creates a secret and redirects to the page that shows it, so that reloading does not create another.
 func (a *App) beginTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	if _, err := a.Factors.Begin(r.Context(), actorOf(found)); err != nil {
+	if _, err := a.Auth.Factors.Begin(r.Context(), actorOf(found)); err != nil {
 		a.respondToChange(w, r, err)
 		return
 	}
@@ -40,7 +40,7 @@ func (a *App) showTOTP(w http.ResponseWriter, r *http.Request, found credential.
 func (a *App) showTOTPForm(
 	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, codeError string,
 ) {
-	e, err := a.Factors.Waiting(r.Context(), actorOf(found))
+	e, err := a.Auth.Factors.Unconfirmed(r.Context(), actorOf(found))
 	switch {
 	case core.IsKind(err, core.KindNotFound):
 		a.seeOther(w, SecurityPath)
@@ -58,21 +58,21 @@ func (a *App) showTOTPForm(
 }
 
 func (a *App) confirmTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	counted, err := a.Limits.Attempt(r.Context(), account.Guess{SessionID: found.Session.ID})
+	counted, err := a.Auth.Limits.Attempt(r.Context(), signin.Guess{SessionID: found.Session.ID})
 	if err != nil {
 		a.limitError(w, r, err, func(message string) {
 			a.showTOTPForm(w, r, found, http.StatusTooManyRequests, message)
 		})
 		return
 	}
-	codes, err := a.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))
+	codes, err := a.Auth.Factors.Confirm(r.Context(), actorOf(found), r.PostForm.Get("code"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
 		a.showTOTPForm(w, r, found, http.StatusUnprocessableEntity, textsFor(r).firstField(err))
 	case err != nil:
 		a.respondToChange(w, r, err)
 	default:
-		if err := a.Limits.Forgive(r.Context(), counted); err != nil {
+		if err := a.Auth.Limits.Forgive(r.Context(), counted); err != nil {
 			a.serverError(w, r, err)
 			return
 		}
@@ -86,7 +86,7 @@ func (a *App) showCodes(w http.ResponseWriter, r *http.Request, codes []string) 
 }
 
 func (a *App) renewCodes(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	codes, err := a.Factors.Renew(r.Context(), actorOf(found))
+	codes, err := a.Auth.Factors.Renew(r.Context(), actorOf(found))
 	if err != nil {
 		a.respondToChange(w, r, err)
 		return
@@ -95,7 +95,7 @@ func (a *App) renewCodes(w http.ResponseWriter, r *http.Request, found credentia
 }
 
 func (a *App) removeTOTP(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	a.respondToChange(w, r, a.Factors.Remove(r.Context(), actorOf(found)))
+	a.respondToChange(w, r, a.Auth.Factors.Remove(r.Context(), actorOf(found)))
 }
 
 // quietZone is the required width of the empty border of a QR code, in modules (ISO/IEC 18004, 6.3.8).

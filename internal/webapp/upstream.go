@@ -7,7 +7,8 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/upstream"
 )
 
 // UpstreamPath is the redirect URI at the upstream OpenID provider.
@@ -107,10 +108,10 @@ func (a *App) upstreamCallback(w http.ResponseWriter, r *http.Request) {
 func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
 	found, ok := a.signedIn(r)
 	if !ok || found.Session.ID != arrival.SessionID {
-		a.restart(w, r, credential.ErrPending, SignInPath)
+		a.restart(w, r, signin.ErrPending, SignInPath)
 		return
 	}
-	if err := a.Proofs.Accept(r.Context(), actorOf(found), withUpstream); err != nil {
+	if err := a.Auth.Proofs.Accept(r.Context(), actorOf(found), withUpstream); err != nil {
 		a.serverError(w, r, err)
 		return
 	}
@@ -121,7 +122,7 @@ func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival 
 func (a *App) upstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	e := core.AsError(err)
 	switch {
-	case errors.Is(err, credential.ErrPending), e.Kind == core.KindForbidden:
+	case errors.Is(err, signin.ErrPending), e.Kind == core.KindForbidden:
 		a.fail(w, r, http.StatusUnprocessableEntity, "upstream_refused", "problem", textsFor(r).problem(err))
 	case e.Kind == core.KindUpstream:
 		a.fail(w, r, http.StatusBadGateway, "upstream_away")

@@ -19,7 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 	"carrel/internal/webapp"
 )
 
@@ -158,10 +158,13 @@ func newUpstreamSite(t testing.TB, signUp bool) (*site, *provider) {
 func (s *site) upstream(p *provider, signUp bool) {
 	s.t.Helper()
 	services := s.services(s.srv.URL, s.logger)
-	services.Upstream = upstream.New(upstream.Options{
-		Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
-		RedirectURL: s.srv.URL + webapp.UpstreamPath,
-	}, s.db, services.Pendings, s.clock, s.audit, s.logger)
+	services.Upstream = upstream.New(upstream.Deps{
+		Store: s.db, Pending: s.auth.Pending, Clock: s.clock, Audit: s.audit, Log: s.logger,
+		Options: upstream.Options{
+			Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
+			RedirectURL: s.srv.URL + webapp.UpstreamPath,
+		},
+	})
 	s.t.Cleanup(services.Upstream.Close)
 	s.serve(services)
 }

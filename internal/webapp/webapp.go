@@ -19,8 +19,9 @@ import (
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
-	"carrel/internal/passkey"
-	"carrel/internal/upstream"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
 )
 
 // Paths of the pages.
@@ -37,13 +38,7 @@ const (
 type Services struct {
 	Accounts *account.Service
 	Sessions *credential.Sessions
-	// Limits are the rate limits of sign-in attempts, shared with the API.
-	Limits   *account.Limits
-	Factors  *account.Factors
-	Resets   *account.Resets
-	Proofs   *account.Proofs
-	Pendings *credential.Pendings
-	Browsers *credential.Browsers
+	Auth     *signin.Service
 	Passkeys *passkey.Service
 	// Upstream is nil if no OpenID provider is configured.
 	Upstream *upstream.Service
@@ -57,12 +52,7 @@ func (s Services) require() {
 	for name, missing := range map[string]bool{
 		"Accounts": s.Accounts == nil,
 		"Sessions": s.Sessions == nil,
-		"Limits":   s.Limits == nil,
-		"Factors":  s.Factors == nil,
-		"Resets":   s.Resets == nil,
-		"Proofs":   s.Proofs == nil,
-		"Pendings": s.Pendings == nil,
-		"Browsers": s.Browsers == nil,
+		"Auth":     s.Auth == nil,
 		"Passkeys": s.Passkeys == nil,
 		"Audit":    s.Audit == nil,
 		"Clock":    s.Clock == nil,

@@ -12,7 +12,7 @@ func TestNewPanicsWithoutARequiredService(t *testing.T) {
 	site := newEmptySite(t)
 	for name, remove := range map[string]func(*webapp.Services){
 		"Audit":    func(s *webapp.Services) { s.Audit = nil },
-		"Limits":   func(s *webapp.Services) { s.Limits = nil },
+		"Auth":     func(s *webapp.Services) { s.Auth = nil },
 		"Sessions": func(s *webapp.Services) { s.Sessions = nil },
 	} {
 		services := site.services(site.opts.BaseURL, site.logger)
