@@ -15,45 +15,45 @@ import (
 	"carrel/internal/outbound"
 )
 
-// A client may be described by a document at the https address that is its id (draft-ietf-oauth-client-id-metadata-document),
-// so that it needs no registration. The document is read when a user who is signed in is sent here: nobody else can make
-// us ask foreign servers.
+// A client can publish its metadata in a document at an https URL that is its client id, instead of registering
+// (draft-ietf-oauth-client-id-metadata-document). The server fetches the document only for a signed-in user, so that
+// anonymous visitors can't make it send requests to other servers.
 
-// The bounds of a document.
 const (
 	maxDocument     = 16 << 10
 	documentTimeout = 5 * time.Second
-	// documentLife is how long a document is taken as read, and documentStale how long it serves while its address does
-	// not answer.
+	// documentLife is how long a fetched document is used; documentStale is how long it is used while its server fails.
 	documentLife  = 15 * time.Minute
 	documentStale = 24 * time.Hour
-	// maxFetches is how many are read at once.
+	// maxFetches bounds concurrent fetches.
 	maxFetches = 8
 )
 
-// documentError says in a sentence what is wrong with a document.
+// documentError is a client document that can't be used. Its sentence is shown to the user.
 type documentError struct{ wrong string }
 
 func (e *documentError) Error() string { return "client document: " + e.wrong }
 
-// errSignInFirst means that a document will be read once the user has signed in.
-var errSignInFirst = errors.New("the client's document is read for users alone")
+// errSignInFirst means that the document is fetched only after the user has signed in.
+var errSignInFirst = errors.New("client documents are fetched for signed-in users only")
 
-// isDocumentID reports whether an id is the address of a document.
+// isDocumentID reports whether a client id is the URL of a document.
 func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
 
-// checkDocumentID returns what is wrong with the address of a document, or nothing. Two ids must never mean one document,
-// so that all that could be written in another way is refused.
+// checkDocumentID returns the problem with a document URL, or "". URLs that have another spelling for the same document
+// are refused, because two client ids must never mean one client.
 func checkDocumentID(id string) string {
-	const form = "Its address must be https with a path, without a fragment, a user name, dots as parts of the path or a default port."
+	const form = "Its URL must be https with a path, without a fragment, a user name, dot segments or the default port."
 	u, err := url.Parse(id)
-	if err != nil || len(id) > maxURI || !plainURI(id) || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Host != strings.ToLower(u.Host) {
+	if err != nil || len(id) > maxURI || !isASCIIURI(id) || u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.Host != strings.ToLower(u.Host) {
 		return form
 	}
-	if u.Path == "" || u.Path == "/" || strings.ContainsAny(id, "#") || u.Port() == "443" || strings.HasSuffix(u.Host, ":") {
+	if u.Path == "" || u.Path == "/" || strings.ContainsAny(id, "#") || u.Port() == "443" ||
+		strings.HasSuffix(u.Host, ":") {
 		return form
 	}
-	for part := range strings.SplitSeq(u.Path, "/") { // decoded: %2e is a dot, too
+	for part := range strings.SplitSeq(u.Path, "/") { // u.Path is decoded, so %2e counts as a dot
 		if part == "." || part == ".." {
 			return form
 		}
@@ -61,7 +61,7 @@ func checkDocumentID(id string) string {
 	return ""
 }
 
-// parseDocument reads what a document says of the client whose id is its address.
+// parseDocument reads the document that was fetched from the client id.
 func parseDocument(id string, body []byte) (clientMetadata, error) {
 	var own struct {
 		ID     string          `json:"client_id"`
@@ -76,17 +76,17 @@ func parseDocument(id string, body []byte) (clientMetadata, error) {
 		return m, err
 	}
 	if err := json.Unmarshal(body, &own); err != nil || own.ID != id {
-		return m, &documentError{"Its client_id is not the address that it was read from."}
+		return m, &documentError{"Its client_id is not the URL that it was fetched from."}
 	}
 	if m.AuthMethod != AuthNone || own.Secret != nil {
-		return m, &documentError{"It asks for a secret, but what stands in a public document is none: token_endpoint_auth_method must be none."}
+		return m, &documentError{"A public document can't hold a secret: token_endpoint_auth_method must be none."}
 	}
 	return m, nil
 }
 
-// presentClient finds the client of an authorization request: one that registered, or one with a document, which is read
-// if that was long ago.
-func (s *Service) presentClient(ctx context.Context, id string, signedIn bool) (Client, error) {
+// findOrFetchClient returns the client of an authorization request: a registered one from the store, or one with a
+// document, which is fetched again after documentLife.
+func (s *Service) findOrFetchClient(ctx context.Context, id string, signedIn bool) (Client, error) {
 	if s.documents == nil || !isDocumentID(id) {
 		return s.client(ctx, id)
 	}
@@ -108,27 +108,28 @@ func (s *Service) presentClient(ctx context.Context, id string, signedIn bool) (
 	case !signedIn:
 		return Client{}, errSignInFirst
 	}
-	c, err := s.readDocument(ctx, id)
+	c, err := s.fetchClient(ctx, id)
 	var unreachable *fetchError
 	switch {
 	case known && age < documentStale && errors.As(err, &unreachable):
 		return stored, nil
 	case errors.As(err, &unreachable):
-		s.log.LogAttrs(ctx, slog.LevelInfo, "a client's document can't be read", slog.String("error", unreachable.cause.Error()))
-		return Client{}, &documentError{"It could not be fetched from its address."}
+		s.log.LogAttrs(ctx, slog.LevelInfo, "client document not fetched",
+			slog.String("error", unreachable.cause.Error()))
+		return Client{}, &documentError{"It could not be fetched from its URL."}
 	case err != nil:
 		return Client{}, err
 	}
-	return c, s.store.PutClient(ctx, c, maxUnused)
+	return c, s.store.PutClient(ctx, c, maxUnusedClients)
 }
 
-// fetchError is a document that could not be had. Why is not told: it would say what our network looks like.
+// fetchError is a failed fetch. Its cause is logged but not shown, because it could reveal the internal network.
 type fetchError struct{ cause error }
 
 func (e *fetchError) Error() string { return e.cause.Error() }
 
-// readDocument fetches the document of a client and makes the client of it.
-func (s *Service) readDocument(ctx context.Context, id string) (Client, error) {
+// fetchClient fetches a client document and returns the client that it describes.
+func (s *Service) fetchClient(ctx context.Context, id string) (Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
 	select {
@@ -155,7 +156,7 @@ func (s *Service) readDocument(ctx context.Context, id string) (Client, error) {
 func fetchDocument(ctx context.Context, client *http.Client, id string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, id, http.NoBody)
 	if err != nil {
-		return nil, &documentError{"Its address can't be used."}
+		return nil, &documentError{"Its URL can't be used."}
 	}
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "Carrel-OAuth")
@@ -163,9 +164,9 @@ func fetchDocument(ctx context.Context, client *http.Client, id string) ([]byte,
 	if err != nil {
 		return nil, &fetchError{err}
 	}
-	defer func() { _ = res.Body.Close() }() // it was only read
+	defer func() { _ = res.Body.Close() }() // a read body has nothing to flush
 	if res.StatusCode != http.StatusOK {
-		return nil, &fetchError{errors.New("it was answered with " + res.Status)}
+		return nil, &fetchError{errors.New("unexpected status " + res.Status)}
 	}
 	if !isJSON(res.Header.Get("Content-Type")) {
 		return nil, &documentError{"It must be sent as application/json."}
@@ -180,7 +181,7 @@ func fetchDocument(ctx context.Context, client *http.Client, id string) ([]byte,
 	return body, nil
 }
 
-// isJSON reports whether a media type is that of JSON, or of something that is written in it (RFC 6839, 3.1).
+// isJSON reports whether a media type is JSON or has the suffix +json (RFC 6839, 3.1).
 func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -189,7 +190,8 @@ func isJSON(contentType string) bool {
 	return kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// publisherOf is the host that a client's document was read from, which is the one thing about a client that is proved.
+// publisherOf returns the host of a client's document, the only verified fact about a client; "" for a registered
+// client.
 func publisherOf(c Client) string {
 	if c.Kind != ClientDocument {
 		return ""

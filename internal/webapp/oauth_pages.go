@@ -9,10 +9,9 @@ import (
 	"carrel/internal/oauth"
 )
 
-// App shows people what the authorization server asks of them.
-var _ oauth.Front = (*App)(nil)
+var _ oauth.Pages = (*App)(nil)
 
-// Session returns who is signed in at the browser that asks. It is looked up each time.
+// Session returns the session of the request's cookie. It is looked up on every call.
 func (a *App) Session(r *http.Request) (oauth.Session, bool) {
 	found, ok := a.signedIn(r)
 	if !ok {
@@ -24,34 +23,31 @@ func (a *App) Session(r *http.Request) (oauth.Session, bool) {
 	}, true
 }
 
-// SignIn sends the browser to the sign-in page, which comes back to returnTo if that is a path of ours.
+// SignIn redirects to the sign-in page, which redirects back to returnTo if that is a local path.
 func (a *App) SignIn(w http.ResponseWriter, _ *http.Request, returnTo string) {
 	a.seeOther(w, signInURL(returnTo))
 }
 
-// Consent asks the user whether a client may do what it asks for.
+// Consent asks the user whether to allow an OAuth client.
 func (a *App) Consent(w http.ResponseWriter, r *http.Request, p oauth.ConsentPage) {
-	// Browsers hold every redirect after a form to form-action as well, not only the form's own target.
+	// Browsers apply form-action to every redirect after the form, not only to its own target.
 	w.Header().Set("Content-Security-Policy", pagePolicy(formTargets(p.RedirectTo)))
-	a.render(w, r, http.StatusOK, "consent", struct {
-		oauth.ConsentPage
-		Title string
-	}{p, "Allow access"})
+	a.render(w, r, http.StatusOK, "consent", p)
 }
 
-// Fail says what is wrong with a request that must not be sent anywhere.
+// Fail shows why an authorization request can't continue. It never redirects.
 func (a *App) Fail(w http.ResponseWriter, r *http.Request, p oauth.FailPage) {
 	status := p.Status
 	if status < 400 || status > 599 {
 		status = http.StatusBadRequest
 	}
-	a.fail(w, r, status, p.Title, p.Detail)
+	t, name := textsFor(r), "fail."+string(p.Failure)
+	a.showFailure(w, r, status, failPage{Title: t.text(name), Text: t.text(name + "_text"), Detail: p.Detail})
 }
 
-// formTargets returns what form-action must allow beside 'self' so that the answer to a consent form reaches the client
-// at redirectTo. Where that is a site or a program that sends the browser on to a site, as many do when they are done,
-// all of https is needed: the policy goes with the browser over every redirect, and nobody knows the next ones. The
-// page has no markup from outside whose forms could make use of that.
+// formTargets returns the form-action sources that let the response to a consent form reach redirectTo. Clients often
+// redirect on to a site of their own, and the policy applies to every redirect of the chain, so all of https is
+// allowed. The page contains no foreign markup whose forms could use that.
 func formTargets(redirectTo string) string {
 	u, err := url.Parse(redirectTo)
 	if err != nil || !isScheme(u.Scheme) {
@@ -65,10 +61,10 @@ func formTargets(redirectTo string) string {
 	}
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() {
-		return " http: https:" // a policy has no way to write such an address (CSP 3, 2.3.1)
+		return " http: https:" // a policy can't express an IPv6 address (CSP 3, 2.3.1)
 	}
 	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") != "" || host == "" {
-		return "" // it would end the directive
+		return "" // other characters could end the directive
 	}
 	if port := u.Port(); port != "" {
 		host += ":" + port
@@ -76,7 +72,7 @@ func formTargets(redirectTo string) string {
 	return " http://" + host + " https:"
 }
 
-// isScheme reports whether s is a scheme as RFC 3986 has it, and so safe to write into a header.
+// isScheme reports whether s is a URI scheme (RFC 3986, 3.1), which is safe to write into a header.
 func isScheme(s string) bool {
 	for i, c := range []byte(s) {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z'

@@ -22,13 +22,14 @@ import (
 	"carrel/internal/secretbox"
 )
 
-// signingAlgorithm is the one that every OpenID client must know (OpenID Connect Core, 15.1).
+// signingAlgorithm is the algorithm that every OpenID client must support (OpenID Connect Core, 15.1).
 const signingAlgorithm = jose.RS256
 
 const (
 	rsaBits = 2048
-	// keyLife is how long a key signs; keyLead is how long the next one is published before, so that everybody who keeps
-	// our keys has it by then; keyTail is how long one stays published after, until its last token has ended.
+	// keyLife is how long a key signs. The next key is published keyLead before it signs, so that clients that cache
+	// the key set have it in time. A key stays published for keyTail after its successor signs, until its last token
+	// has expired.
 	keyLife = 90 * 24 * time.Hour
 	keyLead = 24 * time.Hour
 	keyTail = 2 * idTokenLife
@@ -36,7 +37,7 @@ const (
 	idTokenLife = time.Hour
 )
 
-// SigningKey is a key as it is stored: the private half is encrypted.
+// SigningKey is a stored key. Sealed is the encrypted private key.
 type SigningKey struct {
 	Number    int64
 	ID        string
@@ -45,82 +46,82 @@ type SigningKey struct {
 	ActiveAt  time.Time
 }
 
-// keyring makes, opens and replaces the keys that id tokens are signed with.
+// keyring creates, decrypts and rotates the keys that sign id tokens.
 type keyring struct {
 	store KeyStore
 	clock core.Clock
 	box   *secretbox.Box
-	// opened remembers what was decrypted, by id.
+	// opened caches decrypted private keys by id.
 	opened sync.Map
 }
 
-// heldKey is a key that can be used.
-type heldKey struct {
+// openKey is a signing key with its decrypted private key.
+type openKey struct {
 	SigningKey
 	private *rsa.PrivateKey
 }
 
-// open decrypts a key. One that was sealed with another secret is of no use to us.
-func (k *keyring) open(stored SigningKey) (heldKey, bool) {
+// open decrypts a key. It fails for a key that was encrypted with another installation secret.
+func (k *keyring) open(stored SigningKey) (openKey, bool) {
 	if private, ok := k.opened.Load(stored.ID); ok {
-		return heldKey{stored, private.(*rsa.PrivateKey)}, true
+		return openKey{stored, private.(*rsa.PrivateKey)}, true
 	}
 	der, err := k.box.Open(stored.Sealed, stored.ID)
 	if err != nil {
-		return heldKey{}, false
+		return openKey{}, false
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
 	private, ok := parsed.(*rsa.PrivateKey)
 	if err != nil || !ok {
-		return heldKey{}, false
+		return openKey{}, false
 	}
 	k.opened.Store(stored.ID, private)
-	return heldKey{stored, private}, true
+	return openKey{stored, private}, true
 }
 
-// list returns the keys that are published now, by number, after making the first one where there is none that works.
-func (k *keyring) list(ctx context.Context) ([]heldKey, error) {
+// published returns the keys of the key set, ordered by number. It creates the first key if no usable one is active.
+func (k *keyring) published(ctx context.Context) ([]openKey, error) {
 	for range 3 {
 		stored, err := k.store.SigningKeys(ctx)
 		if err != nil {
 			return nil, err
 		}
 		now := k.clock.Now()
-		var held []heldKey
+		var keys []openKey
 		for i, s := range stored {
 			if i+1 < len(stored) && now.After(stored[i+1].ActiveAt.Add(keyTail)) {
-				continue // its last token is gone
+				continue // its last token has expired
 			}
 			if key, ok := k.open(s); ok {
-				held = append(held, key)
+				keys = append(keys, key)
 			}
 		}
-		if _, ok := current(held, now); ok {
-			return held, nil
+		if _, ok := current(keys, now); ok {
+			return keys, nil
 		}
-		// Nobody can hold a key that is not there, so the first one needs no lead.
+		// The first key signs at once: no client has cached an earlier key set.
 		if err := k.add(ctx, stored, now); err != nil && !core.IsKind(err, core.KindConflict) {
 			return nil, err
 		}
 	}
-	return nil, errors.New("no signing key can be made")
+	return nil, errors.New("no signing key could be created")
 }
 
-// current returns the key that signs now.
-func current(held []heldKey, now time.Time) (heldKey, bool) {
-	for _, key := range slices.Backward(held) {
+// current returns the newest active key.
+func current(keys []openKey, now time.Time) (openKey, bool) {
+	for _, key := range slices.Backward(keys) {
 		if !key.ActiveAt.After(now) {
 			return key, true
 		}
 	}
-	return heldKey{}, false
+	return openKey{}, false
 }
 
-// add makes the key that follows those that are stored. Another node may do so at the same time; then one has a conflict.
+// add creates the key after the stored ones. If another node does so at the same time, one of them gets a conflict.
 func (k *keyring) add(ctx context.Context, stored []SigningKey, activeAt time.Time) error {
 	private, err := rsa.GenerateKey(rand.Reader, rsaBits)
 	if err != nil {
-		return fmt.Errorf("make a signing key: %w", err)
+		return fmt.Errorf("generate a signing key: %w", err)
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
@@ -134,11 +135,12 @@ func (k *keyring) add(ctx context.Context, stored []SigningKey, activeAt time.Ti
 	return k.store.InsertSigningKey(ctx, next)
 }
 
-// RotateKeys makes the next signing key when the present one is old enough, or at once when asked to. It is published from
-// now on and signs a day later; that time is returned. While one is waiting already no other is made.
-func (s *Service) RotateKeys(ctx context.Context, atOnce bool) (time.Time, error) {
+// RotateKeys creates the next signing key when the current one is near its end, or immediately with force. The new key
+// is published now and signs from the returned time, a day later. While a key waits to become active no other is
+// created.
+func (s *Service) RotateKeys(ctx context.Context, force bool) (time.Time, error) {
 	k := s.keys
-	if _, err := k.list(ctx); err != nil { // makes the first
+	if _, err := k.published(ctx); err != nil { // creates the first key
 		return time.Time{}, err
 	}
 	stored, err := k.store.SigningKeys(ctx)
@@ -146,28 +148,28 @@ func (s *Service) RotateKeys(ctx context.Context, atOnce bool) (time.Time, error
 		return time.Time{}, err
 	}
 	now, latest := k.clock.Now(), stored[len(stored)-1]
-	if latest.ActiveAt.After(now) || !atOnce && now.Before(latest.ActiveAt.Add(keyLife-keyLead)) {
+	if latest.ActiveAt.After(now) || !force && now.Before(latest.ActiveAt.Add(keyLife-keyLead)) {
 		return latest.ActiveAt, nil
 	}
 	activeAt := now.Add(keyLead)
 	err = k.add(ctx, stored, activeAt)
 	switch {
 	case err == nil:
-		s.note(ctx, audit.Record{Event: audit.SigningKeyMade, Actor: string(core.CredentialOperator)})
+		s.audit.Note(ctx, audit.Record{Event: audit.SigningKeyMade, Actor: string(core.CredentialOperator)})
 	case !core.IsKind(err, core.KindConflict):
 		return time.Time{}, err
 	}
 	return activeAt, nil
 }
 
-// serveJWKS publishes the public halves: the key that signs, the next one, and the last one for a while.
+// serveJWKS serves the public keys: the current one, the next one, and the previous one until its tokens have expired.
 func (s *Service) serveJWKS(w http.ResponseWriter, r *http.Request) error {
-	held, err := s.keys.list(r.Context())
+	keys, err := s.keys.published(r.Context())
 	if err != nil {
 		return err
 	}
 	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
-	for _, key := range held {
+	for _, key := range keys {
 		set.Keys = append(set.Keys, jose.JSONWebKey{
 			Key: key.private.Public(), KeyID: key.ID, Algorithm: string(signingAlgorithm), Use: "sig",
 		})
@@ -177,7 +179,7 @@ func (s *Service) serveJWKS(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// idClaims are what an id token says beside the registered claims.
+// idClaims are the claims of an id token in addition to the registered ones of RFC 7519.
 type idClaims struct {
 	AuthTime        int64  `json:"auth_time"`
 	Nonce           string `json:"nonce,omitempty"`
@@ -185,11 +187,11 @@ type idClaims struct {
 	profile
 }
 
-// profile is what a client may know of the user, by its scopes.
+// profile holds the claims about the user that the scopes profile and email allow.
 type profile struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
-	// EmailVerified is false: nobody has made the user show that the address is theirs.
+	// EmailVerified is always false: the server does not verify that the user owns the address.
 	EmailVerified *bool `json:"email_verified,omitempty"`
 }
 
@@ -204,22 +206,22 @@ func profileOf(t Token) profile {
 	return p
 }
 
-// idToken signs who the user is, for the client that was given the access token.
+// idToken returns a signed id token for the client that received the access token.
 func (s *Service) idToken(ctx context.Context, t Token, nonce, accessToken string) (string, error) {
-	held, err := s.keys.list(ctx)
+	keys, err := s.keys.published(ctx)
 	if err != nil {
 		return "", err
 	}
 	now := s.clock.Now()
-	key, ok := current(held, now)
+	key, ok := current(keys, now)
 	if !ok {
-		return "", errors.New("no key signs now")
+		return "", errors.New("no active signing key")
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{
 		Algorithm: signingAlgorithm, Key: jose.JSONWebKey{Key: key.private, KeyID: key.ID},
 	}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
-		return "", fmt.Errorf("make a signer: %w", err)
+		return "", fmt.Errorf("create a signer: %w", err)
 	}
 	sum := sha256.Sum256([]byte(accessToken))
 	signed, err := jwt.Signed(signer).Claims(jwt.Claims{

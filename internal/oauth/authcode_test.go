@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-func TestPoint05ACodeIsBoundToAllThatItWasMadeFor(t *testing.T) {
+func TestAuthorizationCodeIsBoundToClientRedirectAndVerifier(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c, other := w.register("none"), w.register("none")
-	code := w.code(c, "resource", w.issuer)
+	srv := newServer(t)
+	c, other := srv.register("none"), srv.register("none")
+	code := srv.code(c, "resource", srv.issuer)
 	for name, try := range map[string]struct {
 		pairs []string
 		code  string
@@ -30,56 +30,56 @@ func TestPoint05ACodeIsBoundToAllThatItWasMadeFor(t *testing.T) {
 		"an unknown resource": {[]string{"resource", "https://other.example"}, "invalid_target"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := *w
-			w.TB = t
-			w.wantError(w.post("token", c.redemption(code, try.pairs...)), http.StatusBadRequest, try.code)
+			srv := *srv
+			srv.TB = t
+			srv.wantError(srv.post("token", c.redemption(code, try.pairs...)), http.StatusBadRequest, try.code)
 		})
 	}
-	if got := w.tokensIn(w.post("token", c.redemption(code))); !w.works(got.Access) {
+	if got := srv.tokensIn(srv.post("token", c.redemption(code))); !srv.accepts(got.Access) {
 		t.Error("the token does not work")
 	}
 }
 
-func TestPoint05ACodeLivesForAMinute(t *testing.T) {
+func TestAuthorizationCodeExpiresAfterOneMinute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
-	code := w.code(c)
-	w.clock.Advance(60 * time.Second)
-	w.wantError(w.post("token", c.redemption(code)), http.StatusBadRequest, "invalid_grant")
-	code = w.code(c)
-	w.clock.Advance(60*time.Second - time.Millisecond)
-	w.tokensIn(w.post("token", c.redemption(code)))
+	srv := newServer(t)
+	c := srv.register("none")
+	code := srv.code(c)
+	srv.clock.Advance(60 * time.Second)
+	srv.wantError(srv.post("token", c.redemption(code)), http.StatusBadRequest, "invalid_grant")
+	code = srv.code(c)
+	srv.clock.Advance(60*time.Second - time.Millisecond)
+	srv.tokensIn(srv.post("token", c.redemption(code)))
 }
 
-func TestPoint05AReplayRevokesTheGrant(t *testing.T) {
+func TestAuthorizationCodeReplayRevokesTheGrant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.register("none")
-	code := w.code(c)
-	got := w.tokensIn(w.post("token", c.redemption(code)))
-	if !w.works(got.Access) {
+	srv := newServer(t)
+	c := srv.register("none")
+	code := srv.code(c)
+	got := srv.tokensIn(srv.post("token", c.redemption(code)))
+	if !srv.accepts(got.Access) {
 		t.Fatal("the token does not work")
 	}
-	w.wantError(w.post("token", c.redemption(code)), http.StatusBadRequest, "invalid_grant")
-	if w.works(got.Access) {
+	srv.wantError(srv.post("token", c.redemption(code)), http.StatusBadRequest, "invalid_grant")
+	if srv.accepts(got.Access) {
 		t.Error("the access token still works")
 	}
-	w.wantError(w.refresh(c, got.Refresh), http.StatusBadRequest, "invalid_grant")
+	srv.wantError(srv.refresh(c, got.Refresh), http.StatusBadRequest, "invalid_grant")
 }
 
-func TestPoint05OfManyParallelRedemptionsOneWins(t *testing.T) {
+func TestAuthorizationCodeIsRedeemedOnceUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) *world{"sqlite": newWorld, "postgres": newPostgresWorld} {
+	for name, open := range map[string]func(*testing.T) *server{"sqlite": newServer, "postgres": newPostgresServer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := open(t)
-			c := w.register("none")
+			srv := open(t)
+			c := srv.register("none")
 			for range 10 {
-				code := w.code(c)
+				code := srv.code(c)
 				var won, lost atomic.Int32
-				together(24, func(int) {
-					switch r := w.post("token", c.redemption(code)); r.status {
+				concurrently(24, func(int) {
+					switch r := srv.post("token", c.redemption(code)); r.status {
 					case http.StatusOK:
 						won.Add(1)
 					case http.StatusBadRequest:
