@@ -10,10 +10,10 @@ import (
 
 // newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input and
 // output.
-func (in *installation) newBilling() *billing.Service {
-	known := prices(in.config.Model)
+func (in *App) newBilling() *billing.Service {
+	known := prices(in.Config.Model)
 	return billing.NewService(billing.Deps{
-		Store: in.store, Clock: in.clock, Audit: in.audit, DefaultPlan: in.config.DefaultPlan,
+		Store: in.Store, Clock: in.Clock, Audit: in.Audit, DefaultPlan: in.Config.DefaultPlan,
 		PriceVersion: func(model string) string {
 			price, _ := known.Of(model)
 			return fmt.Sprintf("%d/%d", price.In, price.Out)
@@ -22,8 +22,8 @@ func (in *installation) newBilling() *billing.Service {
 }
 
 // reconcileSpend closes holds left open by crashes and logs totals that differ from the ledger.
-func (in *installation) reconcileSpend(ctx context.Context, log *slog.Logger) error {
-	differences, err := in.billing.Spending.Reconcile(ctx)
+func (in *App) reconcileSpend(ctx context.Context, log *slog.Logger) error {
+	differences, err := in.Billing.Spending.Reconcile(ctx)
 	for _, d := range differences {
 		log.ErrorContext(ctx, "spend total differs from the ledger; see: carrel admin spend check",
 			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent, "reserved", d.Reserved, "rowsReserved", d.RowsReserved)
