@@ -28,22 +28,32 @@ func TestAdjustmentRules(t *testing.T) {
 		change account.Adjustment
 		want   core.Kind
 	}{
-		"an administrator demotes the owner":           {f.session(admin), owner, role, core.KindConflict},
-		"an administrator disables the owner":          {f.session(admin), owner, disable, core.KindConflict},
-		"the owner changes their own role":             {f.session(owner), owner, role, core.KindConflict},
-		"an administrator changes their own role":      {f.session(admin), admin, role, core.KindConflict},
-		"an administrator disables themselves":         {f.session(admin), admin, disable, core.KindConflict},
-		"an administrator sets their own address":      {f.session(admin), admin, address("x@example.org"), core.KindConflict},
-		"an administrator promotes a member":           {f.session(admin), member, promote, core.KindForbidden},
-		"an administrator demotes another":             {f.session(admin), other, role, core.KindForbidden},
-		"an administrator disables another":            {f.session(admin), other, disable, core.KindForbidden},
-		"an administrator sets the address of another": {f.session(admin), other, address("x@example.org"), core.KindForbidden},
-		"a member adjusts":                             {f.session(member), other, limit, core.KindForbidden},
-		"the operator demotes the owner":               {operator, owner, role, core.KindConflict},
-		"an unknown role":                              {f.session(owner), member, account.Adjustment{Role: new(core.RoleOwner)}, core.KindInvalid},
-		"an invalid address":                           {f.session(owner), member, address("x"), core.KindInvalid},
-		"an address in use":                            {f.session(owner), member, address("other@example.org"), core.KindConflict},
-		"a missing user":                               {f.session(owner), account.User{ID: "usr_none"}, limit, core.KindNotFound},
+		"an administrator demotes the owner":      {f.session(admin), owner, role, core.KindConflict},
+		"an administrator disables the owner":     {f.session(admin), owner, disable, core.KindConflict},
+		"the owner changes their own role":        {f.session(owner), owner, role, core.KindConflict},
+		"an administrator changes their own role": {f.session(admin), admin, role, core.KindConflict},
+		"an administrator disables themselves":    {f.session(admin), admin, disable, core.KindConflict},
+		"an administrator sets their own address": {
+			f.session(admin), admin, address("x@example.org"), core.KindConflict,
+		},
+		"an administrator promotes a member": {f.session(admin), member, promote, core.KindForbidden},
+		"an administrator demotes another":   {f.session(admin), other, role, core.KindForbidden},
+		"an administrator disables another":  {f.session(admin), other, disable, core.KindForbidden},
+		"an administrator sets the address of another": {
+			f.session(admin), other, address("x@example.org"), core.KindForbidden,
+		},
+		"a member adjusts":               {f.session(member), other, limit, core.KindForbidden},
+		"the operator demotes the owner": {operator, owner, role, core.KindConflict},
+		"an unknown role": {
+			f.session(owner), member, account.Adjustment{Role: new(core.RoleOwner)}, core.KindInvalid,
+		},
+		"an invalid address": {f.session(owner), member, address("x"), core.KindInvalid},
+		"an address in use": {
+			f.session(owner), member, address("other@example.org"), core.KindConflict,
+		},
+		"a missing user": {
+			f.session(owner), account.User{ID: "usr_none"}, limit, core.KindNotFound,
+		},
 	} {
 		if _, err := f.Adjust(ctx, c.actor, c.target.ID, c.change); !core.IsKind(err, c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -72,24 +82,28 @@ func TestAdjustmentIsStoredAndRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, err := f.Get(ctx, f.session(owner), member.ID)
-		if err != nil || stored.Email != u.Email || stored.Role != u.Role || (stored.DisabledAt == nil) != (u.DisabledAt == nil) {
+		if err != nil || stored.Email != u.Email || stored.Role != u.Role ||
+			(stored.DisabledAt == nil) != (u.DisabledAt == nil) {
 			t.Errorf("stored %+v, returned %+v, %v", stored, u, err)
 		}
 		return u
 	}
-	if _, err := f.ChangeProfile(ctx, f.session(member), account.ProfileChange{Email: new("new@example.org")}); err != nil {
+	request := account.ProfileChange{Email: new("new@example.org")}
+	if _, err := f.ChangeProfile(ctx, f.session(member), request); err != nil {
 		t.Fatal(err)
 	}
-	if u := adjust(account.Adjustment{Email: new(" New@example.org")}); u.Email != "new@example.org" || u.PendingEmail != "" || !u.EmailVerified {
+	u := adjust(account.Adjustment{Email: new(" New@example.org")})
+	if u.Email != "new@example.org" || u.PendingEmail != "" || !u.EmailVerified {
 		t.Errorf("approved address: %+v", u)
 	}
 	spendCap := new(int64(5))
-	u := adjust(account.Adjustment{Role: new(core.RoleAdmin), SpendCap: &spendCap, Disabled: new(true)})
+	u = adjust(account.Adjustment{Role: new(core.RoleAdmin), SpendCap: &spendCap, Disabled: new(true)})
 	if u.Role != core.RoleAdmin || u.SpendCap == nil || *u.SpendCap != 5 || u.DisabledAt == nil {
 		t.Errorf("adjusted to %+v", u)
 	}
 	spendCap = nil
-	if u := adjust(account.Adjustment{SpendCap: &spendCap, Disabled: new(false)}); u.SpendCap != nil || u.DisabledAt != nil {
+	u = adjust(account.Adjustment{SpendCap: &spendCap, Disabled: new(false)})
+	if u.SpendCap != nil || u.DisabledAt != nil {
 		t.Errorf("reverted to %+v", u)
 	}
 	want := []audit.Event{

@@ -87,7 +87,8 @@ func TestProfileChangeIsValidatedAndNeedsAFreshSessionForTheAddress(t *testing.T
 	u := f.user(t, "ada@example.org", core.RoleMember)
 	session := f.session(u)
 	_, err := f.ChangeProfile(ctx, session, account.ProfileChange{Name: new(" "), Email: new("x")})
-	if fields := core.AsError(err).Fields; len(fields) != 2 || fields[0].Pointer != "/name" || fields[1].Pointer != "/email" {
+	fields := core.AsError(err).Fields
+	if len(fields) != 2 || fields[0].Pointer != "/name" || fields[1].Pointer != "/email" {
 		t.Errorf("invalid change: %v", err)
 	}
 	key := session

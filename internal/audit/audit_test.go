@@ -341,7 +341,9 @@ func TestEntriesAreListedInPages(t *testing.T) {
 	if _, _, err := f.Own(t.Context(), core.Actor{}, core.Page{}); err == nil {
 		t.Error("the zero actor reads a log")
 	}
-	for _, cursor := range []string{"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("keys", "1")} {
+	for _, cursor := range []string{
+		"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("keys", "1"),
+	} {
 		if _, _, err := f.Own(t.Context(), user, core.Page{Cursor: cursor}); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}

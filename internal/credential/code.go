@@ -150,9 +150,10 @@ func (s *Service) Exchange(ctx context.Context, code, client string) (string, er
 		return "", core.InvalidField("/client", "Must be a short name for the client of 1 to 64 printable characters.")
 	}
 	invalid := &core.Error{
-		Kind:   core.KindInvalid,
-		Code:   "invalid_code",
-		Detail: "This connect code is unknown, expired or already used. Create a new one; it can be used once, within 15 minutes.",
+		Kind: core.KindInvalid,
+		Code: "invalid_code",
+		Detail: "This connect code is unknown, expired or already used. " +
+			"Create a new one; it can be used once, within 15 minutes.",
 	}
 	if !IsSecret(s.prefixes.Code, code) {
 		return "", invalid

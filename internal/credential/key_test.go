@@ -42,11 +42,13 @@ func TestCreatedKeyHasNoMoreAccessThanItsCreator(t *testing.T) {
 		t.Fatalf("created %+v, %v", k, err)
 	}
 	later := end.Add(time.Second)
-	if _, _, err := f.CreateKey(ctx, maker, credential.NewKey{Name: "n", ExpiresAt: &later}); !slices.Equal(fields(err), []string{"/expiresAt"}) {
+	_, _, err = f.CreateKey(ctx, maker, credential.NewKey{Name: "n", ExpiresAt: &later})
+	if !slices.Equal(fields(err), []string{"/expiresAt"}) {
 		t.Errorf("expires after its creator: %v", err)
 	}
 	scopes := []core.Scope{core.ScopeAgents, core.ScopeAdmin}
-	if _, _, err := f.CreateKey(ctx, maker, credential.NewKey{Name: "n", Scopes: scopes}); !slices.Equal(fields(err), []string{"/scopes/1"}) {
+	_, _, err = f.CreateKey(ctx, maker, credential.NewKey{Name: "n", Scopes: scopes})
+	if !slices.Equal(fields(err), []string{"/scopes/1"}) {
 		t.Errorf("a scope that the creator lacks: %v", err)
 	}
 	capped := maker
@@ -69,11 +71,13 @@ func TestCreatedKeyHasNoMoreAccessThanItsCreator(t *testing.T) {
 func TestDuplicateScopesAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	k, _ := f.key(t, credential.NewKey{Name: " laptop ", Scopes: []core.Scope{core.ScopeManage, core.ScopeAgents, core.ScopeManage}})
+	scopes := []core.Scope{core.ScopeManage, core.ScopeAgents, core.ScopeManage}
+	k, _ := f.key(t, credential.NewKey{Name: " laptop ", Scopes: scopes})
 	if k.Name != "laptop" || !slices.Equal(k.Scopes, []core.Scope{core.ScopeAgents, core.ScopeManage}) {
 		t.Errorf("created %+v", k)
 	}
-	if _, _, err := f.CreateKey(t.Context(), f.user, credential.NewKey{Name: "n", Agents: make([]string, 101)}); !slices.Equal(fields(err), []string{"/agents"}) {
+	_, _, err := f.CreateKey(t.Context(), f.user, credential.NewKey{Name: "n", Agents: make([]string, 101)})
+	if !slices.Equal(fields(err), []string{"/agents"}) {
 		t.Errorf("101 agents: %v", err)
 	}
 }
@@ -157,7 +161,8 @@ func TestConnectCodeStates(t *testing.T) {
 	if _, err := f.Exchange(ctx, secret, "editor"); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := f.Code(ctx, f.user, used.ID); err != nil || state(used.ID) != credential.CodeClaimed || c.ClientName != "editor" || c.KeyID == "" {
+	c, err := f.Code(ctx, f.user, used.ID)
+	if err != nil || state(used.ID) != credential.CodeClaimed || c.ClientName != "editor" || c.KeyID == "" {
 		t.Errorf("used code %+v, %v", c, err)
 	}
 	if err := f.CancelCode(ctx, f.user, used.ID); !core.IsKind(err, core.KindConflict) {
@@ -230,7 +235,8 @@ func TestDerivedSecretDependsOnKeyPrefixAndInput(t *testing.T) {
 	}
 	body := func(s string) string { return s[strings.Index(s, "_"):] }
 	for name, other := range map[string]string{
-		"key": derive("other", "crlr", "from"), "prefix": derive("key", "crlx", "from"), "input": derive("key", "crlr", "other"),
+		"key": derive("other", "crlr", "from"), "prefix": derive("key", "crlx", "from"),
+		"input": derive("key", "crlr", "other"),
 	} {
 		if body(other) == body(secret) {
 			t.Errorf("another %s derives the same secret", name)

@@ -77,8 +77,10 @@ func TestMistypedSecretIsRejected(t *testing.T) {
 		}
 	}
 	for name, junk := range map[string]string{
-		"nothing": "", "the prefix": "crl_", "another prefix": "x" + token, "a longer prefix": "crlc" + token[3:], "no underscore": "crl" + token[4:],
-		"cut short": token[:len(token)-1], "longer": token + "0", "spaced": " " + token, "a NUL": token[:10] + "\x00" + token[11:], "é": token[:10] + "é" + token[12:],
+		"nothing": "", "the prefix": "crl_", "another prefix": "x" + token, "a longer prefix": "crlc" + token[3:],
+		"no underscore": "crl" + token[4:],
+		"cut short":     token[:len(token)-1], "longer": token + "0", "spaced": " " + token,
+		"a NUL": token[:10] + "\x00" + token[11:], "é": token[:10] + "é" + token[12:],
 	} {
 		if IsSecret("crl", junk) {
 			t.Errorf("%s is accepted", name)
@@ -113,7 +115,9 @@ func FuzzIsSecret(f *testing.F) {
 }
 
 func FuzzClientName(f *testing.F) {
-	for _, seed := range []string{"", " ", "editor", "a\x00", "\u202e", strings.Repeat("é", 64), strings.Repeat("é", 65), "\xff"} {
+	for _, seed := range []string{
+		"", " ", "editor", "a\x00", "\u202e", strings.Repeat("é", 64), strings.Repeat("é", 65), "\xff",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

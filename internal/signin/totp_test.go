@@ -13,7 +13,8 @@ func TestTOTPMatchesRFC6238(t *testing.T) {
 	t.Parallel()
 	// Appendix B lists eight digits; the last six are used.
 	for at, want := range map[int64]string{
-		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130",
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
 	} {
 		if got := totpCode(rfcSecret, at/totpPeriod); got != want {
 			t.Errorf("at %d: %s, want %s", at, got, want)
