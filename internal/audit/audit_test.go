@@ -184,7 +184,7 @@ func TestTamperingIsFound(t *testing.T) {
 			entries[2], entries[3] = entries[3], entries[2]
 			return entries
 		}, 3},
-		"redaction by nobody":                       {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
+		"redaction without a deletion":              {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
 		"redaction by an entry that is no deletion": {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 5 }), 5},
 	} {
 		f.rows.change = c.change
