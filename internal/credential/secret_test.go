@@ -12,14 +12,14 @@ func TestTokenHasTheFormatKnownToSecretScanners(t *testing.T) {
 	shape := regexp.MustCompile(`^crl_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$`)
 	seen := map[string]bool{}
 	for range 1000 {
-		token := newToken("crl")
-		if !shape.MatchString(token) || !wellFormed("crl", token) || seen[token] {
+		token := NewSecret("crl")
+		if !shape.MatchString(token) || !IsSecret("crl", token) || seen[token] {
 			t.Fatalf("got %s", token)
 		}
 		seen[token] = true
 	}
 	// The format registered with secret scanners: CRC-32 (IEEE) in base62, six digits.
-	for _, secret := range []string{strings.Repeat("0", 32), newToken("x")[2:34]} {
+	for _, secret := range []string{strings.Repeat("0", 32), NewSecret("x")[2:34]} {
 		if got, want := checksum(secret), checksumBitByBit(secret); got != want {
 			t.Errorf("the checksum of %s is %s, want %s", secret, got, want)
 		}
@@ -51,7 +51,7 @@ func TestSecretDigitsAreUniform(t *testing.T) {
 	const tokens = 2000
 	counts := map[byte]int{}
 	for range tokens {
-		for _, c := range []byte(newToken("p")[2:34]) {
+		for _, c := range []byte(NewSecret("p")[2:34]) {
 			counts[c]++
 		}
 	}
@@ -64,23 +64,25 @@ func TestSecretDigitsAreUniform(t *testing.T) {
 	}
 }
 
-func TestMistypedTokenIsNotWellFormed(t *testing.T) {
+func TestMistypedSecretIsRejected(t *testing.T) {
 	t.Parallel()
-	token := newToken("crl")
+	token := NewSecret("crl")
 	for i := len("crl_"); i < len(token); i++ {
 		wrong := byte('0')
 		if token[i] == wrong {
 			wrong = '1'
 		}
-		if mistyped := token[:i] + string(wrong) + token[i+1:]; wellFormed("crl", mistyped) {
+		if mistyped := token[:i] + string(wrong) + token[i+1:]; IsSecret("crl", mistyped) {
 			t.Errorf("%s is accepted for %s", mistyped, token)
 		}
 	}
 	for name, junk := range map[string]string{
-		"nothing": "", "the prefix": "crl_", "another prefix": "x" + token, "a longer prefix": "crlc" + token[3:], "no underscore": "crl" + token[4:],
-		"cut short": token[:len(token)-1], "longer": token + "0", "spaced": " " + token, "a NUL": token[:10] + "\x00" + token[11:], "é": token[:10] + "é" + token[12:],
+		"nothing": "", "the prefix": "crl_", "another prefix": "x" + token, "a longer prefix": "crlc" + token[3:],
+		"no underscore": "crl" + token[4:],
+		"cut short":     token[:len(token)-1], "longer": token + "0", "spaced": " " + token,
+		"a NUL": token[:10] + "\x00" + token[11:], "é": token[:10] + "é" + token[12:],
 	} {
-		if wellFormed("crl", junk) {
+		if IsSecret("crl", junk) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
@@ -88,21 +90,21 @@ func TestMistypedTokenIsNotWellFormed(t *testing.T) {
 
 func TestHashDependsOnTheKey(t *testing.T) {
 	t.Parallel()
-	token := newToken("crl")
-	one, two := hashToken([]byte("key one"), token), hashToken([]byte("key two"), token)
-	if len(one) != 32 || bytes.Equal(one, two) || !bytes.Equal(one, hashToken([]byte("key one"), token)) ||
-		bytes.Equal(one, hashToken(nil, token)) {
+	token := NewSecret("crl")
+	one, two := Hash([]byte("key one"), token), Hash([]byte("key two"), token)
+	if len(one) != 32 || bytes.Equal(one, two) || !bytes.Equal(one, Hash([]byte("key one"), token)) ||
+		bytes.Equal(one, Hash(nil, token)) {
 		t.Errorf("the hashes are %x and %x", one, two)
 	}
 }
 
-func FuzzWellFormed(f *testing.F) {
-	f.Add("crl", newToken("crl"))
+func FuzzIsSecret(f *testing.F) {
+	f.Add("crl", NewSecret("crl"))
 	f.Add("crl", "crl_"+strings.Repeat("0", 38))
-	f.Add("", newToken(""))
+	f.Add("", NewSecret(""))
 	f.Add("a_b", "a_b_")
 	f.Fuzz(func(t *testing.T, prefix, token string) {
-		if !wellFormed(prefix, token) {
+		if !IsSecret(prefix, token) {
 			return
 		}
 		body, ok := strings.CutPrefix(token, prefix+"_")
@@ -113,7 +115,9 @@ func FuzzWellFormed(f *testing.F) {
 }
 
 func FuzzClientName(f *testing.F) {
-	for _, seed := range []string{"", " ", "editor", "a\x00", "\u202e", strings.Repeat("é", 64), strings.Repeat("é", 65), "\xff"} {
+	for _, seed := range []string{
+		"", " ", "editor", "a\x00", "\u202e", strings.Repeat("é", 64), strings.Repeat("é", 65), "\xff",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
