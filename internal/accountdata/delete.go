@@ -153,7 +153,7 @@ func (d *Deletions) run(ctx context.Context, r *task.Run) (task.Outcome, error) 
 		return task.Outcome{Result: r.Task().Input}, err
 	}
 	d.log.WarnContext(ctx, "a deletion met with an error; it goes on in a minute", slog.String("task", r.Task().ID), slog.Any("error", err))
-	return task.Later(d.clock.Now().Add(deletionPause)), nil
+	return task.RetryAt(d.clock.Now().Add(deletionPause)), nil
 }
 
 // empty waits until nothing runs for the user, so that all they have spent is settled and nobody writes any more, and

@@ -116,7 +116,7 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	db, secret := w.db, make([]byte, 32)
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
-	n := node{tasks: task.New(db, w.clock, w.log, task.Options{Alone: !w.postgres, Poll: poll})}
+	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll})}
 	agents := agent.NewService(db, w.clock)
 	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
 	spending := account.NewSpending(db, w.clock, func(string) string { return "" })

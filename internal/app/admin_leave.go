@@ -94,7 +94,7 @@ func (a admin) deleted(ctx context.Context, id string) error {
 // deleteHere carries deletions out in this process, and no other work.
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
-	engine := task.New(a.store, a.clock, log, task.Options{Version: Version(), Alone: a.config.Database == ""})
+	engine := task.New(task.Deps{Store: a.store, Clock: a.clock, Log: log}, task.Options{Version: Version(), SingleNode: a.config.Database == ""})
 	engine.Register(accountdata.NewDeletions(a.store, engine, a.clock, log).Kind())
 	if err := engine.Start(ctx); err != nil {
 		return err

@@ -156,7 +156,7 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(db, in.agents, clock, stems())
-	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
+	in.tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log}, task.Options{Version: Version(), SingleNode: cfg.Database == ""})
 	answerer, err := in.newAnswerer(env, log)
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.credentials.KnowAgents(w.agents)
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
-	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
+	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
 	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
 	tasks.Register(w.threads.Kind())
 	box, err := secretbox.New([]byte("a secret of the installation"), "test")

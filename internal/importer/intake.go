@@ -77,8 +77,8 @@ type Store interface {
 	DueSources(ctx context.Context, now time.Time, n int) ([]source.Source, error)
 	// SetSynced notes that a source was brought up to date, and when it is due again.
 	SetSynced(ctx context.Context, sourceID string, at time.Time, next *time.Time) error
-	// KeyMarks returns the number of the newest task of each key.
-	KeyMarks(ctx context.Context, keys []string) (map[string]int64, error)
+	// LatestTaskNumbers returns the number of the newest task of each key.
+	LatestTaskNumbers(ctx context.Context, keys []string) (map[string]int64, error)
 	// ActiveTask returns the task of a key that runs or, if none does, waits first.
 	ActiveTask(ctx context.Context, key string) (task.Task, error)
 }

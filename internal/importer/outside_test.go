@@ -201,7 +201,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	first := served.Load()
 	close(release)
 	log := slog.New(slog.DiscardHandler)
-	w.tasks = task.New(w.db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
+	w.tasks = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
 	w.intake = importer.NewService(w.db, w.sources, w.tasks, w.clock, log, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
 	w.tasks.Register(w.intake.Kind())
 	w.must(w.tasks.Start(t.Context()))

@@ -153,7 +153,7 @@ func newLeaving(t *testing.T, b backend) leaving {
 	fill(t, db, "leaves")
 	quiet := slog.New(slog.DiscardHandler)
 	l := leaving{db: db, log: audit.New(db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, quiet)}
-	l.engine = task.New(db, core.SystemClock{}, quiet, task.Options{Alone: b.name == "sqlite"})
+	l.engine = task.New(task.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet}, task.Options{SingleNode: b.name == "sqlite"})
 	l.deletions = accountdata.NewDeletions(db, l.engine, core.SystemClock{}, quiet)
 	l.engine.Register(l.deletions.Kind())
 	if err := l.engine.Start(t.Context()); err != nil {

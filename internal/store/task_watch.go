@@ -14,11 +14,11 @@ import (
 	"carrel/internal/task"
 )
 
-// TaskMarks returns how far each of these tasks is.
-func (db *DB) TaskMarks(ctx context.Context, ids []string) (map[string]task.Mark, error) {
-	marks := make(map[string]task.Mark, len(ids))
+// TaskProgress returns how far each of these tasks is.
+func (db *DB) TaskProgress(ctx context.Context, ids []string) (map[string]task.Progress, error) {
+	marks := make(map[string]task.Progress, len(ids))
 	var id string
-	var m task.Mark
+	var m task.Progress
 	var state task.State
 	err := db.read.each(ctx, `
 		SELECT id, state, (SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = id)
@@ -30,8 +30,8 @@ func (db *DB) TaskMarks(ctx context.Context, ids []string) (map[string]task.Mark
 	return marks, fail("read marks", "task", err)
 }
 
-// KeyMarks returns the number of the newest task of each of these keys.
-func (db *DB) KeyMarks(ctx context.Context, keys []string) (map[string]int64, error) {
+// LatestTaskNumbers returns the number of the newest task of each of these keys.
+func (db *DB) LatestTaskNumbers(ctx context.Context, keys []string) (map[string]int64, error) {
 	numbers := make(map[string]int64, len(keys))
 	var key string
 	var number int64

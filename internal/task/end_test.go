@@ -20,10 +20,10 @@ func (c *cluster) cancel(e *task.Engine, id string, want bool) {
 	}
 }
 
-func TestCancellingEndsWhatRunsAndWhatWaits(t *testing.T) {
+func TestCancelEndsRunningAndQueuedTasks(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var running atomic.Int32
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			running.Add(1)
 			return task.Outcome{Result: []byte("half")}, hang(ctx)
 		})
@@ -48,30 +48,30 @@ func TestCancellingEndsWhatRunsAndWhatWaits(t *testing.T) {
 	})
 }
 
-func TestACancellationSurvivesTheNode(t *testing.T) {
+func TestCancellationSurvivesACrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var runs atomic.Int32
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			runs.Add(1)
 			return task.Outcome{}, hang(ctx)
 		})
-		e := c.node(alone)
+		e := c.node(singleNode)
 		id := c.submit(e, task.Spec{}).ID
 		c.until("the run", func() bool { return runs.Load() == 1 })
 		e.Die()
 		if _, err := c.db.CancelTask(t.Context(), id, c.clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		e = c.node(alone)
+		e = c.node(singleNode)
 		same(t, "state", c.wait(e, id).State, task.StateCancelled)
 		same(t, "runs", runs.Load(), 1)
 	})
 }
 
-func TestWhatWasCancelledNeverCompletes(t *testing.T) {
+func TestCancelledTaskNeverCompletes(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			// The cancellation comes from outside, unnoticed, just before the end.
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			// The request is stored without notifying the run, just before it completes.
 			_, err := c.db.CancelTask(ctx, r.Task().ID, c.clock.Now())
 			return task.Outcome{Result: []byte("all")}, err
 		})
@@ -81,7 +81,7 @@ func TestWhatWasCancelledNeverCompletes(t *testing.T) {
 	})
 }
 
-func TestPastItsDeadlineATaskFails(t *testing.T) {
+func TestTaskFailsAfterItsDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		release := make(chan struct{})
 		var started atomic.Int32
@@ -115,7 +115,7 @@ func TestPastItsDeadlineATaskFails(t *testing.T) {
 	})
 }
 
-func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
+func TestTaskEndsEvenIfItsFinishFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var refusals atomic.Int32
 		finish := func(ctx context.Context, f task.Fence, o task.Outcome) error {
@@ -157,10 +157,10 @@ func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
 	})
 }
 
-func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
+func TestReconcileFindsUnadoptedAndDeletedTasks(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ended atomic.Int32
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			if r.Task().Key == "deleted" {
 				defer ended.Add(1)
 				return task.Outcome{}, hang(ctx)
@@ -168,7 +168,7 @@ func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
 			return task.Outcome{}, nil
 		})
 		e := c.node(func(o *task.Options) { o.Renew = 30 * time.Millisecond })
-		// The insert was carried out, and its answer lost: nobody adopts it.
+		// The insert succeeded but its reply was lost, so Adopt is never called.
 		prepared, err := e.Prepare(task.Spec{ID: core.NewID("tsk"), Kind: "work"})
 		if err != nil {
 			t.Fatal(err)
@@ -195,10 +195,10 @@ func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
 	})
 }
 
-func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
+func TestWaitReadsTheTaskOnceMoreAfterItsTimeout(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn := make(chan struct{})
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			select {
 			case <-goOn:
 				return task.Outcome{}, nil
@@ -206,7 +206,7 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 				return task.Outcome{}, context.Cause(ctx)
 			}
 		})
-		c.options.Poll = time.Hour // the end is told, not found
+		c.options.Poll = time.Hour // the waiter must be woken, not find the end by polling
 		e := c.node()
 		id := c.submit(e, task.Spec{}).ID
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -218,14 +218,14 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 		}
 		time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
 		c.wait(e, id)
-		got, err = e.Wait(ctx, id) // its time is up already
+		got, err = e.Wait(ctx, id) // ctx has already ended
 		same(t, "end", fmt.Sprint(got.State, err), "complete<nil>")
 	})
 }
 
-func TestWaitersAreNeverForgotten(t *testing.T) {
+func TestEveryWaiterIsWoken(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil })
+		c.work(func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil })
 		here, elsewhere := c.node(), c.node()
 		for range 25 {
 			id := core.NewID("tsk")
@@ -233,7 +233,7 @@ func TestWaitersAreNeverForgotten(t *testing.T) {
 			go func() { done <- c.wait(elsewhere, c.submit(here, task.Spec{ID: id}).ID) }()
 			for _, e := range []*task.Engine{here, elsewhere} {
 				go func() {
-					// Before, while and after it is inserted.
+					// Wait starts before, during and after the insert.
 					for {
 						got, err := e.Wait(t.Context(), id)
 						if !core.IsKind(err, core.KindNotFound) {

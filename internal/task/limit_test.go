@@ -10,7 +10,7 @@ import (
 	"carrel/internal/task"
 )
 
-// gauge counts what runs at once, for each user and in all.
+// gauge tracks the current and highest concurrency, per user and in total.
 type gauge struct {
 	mu        sync.Mutex
 	now, most map[string]int
@@ -25,7 +25,7 @@ func (g *gauge) add(n int, names ...string) {
 	}
 }
 
-func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
+func TestLimitedKindKeepsItsLimitsAndRunsEveryTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		const perNode, perUser = 3, 2
 		for _, user := range []string{"ada", "bert"} {
@@ -45,7 +45,7 @@ func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
 			}
 			return task.Outcome{}, context.Cause(ctx)
 		}})
-		c.options.Alone = true
+		c.options.SingleNode = true
 		e := c.node()
 		var all []task.Task
 		for range 6 {
@@ -57,9 +57,9 @@ func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
 			}
 		}
 		for range perNode {
-			<-full // as many run as may, before any ends
+			<-full // the limit is reached before any task ends
 		}
-		// What waits does not fail, however long it takes.
+		// Waiting in the queue must not make a task fail.
 		c.clock.Advance(30 * 24 * time.Hour)
 		close(gate)
 		ended := 0
@@ -74,7 +74,7 @@ func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
 				t.Errorf("%s ended %s (%s)", got.ID, got.State, got.ErrorCode)
 			}
 		}
-		// Those that ran for a month are late; those that waited for it are not.
+		// Only the tasks that were running for a month pass their deadline, not the queued ones.
 		if ended < len(all)-perNode {
 			t.Errorf("%d of %d completed", ended, len(all))
 		}

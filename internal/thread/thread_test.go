@@ -51,7 +51,7 @@ func newWorldAt(t *testing.T, path string, answerer thread.Answerer) *world {
 	}
 	clock := testkit.NewClock()
 	agents := agent.NewService(db, clock)
-	tasks := task.New(db, clock, slog.New(slog.DiscardHandler), task.Options{Alone: true})
+	tasks := task.New(task.Deps{Store: db, Clock: clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true})
 	w := &world{Service: thread.NewService(db, agents, clock, tasks, answerer), clock: clock}
 	tasks.Register(w.Kind())
 	if err := tasks.Start(t.Context()); err != nil {

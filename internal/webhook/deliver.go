@@ -43,12 +43,12 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	}
 	if !s.flights.begin(in.WebhookID) {
 		pause := crowdPause + time.Duration(rand.Int64N(int64(2*crowdPause))) //nolint:gosec // nobody gains by guessing it
-		return task.Later(s.clock.Now().Add(pause)), nil
+		return task.RetryAt(s.clock.Now().Add(pause)), nil
 	}
 	defer s.flights.end(in.WebhookID)
 	o, err := s.deliver(ctx, r, in)
 	if core.IsKind(err, core.KindUnavailable) {
-		return task.Later(s.clock.Now().Add(awayPause)), nil // what was done is in the journal
+		return task.RetryAt(s.clock.Now().Add(awayPause)), nil // what was done is in the journal
 	}
 	return o, err
 }
@@ -122,7 +122,7 @@ func (a attempt) outcome(now time.Time) (task.Outcome, bool) {
 	case a.Next == nil:
 		return failed(codeExhausted, a.Error), true
 	case now.Before(*a.Next):
-		return task.Later(*a.Next), true
+		return task.RetryAt(*a.Next), true
 	}
 	return task.Outcome{}, false
 }

@@ -105,8 +105,8 @@ func TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne(t *testing.T) {
 // start runs an engine that has the database to itself, as a process does that was just started.
 func (w *world) start() (stop func()) {
 	w.t.Helper()
-	e := task.New(w.db, w.clock, slog.New(slog.DiscardHandler), task.Options{
-		Alone: true, Poll: 5 * time.Millisecond, Grace: 50 * time.Millisecond,
+	e := task.New(task.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}, task.Options{
+		SingleNode: true, Poll: 5 * time.Millisecond, Grace: 50 * time.Millisecond,
 	})
 	w.webhooks = w.service()
 	w.threads = thread.NewService(w.db, w.agents, w.clock, e, answerer{})
@@ -450,7 +450,7 @@ func TestWhatACrashInterruptsIsDelivered(t *testing.T) {
 
 	// Stopped before anything was sent: nothing takes deliveries.
 	w.stop()
-	e := task.New(w.db, w.clock, slog.New(slog.DiscardHandler), task.Options{Alone: true, Poll: 5 * time.Millisecond})
+	e := task.New(task.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true, Poll: 5 * time.Millisecond})
 	w.threads = thread.NewService(w.db, w.agents, w.clock, e, answerer{})
 	e.Register(w.threads.Kind())
 	if err := e.Start(t.Context()); err != nil {

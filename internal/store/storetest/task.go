@@ -122,7 +122,7 @@ var taskTests = []test{
 					w.t.Error(got, err)
 					return
 				}
-				if err := w.db.FinishTask(w.ctx, got[0].Fence(), task.Later(w.now)); err != nil {
+				if err := w.db.FinishTask(w.ctx, got[0].Fence(), task.RetryAt(w.now)); err != nil {
 					w.t.Error(err)
 					return
 				}
@@ -240,10 +240,10 @@ var taskTests = []test{
 		f := w.insert(w.newTask("key", "n")).Fence()
 		second := w.insert(w.newTask("key", ""))
 		w.must(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}))
-		marks, err := w.db.TaskMarks(w.ctx, []string{f.TaskID, second.ID, "none"})
+		marks, err := w.db.TaskProgress(w.ctx, []string{f.TaskID, second.ID, "none"})
 		w.must(err)
-		w.same("marks", marks, map[string]task.Mark{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
-		keys, err := w.db.KeyMarks(w.ctx, []string{"key", "none"})
+		w.same("marks", marks, map[string]task.Progress{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
+		keys, err := w.db.LatestTaskNumbers(w.ctx, []string{"key", "none"})
 		w.must(err)
 		w.same("keys", keys, map[string]int64{"key": 2})
 	}},
