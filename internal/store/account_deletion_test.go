@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/audit"
 	"carrel/internal/core"
-	"carrel/internal/accountdata"
 	"carrel/internal/task"
 )
 
-// rowOf is how a test puts a row of a user into a table: all that is NAME in it is the user's name, so that what is left
-// over is found by it, also in tables that do not refer to users themselves. $1 is some bytes that hold the name.
+// rowOf is how a test puts a row of a user into a table: all that is NAME in it is the user's name, so that what is
+// left over is found by it, also in tables that do not refer to users themselves. $1 is some bytes that hold the name.
 type rowOf struct{ table, insert string }
 
 // rowsOfUsers has a row of every table that holds something of users, in the order of their references.
@@ -98,7 +98,7 @@ func fill(t *testing.T, db *DB, name string) {
 		if strings.Contains(statement, "$1") {
 			a = []any{[]byte("bytes of " + name)}
 		}
-		if _, err := db.one(t.Context(), statement, a...); err != nil {
+		if _, err := db.exec(t.Context(), statement, a...); err != nil {
 			t.Fatalf("%v in %s", err, statement)
 		}
 	}
@@ -111,7 +111,7 @@ func tables(t *testing.T, db *DB) []string {
 	if db.onPostgres() {
 		query = `SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
 	}
-	names, err := idsIn(t.Context(), db.read, query, nil)
+	names, err := readIDs(t.Context(), db.read, query, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func mentions(t *testing.T, db *DB, table, word string) (n int) {
 	t.Helper()
 	query := fmt.Sprintf(`SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%' OR CAST(%[2]s AS TEXT) LIKE '%%%x%%'`, table, table, word, word)
 	if !db.onPostgres() {
-		columns, err := idsIn(t.Context(), db.read, `SELECT name FROM pragma_table_info('`+table+`')`, nil)
+		columns, err := readIDs(t.Context(), db.read, `SELECT name FROM pragma_table_info('`+table+`')`, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestNothingIsLeftOfADeletedAccountInAnyTable(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLeaving(t, b)
-			if _, err := l.db.one(t.Context(), `INSERT INTO setup (id, user_id, at) VALUES (1, 'usr_leaves', 1)`); err != nil {
+			if _, err := l.db.exec(t.Context(), `INSERT INTO setup (id, user_id, at) VALUES (1, 'usr_leaves', 1)`); err != nil {
 				t.Fatal(err)
 			}
 			filled := map[string]bool{}
@@ -225,7 +225,7 @@ func TestNothingIsLeftOfADeletedAccountInAnyTable(t *testing.T) {
 			if len(all) < len(rowsOfUsers) {
 				t.Errorf("only %d tables were found", len(all))
 			}
-			drops, err := idsIn(t.Context(), l.db.read, `SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
+			drops, err := readIDs(t.Context(), l.db.read, `SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
 			if err != nil || !slices.Equal(drops, []string{"drop src_leaves"}) {
 				t.Errorf("indexes hear %q, %v", drops, err)
 			}
@@ -294,7 +294,7 @@ func TestNobodyRedactsAnEntryWithoutADeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLeaving(t, backend{b.name, Options{Path: t.TempDir() + "/carrel.db"}, b.dialect})
 			l.delete(t, "usr_leaves")
-			if _, err := l.db.one(t.Context(), tamper); err != nil {
+			if _, err := l.db.exec(t.Context(), tamper); err != nil {
 				t.Fatal(err)
 			}
 			var broken *audit.BrokenError

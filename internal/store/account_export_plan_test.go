@@ -8,8 +8,8 @@ import (
 	"carrel/internal/task"
 )
 
-// callExports uses every method about exports once, on rows that are there, for the user of callEverything. What a deletion
-// does at its end, once for an account, may read whole tables.
+// callExports uses every method about exports once, on rows that are there, for the user of callEverything. What a
+// deletion does at its end, once for an account, may read whole tables.
 func callExports(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()

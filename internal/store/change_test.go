@@ -99,7 +99,7 @@ func TestADocumentThatWentUnnoticedIsDeleted(t *testing.T) {
 			t.Parallel()
 			db := open(t, b.options)
 			callEverything(t, db)
-			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+			if _, err := db.exec(t.Context(), "DELETE FROM app_user"); err != nil {
 				t.Fatal(err)
 			}
 			changes, err := db.Changes(t.Context(), 0, 1000, 1000)
@@ -161,19 +161,19 @@ func TestAListIsReadAsItWasWritten(t *testing.T) {
 	for _, words := range [][]string{
 		{}, {""}, {"", ""}, {"a"}, {"Ada Lovelace", "Grace Hopper"}, {`a","b`}, {`"`}, {`\`}, {",", "[", `"]`}, {"Gödel", "李", "a\nb", "<&>", "\u2028"},
 	} {
-		got, err := wordsOf[string](listOf(words))
+		got, err := decodeList[string](encodeList(words))
 		if err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q came back as %q, %v", words, got, err)
 		}
 	}
 	// Others may write it with white space.
 	for _, list := range []string{`[ "a" , "b" ]`, `["a", "b"]`, `["a" ,"b"]`} {
-		if got, err := wordsOf[string](list); err != nil || !slices.Equal(got, []string{"a", "b"}) {
+		if got, err := decodeList[string](list); err != nil || !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%s is read as %q, %v", list, got, err)
 		}
 	}
 	for _, list := range []string{"", "[", `"a"`, `["a`, `["a"b"]`} {
-		if got, err := wordsOf[string](list); err == nil {
+		if got, err := decodeList[string](list); err == nil {
 			t.Errorf("%s is read as %q", list, got)
 		}
 	}

@@ -392,11 +392,11 @@ func TestALostServerIsUnavailable(t *testing.T) {
 	if _, err := raw.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
-	err := db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, "SELECT pg_terminate_backend(pg_backend_pid())")
 		return err
 	})
-	if got := fail("write", "thing", err); classify(err) != classAway || got == nil {
+	if got := fail("write", "thing", err); classify(err) != classUnavailable || got == nil {
 		t.Errorf("got %v, want that the database is away", err)
 	}
 	if err := db.Ping(t.Context()); err != nil {

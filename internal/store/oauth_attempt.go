@@ -7,9 +7,9 @@ import (
 	"carrel/internal/oauth"
 )
 
-// RecordAttempt adds a failed attempt or counts it with one that failed alike.
+// RecordAttempt stores a failed attempt, or increments the count of an equal one.
 func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (coalesce(user_id, ''), client_id, stage, problem) DO UPDATE SET
@@ -20,11 +20,11 @@ func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
 	return fail("record attempt", "user", err)
 }
 
-// Attempts returns failed attempts, the latest first.
-func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit int) ([]oauth.Attempt, error) {
+// Attempts returns a user's failed attempts, latest first, with those of unknown users if anonymous is set.
+func (db *DB) Attempts(ctx context.Context, userID string, anonymous bool, limit int) ([]oauth.Attempt, error) {
 	const columns = `SELECT id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at FROM oauth_attempt `
 	query := columns + `WHERE user_id = $1 ORDER BY last_at DESC, id DESC LIMIT $2`
-	if nobodys {
+	if anonymous {
 		query = columns + `WHERE user_id = $1 OR user_id IS NULL ORDER BY last_at DESC, id DESC LIMIT $2`
 	}
 	var a oauth.Attempt
@@ -44,7 +44,7 @@ func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit i
 	return list, nil
 }
 
-// Holder returns whose a code or a refresh token is.
+// Holder returns the user, client and grant of an authorization code or refresh token.
 func (db *DB) Holder(ctx context.Context, hash []byte) (oauth.Holder, error) {
 	var h oauth.Holder
 	err := get(ctx, db.read, `

@@ -44,13 +44,13 @@ type recordingWriter struct {
 	seen *[]string
 }
 
-func (w recordingWriter) one(ctx context.Context, query string, a args, dest []any) (int64, error) {
+func (w recordingWriter) statement(ctx context.Context, query string, a args, dest []any) (int64, error) {
 	*w.seen = append(*w.seen, query)
-	return w.writer.one(ctx, query, a, dest)
+	return w.writer.statement(ctx, query, a, dest)
 }
 
-func (w recordingWriter) all(ctx context.Context, bulk bool, fn writeFunc) error {
-	return w.writer.all(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
+func (w recordingWriter) transaction(ctx context.Context, bulk bool, fn writeFunc) error {
+	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
 }
 
 // callEverything uses every method of the store once, on rows that are there.
@@ -366,7 +366,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				return all
 			}
 			callEverything(t, db)
-			if _, err := db.one(t.Context(), "INSERT INTO budget VALUES ('u', '2000-01', 1, 2)"); err != nil {
+			if _, err := db.exec(t.Context(), "INSERT INTO budget VALUES ('u', '2000-01', 1, 2)"); err != nil {
 				t.Fatal(err)
 			}
 			if found, err := db.KeyByHash(t.Context(), []byte("h"), "2000-01"); err != nil || found.Used != 3 {
@@ -386,7 +386,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					t.Errorf("%d rows of %s outlive their agent", left[table], table)
 				}
 			}
-			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+			if _, err := db.exec(t.Context(), "DELETE FROM app_user"); err != nil {
 				t.Fatal(err)
 			}
 			for table, n := range counts() {

@@ -41,7 +41,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	dir := filepath.Dir(b.options.Path)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
-		if err := l.db.write.all(t.Context(), true, func(ctx context.Context, tx querier) error {
+		if err := l.db.inBulkTx(t.Context(), func(ctx context.Context, tx querier) error {
 			for range 50 {
 				who := []string{"leaves", "stays"}[random.IntN(2)]
 				text := strings.Repeat(fmt.Sprintf("%s-%x ", who, random.Uint64()), 1+random.IntN(1+random.IntN(300)))
@@ -87,7 +87,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if _, err := os.Stat(copied); err == nil {
 		t.Error("a copy from before a migration still holds the account")
 	}
-	if _, err := l.db.one(t.Context(), `UPDATE memory SET text = 'x' WHERE user_id = 'usr_stays'`); err != nil {
+	if _, err := l.db.exec(t.Context(), `UPDATE memory SET text = 'x' WHERE user_id = 'usr_stays'`); err != nil {
 		t.Errorf("a write after it: %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestAClosedDatabaseHasNoLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, db, "stays")
-	if _, err := db.one(t.Context(), `DELETE FROM app_user`); err != nil {
+	if _, err := db.exec(t.Context(), `DELETE FROM app_user`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"carrel/internal/account"
 )
 
-// TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem goes from the version before verified addresses to the one
-// with them.
+// TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem goes from the version before verified addresses to the
+// one with them.
 func TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/task"
 )
 
-// callsOfTurn is how many paid calls a turn of the benchmark makes: a long research has some dozens. What is settled is looked
-// for among the rows of its turn, so a turn of thousands, which there is not, would measure that.
+// callsOfTurn is how many paid calls a turn of the benchmark makes: a long research has some dozens. What is settled is
+// looked for among the rows of its turn, so a turn of thousands, which there is not, would measure that.
 const callsOfTurn = 20
 
 // BenchmarkReserveAndSettle is what a paid call costs beside the call itself: one row put aside and one settled, each

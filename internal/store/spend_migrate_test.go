@@ -7,8 +7,8 @@ import (
 	"carrel/internal/account"
 )
 
-// TestTheLedgerTakesOverWhatTurnsHadSpent goes from the version before the ledger to the one with it. What was spent and
-// reserved stays, an end that comes late still counts, and what hangs on threads stays where their keys change.
+// TestTheLedgerTakesOverWhatTurnsHadSpent goes from the version before the ledger to the one with it. What was spent
+// and reserved stays, an end that comes late still counts, and what hangs on threads stays where their keys change.
 func TestTheLedgerTakesOverWhatTurnsHadSpent(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
@@ -74,11 +74,11 @@ func TestTheLedgerTakesOverWhatTurnsHadSpent(t *testing.T) {
 				t.Fatal(err)
 			}
 			insert := `INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at) VALUES ($1, $2, $3, '', 'idle', 0, 1, 0, 0)`
-			if _, err := db.one(ctx, insert, "t2", "v", "a"); err != nil {
+			if _, err := db.exec(ctx, insert, "t2", "v", "a"); err != nil {
 				t.Errorf("a thread with the agent of another: %v", err)
 			}
 			for _, row := range [][]any{{"t3", "nobody", "a"}, {"t3", "v", "nothing"}} {
-				if _, err := db.one(ctx, insert, row...); classify(err) != classParent {
+				if _, err := db.exec(ctx, insert, row...); classify(err) != classForeignKey {
 					t.Errorf("a thread of %v: %v", row, err)
 				}
 			}

@@ -149,7 +149,7 @@ func TestATaskIsNotTakenFromARunnerInTheMiddleOfAWrite(t *testing.T) {
 				{Steps: []task.StepRecord{{N: 1, State: task.StepStarted}}},
 				{Events: []task.Event{{TaskID: "1", Seq: 1, Payload: []byte("{}")}}},
 			} {
-				err = db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+				err = db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 					err := db.recordTask(ctx, tx, stored.Fence(), entry)
 					go func() { left <- db.LeaveNode(t.Context(), "n") }()
 					select {
@@ -189,7 +189,7 @@ func TestTasksGoWithTheirUser(t *testing.T) {
 					t.Errorf("%s has %d rows (%v)", table, n, err)
 				}
 			}
-			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+			if _, err := db.exec(t.Context(), "DELETE FROM app_user"); err != nil {
 				t.Fatal(err)
 			}
 			for _, table := range tables {

@@ -45,7 +45,7 @@ func newNotebook(t *testing.T) *notebook {
 // setHold changes how long a batch may last, on the goroutine that it belongs to.
 func (n *notebook) setHold(hold time.Duration) {
 	n.t.Helper()
-	n.must(n.write.all(n.t.Context(), false, func(context.Context, querier) error {
+	n.must(n.inTx(n.t.Context(), func(context.Context, querier) error {
 		n.w.hold = hold
 		return nil
 	}))
@@ -59,7 +59,7 @@ func (n *notebook) must(err error) {
 }
 
 func (n *notebook) put(query string, a ...any) error {
-	_, err := n.one(n.t.Context(), query, a...)
+	_, err := n.exec(n.t.Context(), query, a...)
 	return err
 }
 
@@ -94,7 +94,7 @@ func (n *notebook) hold() (release func()) {
 	n.t.Helper()
 	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- n.write.all(context.Background(), true, func(context.Context, querier) error {
+		done <- n.inBulkTx(context.Background(), func(context.Context, querier) error {
 			close(started)
 			<-gate
 			return nil
@@ -153,7 +153,7 @@ func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
 				if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
 					err = n.put(insertNote, id)
 				} else {
-					err = n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+					err = n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 						return errors.Join(noteIn(ctx, tx, id), noteIn(ctx, tx, id+"+"))
 					})
 				}
@@ -187,26 +187,26 @@ func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
 	errs, commits := n.queue(
 		func() error { return n.put(insertNote, "a") },
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by refusal"))
 				return refused
 			})
 		},
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by panic"))
 				panic("in a write")
 			})
 		},
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by a clash"))
 				return noteIn(ctx, tx, "taken")
 			})
 		},
 		func() error { return n.put(insertNote, "taken") },
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
 		},
 	)
 	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil || !strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
@@ -245,21 +245,21 @@ func TestWhatRunsAgainIsStoredOnce(t *testing.T) {
 	n.must(n.put(insertNote, "tally"))
 	runs := 0
 	add := func() error {
-		return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			runs++
 			_, err := tx.exec(ctx, "UPDATE note SET n = n + 1 WHERE id = 'tally'")
 			return err
 		})
 	}
 	spoiler := func() error {
-		return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			n.must(noteIn(ctx, tx, "x"))
 			return errors.New("refused")
 		})
 	}
 	var returned int
 	errs, _ := n.queue(add, add, func() error {
-		_, err := n.write.one(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil, []any{&returned})
+		err := n.execReturning(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil, []any{&returned})
 		return err
 	}, func() error { return n.put(insertNote, "tally") }, spoiler, add)
 	if errs[0] != nil || errs[1] != nil || errs[2] != nil || classify(errs[3]) != classUnique || errs[4] == nil || errs[5] != nil {
@@ -282,7 +282,7 @@ func TestAWriteThatCannotReadItsRowIsUndone(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	var number int
-	_, err := n.write.one(t.Context(), insertNote+" RETURNING id", args{"not a number"}, []any{&number})
+	err := n.execReturning(t.Context(), insertNote+" RETURNING id", args{"not a number"}, []any{&number})
 	if err == nil {
 		t.Error("a text was read as a number")
 	}
@@ -296,7 +296,7 @@ func TestAWriteWaitingInVainIsDropped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := n.one(ctx, insertNote, "dropped")
+		_, err := n.exec(ctx, insertNote, "dropped")
 		left <- err
 	}()
 	n.waiting(1)
@@ -313,7 +313,7 @@ func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := n.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := n.inTx(ctx, func(ctx context.Context, tx querier) error {
 		cancel()
 		return errors.Join(noteIn(ctx, tx, "carried"), noteIn(ctx, tx, "through"))
 	})
@@ -327,12 +327,12 @@ func TestAWriteInsideAWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	for name, inner := range map[string]func(context.Context) error{
-		"one": func(ctx context.Context) error { _, err := n.one(ctx, insertNote, "inner"); return err },
+		"one": func(ctx context.Context) error { _, err := n.exec(ctx, insertNote, "inner"); return err },
 		"all": func(ctx context.Context) error {
-			return n.write.all(ctx, false, func(context.Context, querier) error { return nil })
+			return n.inTx(ctx, func(context.Context, querier) error { return nil })
 		},
 	} {
-		err := n.write.all(t.Context(), false, func(ctx context.Context, _ querier) error { return inner(ctx) })
+		err := n.inTx(t.Context(), func(ctx context.Context, _ querier) error { return inner(ctx) })
 		if err == nil || !strings.Contains(err.Error(), "a write inside a write") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -346,7 +346,7 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 	n := newNotebook(t)
 	put := func(id string, bulk bool) func() error {
 		return func() error {
-			return n.write.all(t.Context(), bulk, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
+			return n.write.transaction(t.Context(), bulk, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
 		}
 	}
 	errs, commits := n.queue(put("a", false), put("b", false), put("bulk", true), put("c", false), put("d", false))
@@ -364,7 +364,7 @@ func TestALongBatchIsCutByTime(t *testing.T) {
 	n := newNotebook(t)
 	n.setHold(maxHold)
 	slow := func() error {
-		return n.write.all(t.Context(), false, func(context.Context, querier) error {
+		return n.inTx(t.Context(), func(context.Context, querier) error {
 			time.Sleep(maxHold + time.Millisecond)
 			return nil
 		})
@@ -404,7 +404,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	errs := make(chan error, callers)
 	for i := range callers {
 		go func() {
-			_, err := n.one(context.Background(), insertNote, strconv.Itoa(i))
+			_, err := n.exec(context.Background(), insertNote, strconv.Itoa(i))
 			errs <- err
 		}()
 	}
@@ -425,7 +425,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	begun := time.Now()
 	failed := 0
 	for range callers {
-		if err := <-errs; classify(err) == classAway {
+		if err := <-errs; classify(err) == classUnavailable {
 			failed++
 		} else if err != nil {
 			t.Error(err)

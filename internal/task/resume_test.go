@@ -322,10 +322,11 @@ func TestShutdownRequeuesTasksWithoutCountingACrash(t *testing.T) {
 func TestTaskFailsAfterThreeCrashesWithoutProgress(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ran counter
-		started := make(chan struct{}, 10)
+		started, crashesRead := make(chan struct{}, 10), make(chan struct{}, 10)
 		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			// A step finishes in the third attempt, and none after that.
 			if r.Task().Attempt >= 3 {
+				<-crashesRead // the step resets the counter
 				if _, err := r.Step(ctx, "s", "", func(_ context.Context, s *task.Step) ([]byte, error) {
 					ran.add(s.Key())
 					return nil, nil
@@ -349,6 +350,9 @@ func TestTaskFailsAfterThreeCrashesWithoutProgress(t *testing.T) {
 			e.Die()
 			e = c.node(singleNode)
 			crashes = append(crashes, c.read(id).Crashes)
+			if len(crashes) >= 2 {
+				crashesRead <- struct{}{}
+			}
 		}
 		got := c.wait(e, id)
 		same(t, "crashes", crashes, []int{1, 2, 1, 2, 3})
