@@ -54,7 +54,7 @@ func openWith(t testing.TB, o store.Options) *store.DB {
 	return db
 }
 
-func TestStoreKeepsItsPromises(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

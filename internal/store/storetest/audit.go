@@ -12,17 +12,17 @@ import (
 )
 
 // auditLog is the log as the server has it.
-func (w *world) auditLog() *audit.Log {
+func (w *fixture) auditLog() *audit.Log {
 	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, slog.New(slog.DiscardHandler))
 }
 
-func (w *world) note(log *audit.Log, userID, n string) {
+func (w *fixture) note(log *audit.Log, userID, n string) {
 	w.t.Helper()
 	w.must(log.Append(w.ctx, audit.Record{Event: audit.SignedIn, UserID: userID, Detail: map[string]string{"n": n}}))
 }
 
 var auditTests = []test{
-	{"EntriesAreReadBackNewestFirstForOneUserOrAll", func(w *world) {
+	{"EntriesAreListedNewestFirstForOneUserOrAll", func(w *fixture) {
 		log := w.auditLog()
 		for i := range 3 {
 			w.note(log, w.ada.id, strconv.Itoa(i))
@@ -43,7 +43,7 @@ var auditTests = []test{
 			w.t.Errorf("an entry is %+v", e)
 		}
 	}},
-	{"ParallelAppendsMakeOneChain", func(w *world) {
+	{"ConcurrentAppendsFormOneChain", func(w *fixture) {
 		const callers, each = 24, 20
 		log := w.auditLog()
 		before, err := w.db.AuditHead(w.ctx)
@@ -69,7 +69,7 @@ var auditTests = []test{
 		w.must(err)
 		w.same("the noted end", again, end)
 	}},
-	{"ANotedEndThatIsNotThereIsFound", func(w *world) {
+	{"MissingHeadIsDetected", func(w *fixture) {
 		log := w.auditLog()
 		w.note(log, w.ada.id, "x")
 		end, err := log.Verify(w.ctx, nil)

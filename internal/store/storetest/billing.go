@@ -7,14 +7,14 @@ import (
 )
 
 // bought is a subscription of somebody's that Stripe keeps.
-func (w *world) bought(p person, plan account.Plan, status account.SubscriptionStatus) *account.Subscription {
+func (w *fixture) bought(p person, plan account.Plan, status account.SubscriptionStatus) *account.Subscription {
 	return &account.Subscription{
 		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: account.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
 	}
 }
 
 // customer ties somebody to a customer, if they are not, and returns it.
-func (w *world) customer(p person) billing.Customer {
+func (w *fixture) customer(p person) billing.Customer {
 	w.t.Helper()
 	w.must(w.db.AddCustomer(w.ctx, p.id, "cus_"+p.id))
 	c, err := w.db.Customer(w.ctx, p.id)
@@ -23,7 +23,7 @@ func (w *world) customer(p person) billing.Customer {
 }
 
 // keep keeps a reading and returns whether it was kept.
-func (w *world) keep(c billing.Customer, s *account.Subscription) bool {
+func (w *fixture) keep(c billing.Customer, s *account.Subscription) bool {
 	w.t.Helper()
 	kept, err := w.db.KeepSubscription(w.ctx, c, s, "", w.now)
 	w.must(err)
@@ -31,7 +31,7 @@ func (w *world) keep(c billing.Customer, s *account.Subscription) bool {
 }
 
 var billingTests = []test{
-	{"TheFirstCustomerOfAUserStays", func(w *world) {
+	{"FirstCustomerOfAUserIsKept", func(w *fixture) {
 		_, err := w.db.Customer(w.ctx, w.ada.id)
 		w.wantMissing(err, "customer")
 		c := w.customer(w.ada)
@@ -44,7 +44,7 @@ var billingTests = []test{
 		w.wantMissing(err, "customer")
 		w.wantMissing(w.db.AddCustomer(w.ctx, "usr_none", "cus_none"), "user")
 	}},
-	{"AReadingThatWasOvertakenIsNotKept", func(w *world) {
+	{"OutdatedReadingIsNotStored", func(w *fixture) {
 		p, c := w.plan(nil), w.customer(w.ada)
 		active, due := w.bought(w.ada, p, account.SubscriptionActive), w.bought(w.ada, p, account.SubscriptionPastDue)
 		w.same("the first", w.keep(c, active), true)
@@ -53,7 +53,7 @@ var billingTests = []test{
 		w.same("a later one", w.keep(w.customer(w.ada), due), true)
 		w.same("has then", w.has(w.ada).Subscription, due)
 	}},
-	{"AReadingAndItsEventAreKeptTogether", func(w *world) {
+	{"ReadingAndEventAreStoredTogether", func(w *fixture) {
 		c, id := w.customer(w.ada), "evt_"+w.ada.id
 		none := w.bought(w.ada, account.Plan{Name: "no such plan"}, account.SubscriptionActive)
 		if _, err := w.db.KeepSubscription(w.ctx, c, none, id, w.now); err == nil {
@@ -69,7 +69,7 @@ var billingTests = []test{
 		w.same("taken", taken, true)
 		w.must(w.db.TakeEvent(w.ctx, id, w.now))
 	}},
-	{"WhatRunsAtStripeIsChangedThereAlone", func(w *world) {
+	{"StripeSubscriptionIsChangedOnlyByStripe", func(w *fixture) {
 		p := w.plan(nil)
 		gift := account.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutSubscription(w.ctx, gift))
@@ -82,7 +82,7 @@ var billingTests = []test{
 		w.same("the plan for good", u.Plan, core.PlanOpen)
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 	}},
-	{"WhatEndedAtStripeLeavesThePlanForGood", func(w *world) {
+	{"EndedStripeSubscriptionRestoresTheDefaultPlan", func(w *fixture) {
 		p := w.plan(nil)
 		over := w.bought(w.ada, p, account.SubscriptionEnded)
 		w.keep(w.customer(w.ada), over)
@@ -97,14 +97,14 @@ var billingTests = []test{
 		w.keep(w.customer(w.ada), nil)
 		w.same("a gift, with nothing at Stripe", w.has(w.ada).Subscription, &gift)
 	}},
-	{"TheCapOfWhatEndedAtStripeIsThatOfThePlanForGood", func(w *world) {
+	{"EndedStripeSubscriptionRestoresTheDefaultCap", func(w *fixture) {
 		p := w.plan(func(p *account.Plan) { p.SpendCap = new(int64(1)) })
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionActive))
 		w.wantKind(w.reserve(w.with(""), 2), core.KindPaymentRequired, "")
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionEnded))
 		w.must(w.reserve(w.with(""), 2))
 	}},
-	{"AnAccountThatWouldBeChargedAgainIsNotClosed", func(w *world) {
+	{"AccountWithARenewingSubscriptionIsNotClosed", func(w *fixture) {
 		p, t := w.plan(nil), w.newTask(w.ada.id, "")
 		t.UserID = "" // the deletion of an account is nobody's task
 		closing := func() error {
@@ -118,7 +118,7 @@ var billingTests = []test{
 		w.keep(w.customer(w.ada), s)
 		w.must(closing())
 	}},
-	{"PlansAreDeclaredAllAtOnce", func(w *world) {
+	{"DeclaringPlansReplacesTheDeclaredSet", func(w *fixture) {
 		was, first := w.plan(nil), account.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
 		second := account.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
 		w.must(w.db.DeclarePlans(w.ctx, []account.Plan{first, second}))

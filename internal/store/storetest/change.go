@@ -12,7 +12,7 @@ import (
 	"carrel/internal/source"
 )
 
-func (w *world) head() uint64 {
+func (w *fixture) head() uint64 {
 	w.t.Helper()
 	head, err := w.db.Head(w.ctx)
 	w.must(err)
@@ -20,7 +20,7 @@ func (w *world) head() uint64 {
 }
 
 // since returns the changes after a number.
-func (w *world) since(after uint64) []search.Change {
+func (w *fixture) since(after uint64) []search.Change {
 	w.t.Helper()
 	changes, err := w.db.Changes(w.ctx, after, w.head(), 10_000)
 	w.must(err)
@@ -28,7 +28,7 @@ func (w *world) since(after uint64) []search.Change {
 }
 
 // told is what the changes after a number are, in short.
-func (w *world) told(after uint64) []string {
+func (w *fixture) told(after uint64) []string {
 	w.t.Helper()
 	out := []string{}
 	for _, c := range w.since(after) {
@@ -37,7 +37,7 @@ func (w *world) told(after uint64) []string {
 	return out
 }
 
-func (w *world) deleteDocuments(sourceID string, want int, externalIDs ...string) {
+func (w *fixture) deleteDocuments(sourceID string, want int, externalIDs ...string) {
 	w.t.Helper()
 	n, err := w.db.DeleteDocuments(w.ctx, sourceID, externalIDs, w.after(9))
 	w.must(err)
@@ -45,11 +45,11 @@ func (w *world) deleteDocuments(sourceID string, want int, externalIDs ...string
 }
 
 var changeTests = []test{
-	{"AnEmptyLogHasNoHead", func(w *world) {
+	{"AnEmptyLogHasNoHead", func(w *fixture) {
 		w.same("head", w.head(), uint64(0))
 		w.same("changes", w.since(0), []search.Change{})
 	}},
-	{"AChangeCarriesItsDocument", func(w *world) {
+	{"AChangeCarriesItsDocument", func(w *fixture) {
 		before := w.head()
 		full, bare := w.doc("full", "text"), w.doc("bare", "")
 		full.Authors, full.Year, full.DOI = []string{"Ada", "Grace \"H\""}, 1936, "10.1/a"
@@ -68,7 +68,7 @@ var changeTests = []test{
 			}},
 		})
 	}},
-	{"ADocumentStandsInTheLogOnceUnderItsLatestChange", func(w *world) {
+	{"DocumentIsLoggedOnceWithItsLatestChange", func(w *fixture) {
 		before := w.head()
 		x, y := w.doc("x", "one"), w.doc("y", "one")
 		w.put(w.ada.source, 2, 0, x, y)
@@ -84,7 +84,7 @@ var changeTests = []test{
 		w.same("twice", w.told(before), []string{"put " + y.ID, "put " + x.ID})
 		w.same("head", w.head(), before+4)
 	}},
-	{"ABatchThatFailsLeavesNoChange", func(w *world) {
+	{"FailedBatchLogsNothing", func(w *fixture) {
 		taken := w.doc("taken", "x")
 		w.put(w.bert.source, 1, 0, taken)
 		before := w.head()
@@ -92,7 +92,7 @@ var changeTests = []test{
 		w.wantKind(err, core.KindConflict, "")
 		w.same("head", w.head(), before)
 	}},
-	{"TheLogIsReadInBatches", func(w *world) {
+	{"TheLogIsReadInBatches", func(w *fixture) {
 		before := w.head()
 		var want []string
 		docs := make([]source.Document, 10)
@@ -126,7 +126,7 @@ var changeTests = []test{
 			w.same("an empty span", none, []search.Change{})
 		}
 	}},
-	{"DeletedDocumentsAreToldOfAndCounted", func(w *world) {
+	{"DeletedDocumentsAreLoggedAndCounted", func(w *fixture) {
 		before := w.head()
 		x, y, z := w.doc("x", "one"), w.doc("y", "one"), w.doc("z", "one")
 		w.put(w.ada.source, 3, 0, x, y, z)
@@ -148,7 +148,7 @@ var changeTests = []test{
 		_, err := w.db.DeleteDocuments(w.ctx, "src_none", []string{"x"}, w.now)
 		w.wantMissing(err, "source")
 	}},
-	{"WithAnAgentItsSourcesAreDropped", func(w *world) {
+	{"DeletingAnAgentLogsItsSourcesAsDropped", func(w *fixture) {
 		before := w.head()
 		more, empty := w.newSource(w.ada.agent, "More", false), w.newSource(w.ada.agent, "Empty", false)
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, more))
@@ -165,7 +165,7 @@ var changeTests = []test{
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.second))
 		w.same("an agent without documents", w.head(), head)
 	}},
-	{"AnotherLanguageEntersAllDocumentsAgain", func(w *world) {
+	{"ChangingTheLanguageLogsAllDocumentsAgain", func(w *fixture) {
 		x, y := w.doc("x", "one"), w.doc("y", "one")
 		w.put(w.ada.source, 2, 0, x, y)
 		w.put(w.bert.source, 1, 0, w.doc("x", "theirs"))
@@ -197,8 +197,8 @@ var changeTests = []test{
 		_, err := w.db.SetSourceLanguage(w.ctx, "src_none", "de", false, w.now)
 		w.wantMissing(err, "source")
 	}},
-	{"WhoFollowsTheLogMissesNothing", followed},
-	{"AnAgentThatGoesDuringImportsLeavesNothing", func(w *world) {
+	{"FollowerOfTheLogMissesNoChange", followed},
+	{"DeletingAnAgentDuringImportsLeavesNothing", func(w *fixture) {
 		for range 10 {
 			a := w.newAgent(w.ada.id, "Short-lived")
 			src := a.Sources[0].ID
@@ -232,7 +232,7 @@ var changeTests = []test{
 
 // followed lets several import, update, delete and drop at once, and follows the log meanwhile as an index does: from
 // head to head, never looking back. In the end the follower has what the database has.
-func followed(w *world) {
+func followed(w *fixture) {
 	const writers, rounds, batch = 4, 25, 7
 	agents, sources := make([]string, writers), make([]string, writers)
 	for i := range writers {
@@ -290,7 +290,7 @@ func followed(w *world) {
 
 // follower keeps what the log tells.
 type follower struct {
-	w       *world
+	w       *fixture
 	at      uint64
 	steps   int
 	texts   map[string]string // of a document's id

@@ -16,7 +16,7 @@ var (
 )
 
 // document stores a document with this text in the person's source and returns it as it is in the log.
-func (w *world) document(p person, name, text string) embedding.Document {
+func (w *fixture) document(p person, name, text string) embedding.Document {
 	w.t.Helper()
 	d := source.Document{
 		ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name, Text: text,
@@ -35,7 +35,7 @@ func (w *world) document(p person, name, text string) embedding.Document {
 }
 
 // lacking returns the titles of documents that are to be looked at, after a place in the log.
-func (w *world) lacking(s embedding.Space, after uint64) []string {
+func (w *fixture) lacking(s embedding.Space, after uint64) []string {
 	w.t.Helper()
 	head, err := w.db.Head(w.ctx)
 	w.must(err)
@@ -62,7 +62,7 @@ func embedded(d embedding.Document, complete bool, hashes ...string) embedding.E
 }
 
 // vectors returns the hashes for which a document has vectors.
-func (w *world) vectors(s embedding.Space, d embedding.Document) []string {
+func (w *fixture) vectors(s embedding.Space, d embedding.Document) []string {
 	w.t.Helper()
 	found, err := w.db.Embeddings(w.ctx, s, []string{d.ID, "doc_none"})
 	w.must(err)
@@ -79,7 +79,7 @@ func readable(vectors map[string][]byte) map[string]string {
 }
 
 var embeddingTests = []test{
-	{"VectorsComeBackByDocumentAndByText", func(w *world) {
+	{"VectorsAreFoundByDocumentAndByText", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.bert, "b", "x")
 		one, two := embedded(a, true, "+h1", "+h2"), embedded(b, true, "+h2", "+h3")
 		one.New["h1"] = nil // a text that the model does not take
@@ -102,7 +102,7 @@ var embeddingTests = []test{
 		w.must(err)
 		w.same("of nothing", known, map[string][]byte{})
 	}},
-	{"DocumentsAreToBeLookedAtUntilTheyAreComplete", func(w *world) {
+	{"DocumentsAreListedUntilTheyAreComplete", func(w *fixture) {
 		before := w.head()
 		a, b, c := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y"), w.document(w.bert, "c", "z")
 		w.same("at first", w.lacking(small, before), []string{"a", "b", "c"})
@@ -122,7 +122,7 @@ var embeddingTests = []test{
 		w.same("none", w.lacking(small, before), []string{})
 		w.same("vectors", w.vectors(small, b), []string{"h2", "h3"})
 	}},
-	{"NewVectorsMoveADocumentInTheLog", func(w *world) {
+	{"NewVectorsLogTheDocumentAgain", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.bert, "b", "y")
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, false, "+h1", "h2")}, 0, w.now))
@@ -143,7 +143,7 @@ var embeddingTests = []test{
 		w.same("nothing new", w.head(), head)
 		w.same("and yet done", w.lacking(small, again.Seq-1), []string{})
 	}},
-	{"VectorsThatNobodyWasToldOfAreToldOfInTheEnd", func(w *world) {
+	{"UnloggedVectorsAreLoggedInTheEnd", func(w *fixture) {
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1")}, 0, w.now))
 		b := w.document(w.ada, "a", "y")
@@ -157,7 +157,7 @@ var embeddingTests = []test{
 		w.same("told", w.head(), head+1)
 		w.same("of the new text alone", w.vectors(small, a), []string{"h2"})
 	}},
-	{"VectorsOfTextsThatWentGo", func(w *world) {
+	{"VectorsOfRemovedTextsAreDeleted", func(w *fixture) {
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, large, []embedding.Embedded{embedded(a, true, "+h1", "+h2")}, 0, w.now))
 		a.Seq = w.head()
@@ -169,7 +169,7 @@ var embeddingTests = []test{
 		w.same("of this model", w.vectors(small, a), []string{"h2", "h3", "h4"})
 		w.same("of another", w.vectors(large, a), []string{"h2"})
 	}},
-	{"VectorsGoWithTheirDocument", func(w *world) {
+	{"VectorsAreDeletedWithTheirDocument", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y")
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g1"), embedded(b, true, "+g2")}, 0, w.now))
 		_, err := w.db.DeleteDocuments(w.ctx, w.ada.source, []string{"a"}, w.now)
@@ -189,7 +189,7 @@ var embeddingTests = []test{
 		w.must(err)
 		w.same("of all", known, map[string][]byte{})
 	}},
-	{"ProgressOnlyGrows", func(w *world) {
+	{"ProgressNeverDecreases", func(w *fixture) {
 		s := embedding.Space{Model: "progress", Dims: 3}
 		through := func(s embedding.Space, want uint64) {
 			w.t.Helper()
@@ -218,7 +218,7 @@ var embeddingTests = []test{
 		dims(s.Model, 4)
 		through(embedding.Space{Model: "other", Dims: 3}, 0)
 	}},
-	{"ImportsAndVectorsAtOnceEndWell", func(w *world) {
+	{"ConcurrentImportsAndEmbeddingsAreConsistent", func(w *fixture) {
 		docs := make([]embedding.Document, 12)
 		for i := range docs {
 			p := w.ada

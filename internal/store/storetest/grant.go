@@ -12,7 +12,7 @@ import (
 )
 
 // wantGrant fails the test unless somebody has this grant for an agent; none is a missing agent.
-func (w *world) wantGrant(p person, agentID string, want core.Grant) {
+func (w *fixture) wantGrant(p person, agentID string, want core.Grant) {
 	w.t.Helper()
 	got, err := w.db.AgentGrant(w.ctx, p.id, agentID)
 	if want == core.GrantNone {
@@ -24,13 +24,13 @@ func (w *world) wantGrant(p person, agentID string, want core.Grant) {
 }
 
 // offer invites somebody to an agent of Ada's.
-func (w *world) offer(agentID, invitee string, g core.Grant, at time.Time) error {
+func (w *fixture) offer(agentID, invitee string, g core.Grant, at time.Time) error {
 	return w.db.Offer(w.ctx, w.ada.id, agentID, agent.Offer{Invitee: invitee, Grant: g, At: at}, agent.MaxInvitations)
 }
 
 // share gives a user a grant for Ada's first agent as people do: by an invitation that the user accepts. Without a user it
 // is everybody's.
-func (w *world) share(userID string, g core.Grant) {
+func (w *fixture) share(userID string, g core.Grant) {
 	w.t.Helper()
 	if userID == "" {
 		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, g, w.now))
@@ -44,7 +44,7 @@ func (w *world) share(userID string, g core.Grant) {
 }
 
 // agentsOf lists the ids of the agents that somebody sees.
-func (w *world) agentsOf(p person, only []string, after agent.Position, n int) []string {
+func (w *fixture) agentsOf(p person, only []string, after agent.Position, n int) []string {
 	w.t.Helper()
 	agents, err := w.db.Agents(w.ctx, p.id, only, after, n)
 	w.must(err)
@@ -56,7 +56,7 @@ func (w *world) agentsOf(p person, only []string, after agent.Position, n int) [
 }
 
 var grantTests = []test{
-	{"AnAgentIsSharedWithPeopleAndWithEverybody", func(w *world) {
+	{"AgentIsSharedWithUsersAndWithAll", func(w *fixture) {
 		w.share(w.bert.id, core.GrantViewer)
 		w.wantGrant(w.bert, w.ada.agent, core.GrantViewer)
 		w.wantGrant(w.bert, w.ada.second, core.GrantNone)
@@ -78,7 +78,7 @@ var grantTests = []test{
 		w.wantMissing(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id), "grant")
 		w.wantMissing(w.db.DeleteShareWithAll(w.ctx, w.ada.agent), "grant")
 	}},
-	{"OwnAgentsAreListedBeforeSharedOnes", func(w *world) {
+	{"OwnAgentsAreListedBeforeSharedOnes", func(w *fixture) {
 		// Bert's agents are older than the shared one, which would come first by its age.
 		newest := w.newAgent(w.ada.id, "Newest").ID
 		w.share(w.bert.id, core.GrantUser)
@@ -100,7 +100,7 @@ var grantTests = []test{
 		w.same("listed", listed, []agent.Agent{got})
 		w.must(w.db.DeleteShareWithAll(w.ctx, newest))
 	}},
-	{"WhatIsWrittenWithASharedAgentIsOnesOwn", func(w *world) {
+	{"ThreadsOfASharedAgentBelongToTheirWriter", func(w *fixture) {
 		t := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, Status: thread.StatusIdle, CreatedAt: w.now, UpdatedAt: w.now}
 		m := memory.Memory{ID: core.NewID(core.PrefixMemory), AgentID: w.ada.agent, Text: "t", Status: memory.StatusActive, CreatedAt: w.now, UpdatedAt: w.now}
 		f := favourite.Favourite{CardID: "c", Card: []byte(`{}`), CreatedAt: w.now, UpdatedAt: w.now}
@@ -126,7 +126,7 @@ var grantTests = []test{
 		_, err = w.db.Thread(w.ctx, w.bert.id, w.ada.agent, t.ID)
 		w.wantMissing(err, "thread") // until the agent goes
 	}},
-	{"OnlyItsOwnerDeletesAnAgent", func(w *world) {
+	{"OnlyItsOwnerDeletesAnAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)
 		w.wantMissing(w.db.DeleteAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
 		changed, err := w.db.ChangeAgent(w.ctx, w.bert.id, w.ada.agent, func(a *agent.Agent) error { a.Name = "Bert was here"; return nil })

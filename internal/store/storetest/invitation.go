@@ -14,10 +14,10 @@ import (
 )
 
 // held is a time before which no invitation of a test was declined.
-func (w *world) held() time.Time { return w.now.Add(-time.Hour) }
+func (w *fixture) held() time.Time { return w.now.Add(-time.Hour) }
 
 // invitationsOf lists the agents that a user is invited to.
-func (w *world) invitationsOf(userID string) []string {
+func (w *fixture) invitationsOf(userID string) []string {
 	w.t.Helper()
 	invitations, err := w.db.Invitations(w.ctx, userID, w.held())
 	w.must(err)
@@ -29,7 +29,7 @@ func (w *world) invitationsOf(userID string) []string {
 }
 
 var invitationTests = []test{
-	{"AnInvitationGivesNoAccessUntilItIsAccepted", func(w *world) {
+	{"InvitationGrantsNoAccessUntilAccepted", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantUser, w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 		_, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
@@ -53,7 +53,7 @@ var invitationTests = []test{
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 	}},
-	{"AnInvitationDoesNotTellWhetherThereIsAnAccount", func(w *world) {
+	{"InvitationDoesNotRevealWhetherAnAccountExists", func(w *fixture) {
 		declined := w.user("Decliner")
 		known := []string{w.bert.user.Email, declined.Email, w.bert.id}
 		unknown := []string{"nobody-" + w.ada.id + "@example.org", "neither-" + w.ada.id + "@example.org", core.NewID(core.PrefixUser)}
@@ -75,7 +75,7 @@ var invitationTests = []test{
 		}
 		w.wantKind(w.offer(w.ada.agent, w.ada.user.Email, core.GrantUser, w.now), core.KindInvalid, "")
 	}},
-	{"ADeclinedOwnerIsHeldBackForAWhile", func(w *world) {
+	{"DeclinedOwnerCannotInviteAgainForAWhile", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, w.now))
 		w.must(w.offer(w.ada.second, w.bert.id, core.GrantUser, w.now))
 		decline := w.now.Add(time.Minute)
@@ -96,7 +96,7 @@ var invitationTests = []test{
 		w.must(w.db.Offer(w.ctx, carl.id, carl.agent, agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
 		w.same("another owner", w.invitationsOf(w.bert.id), []string{carl.agent, w.ada.second})
 	}},
-	{"AUserLeavesASharedAgent", func(w *world) {
+	{"AUserLeavesASharedAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)
 		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
@@ -108,7 +108,7 @@ var invitationTests = []test{
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},
-	{"AnInvitationWaitsForAnAccountThatOthersMade", func(w *world) {
+	{"InvitationWaitsForAnAccountWithAVerifiedAddress", func(w *fixture) {
 		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org", "taken-"+w.ada.id+"@example.org"
 		for _, address := range []string{made, provided, taken} {
 			w.must(w.offer(w.ada.agent, address, core.GrantUser, w.now))
@@ -127,7 +127,7 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("an address that a user took", w.invitationsOf(w.bert.id), []string{})
 	}},
-	{"AnInvitationByAddressAndByIDIsOne", func(w *world) {
+	{"InvitationsByAddressAndByIDAreMerged", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.after(1)))
 		w.same("listed", w.invitationsOf(w.bert.id), []string{w.ada.agent})
@@ -137,7 +137,7 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("shares", len(shares), 1)
 	}},
-	{"OpenInvitationsOfAnOwnerAreLimited", func(w *world) {
+	{"OpenInvitationsOfAnOwnerAreLimited", func(w *fixture) {
 		var wait sync.WaitGroup
 		errs := make([]error, agent.MaxInvitations+5)
 		for i := range errs {

@@ -12,13 +12,13 @@ import (
 const week = 7 * 24 * time.Hour
 
 // result is a document as a live source finds it at a time.
-func (w *world) result(externalID, text string, at time.Time) source.Document {
+func (w *fixture) result(externalID, text string, at time.Time) source.Document {
 	d, expires := w.doc(externalID, text), at.Add(week)
 	d.CreatedAt, d.UpdatedAt, d.ExpiresAt = at, at, &expires
 	return d
 }
 
-func (w *world) putLive(sourceID string, docs ...source.Document) []source.Document {
+func (w *fixture) putLive(sourceID string, docs ...source.Document) []source.Document {
 	w.t.Helper()
 	stored, err := w.db.PutLiveDocuments(w.ctx, sourceID, docs)
 	w.must(err)
@@ -26,7 +26,7 @@ func (w *world) putLive(sourceID string, docs ...source.Document) []source.Docum
 }
 
 // missing reports whether a document of Ada's can no longer be read.
-func (w *world) missing(id string) bool {
+func (w *fixture) missing(id string) bool {
 	w.t.Helper()
 	_, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, id)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *world) missing(id string) bool {
 }
 
 var liveTests = []test{
-	{"AnAnswerIsGoodUntilItExpires", func(w *world) {
+	{"AnswerIsCachedUntilItExpires", func(w *fixture) {
 		key, other := []byte{0, 1}, []byte{0, 2}
 		_, err := w.db.LiveAnswer(w.ctx, key, w.now)
 		w.wantMissing(err, "answer")
@@ -54,7 +54,7 @@ var liveTests = []test{
 		_, err = w.db.LiveAnswer(w.ctx, other, w.now)
 		w.must(err)
 	}},
-	{"AResultIsADocumentThatNothingCountsOrIndexes", func(w *world) {
+	{"ExpiringDocumentIsNeitherCountedNorIndexed", func(w *fixture) {
 		before := w.head()
 		one, two := w.result("1", "one", w.now), w.result("2", "two", w.now)
 		one.Authors, one.Year, one.CitationCount = []string{"Ada"}, 1970, new(int)
@@ -70,7 +70,7 @@ var liveTests = []test{
 		_, err = w.db.PutLiveDocuments(w.ctx, "src_none", []source.Document{w.result("x", "x", w.now)})
 		w.wantMissing(err, "source")
 	}},
-	{"AResultThatComesAgainKeepsItsIdAndLivesOn", func(w *world) {
+	{"RepeatedResultKeepsItsIDAndIsExtended", func(w *fixture) {
 		first := w.putLive(w.ada.source, w.result("1", "one", w.now))[0]
 		again := w.putLive(w.ada.source, w.result("1", "one", w.now.Add(time.Hour)))[0]
 		w.same("soon after", again, first)
@@ -82,7 +82,7 @@ var liveTests = []test{
 		w.same("id", again.ID, first.ID)
 		w.same("text", again.Text, "changed")
 	}},
-	{"WhatIsKeptStaysAsItWas", func(w *world) {
+	{"KeptDocumentIsNotChanged", func(w *fixture) {
 		before := w.head()
 		kept, left := w.result("1", "one", w.now), w.result("2", "two", w.now)
 		w.putLive(w.ada.source, kept, left)
@@ -102,7 +102,7 @@ var liveTests = []test{
 		w.same("count", w.documents(w.ada), 1)
 		w.same("changes", w.told(before), []string{"put " + kept.ID})
 	}},
-	{"OnlyWhatHasExpiredIsPruned", func(w *world) {
+	{"OnlyExpiredDocumentsArePruned", func(w *fixture) {
 		many := make([]source.Document, 1100) // more than one statement takes
 		for i := range many {
 			many[i] = w.result("old "+strconv.Itoa(i), "x", w.now)
@@ -115,7 +115,7 @@ var liveTests = []test{
 		w.same("left", len(w.scan(w.ada.source)), 2)
 		w.same("fresh is gone", w.missing(fresh.ID), false)
 	}},
-	{"ResultsAreKeptOnceHoweverManyKeepThem", func(w *world) {
+	{"ConcurrentKeepsCountADocumentOnce", func(w *fixture) {
 		const writers = 16
 		docs := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
 		together(writers, func(i int) {
@@ -134,7 +134,7 @@ var liveTests = []test{
 		w.same("count", w.documents(w.ada), len(docs))
 		w.same("documents", len(w.scan(w.ada.source)), len(docs))
 	}},
-	{"ALiveSourceGoesWithItsResults", func(w *world) {
+	{"LiveSourceIsDeletedWithItsDocuments", func(w *fixture) {
 		other := w.newSource(w.ada.agent, "Live", false)
 		other.Kind = "openalex"
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, other))

@@ -10,14 +10,14 @@ import (
 )
 
 // newMemory is a memory as the service makes it.
-func (w *world) newMemory(agentID, text string) memory.Memory {
+func (w *fixture) newMemory(agentID, text string) memory.Memory {
 	return memory.Memory{
 		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 }
 
 // remember stores a memory of the person's first agent.
-func (w *world) remember(p person, text string) memory.Memory {
+func (w *fixture) remember(p person, text string) memory.Memory {
 	w.t.Helper()
 	m, err := w.db.InsertMemory(w.ctx, p.id, w.newMemory(p.agent, text), core.Fold(text))
 	w.must(err)
@@ -28,21 +28,21 @@ func (w *world) remember(p person, text string) memory.Memory {
 func worded(text, folded string) memory.Change { return memory.Change{Text: &text, Folded: folded} }
 
 // proposal is a memory as an agent proposes it.
-func (w *world) proposal(text string) memory.Memory {
+func (w *fixture) proposal(text string) memory.Memory {
 	m := w.newMemory(w.ada.agent, text)
 	m.Status, m.Origin = memory.StatusProposed, memory.OriginAgent
 	return m
 }
 
 // propose proposes a memory of Ada's first agent.
-func (w *world) propose(text string) memory.Memory {
+func (w *fixture) propose(text string) memory.Memory {
 	w.t.Helper()
 	m := w.proposal(text)
 	w.must(w.db.ProposeMemory(w.ctx, w.ada.id, m, core.Fold(text)))
 	return m
 }
 
-func (w *world) proposals() []memory.Memory {
+func (w *fixture) proposals() []memory.Memory {
 	w.t.Helper()
 	list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 10)
 	w.must(err)
@@ -50,7 +50,7 @@ func (w *world) proposals() []memory.Memory {
 }
 
 // memoryIDs pages through the memories of the person's first agent, calling between before each further page.
-func (w *world) memoryIDs(p person, size int, between func()) []string {
+func (w *fixture) memoryIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for before := ""; ; before = ids[len(ids)-1] {
@@ -69,7 +69,7 @@ func (w *world) memoryIDs(p person, size int, between func()) []string {
 }
 
 var memoryTests = []test{
-	{"AMemoryComesBackAsItWas", func(w *world) {
+	{"MemoryRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		w.turn(w.ada, th.ID, "q")
 		messages, err := w.db.Messages(w.ctx, th.ID, 0, 10)
@@ -88,7 +88,7 @@ var memoryTests = []test{
 		w.must(err)
 		w.same("after its thread has gone", list, []memory.Memory{m})
 	}},
-	{"TheSameTextIsOneMemory", func(w *world) {
+	{"SameTextMakesOneMemory", func(w *fixture) {
 		first := w.remember(w.ada, "I like  Green")
 		w.same("again", w.remember(w.ada, "i like green"), first)
 		if other := w.remember(w.bert, "i like green"); other.ID == first.ID {
@@ -99,7 +99,7 @@ var memoryTests = []test{
 		w.must(err)
 		w.same("under another agent", got, second)
 	}},
-	{"TheSameIdIsTheSameMemory", func(w *world) {
+	{"RepeatedRequestReturnsTheSameMemory", func(w *fixture) {
 		m := w.remember(w.ada, "one")
 		changed, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("two", "two"), w.now)
 		w.must(err)
@@ -108,7 +108,7 @@ var memoryTests = []test{
 		w.same("sent again", got, changed)
 		w.same("stored", w.memoryIDs(w.ada, 10, nil), []string{m.ID})
 	}},
-	{"OfManyWhoAddATextAllGetTheSame", func(w *world) {
+	{"ConcurrentInsertsOfATextReturnOneMemory", func(w *fixture) {
 		for round := range 10 {
 			var mu sync.Mutex
 			ids := map[string]bool{}
@@ -126,7 +126,7 @@ var memoryTests = []test{
 		}
 		w.same("stored", len(w.memoryIDs(w.ada, 200, nil)), 10)
 	}},
-	{"MemoriesArePagedNewestFirstWhileOthersInsert", func(w *world) {
+	{"MemoriesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
 		var want []string
 		for i := range 8 {
 			want = append([]string{w.remember(w.ada, strconv.Itoa(i)).ID}, want...)
@@ -135,7 +135,7 @@ var memoryTests = []test{
 		n := 100
 		w.same("pages", w.memoryIDs(w.ada, 3, func() { n++; w.remember(w.ada, strconv.Itoa(n)) }), want)
 	}},
-	{"AMemoryIsItsUsersAndAgentsAlone", func(w *world) {
+	{"MemoryIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		m := w.remember(w.ada, "mine")
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			_, err := w.db.ChangeMemory(w.ctx, who[0], who[1], m.ID, worded("theirs", "theirs"), w.now)
@@ -151,7 +151,7 @@ var memoryTests = []test{
 		w.wantMissing(err, "agent")
 		w.same("left", w.memoryIDs(w.ada, 10, nil), []string{m.ID})
 	}},
-	{"AMemoryCanBeChangedAndDeleted", func(w *world) {
+	{"AMemoryCanBeChangedAndDeleted", func(w *fixture) {
 		m, other := w.remember(w.ada, "one"), w.remember(w.ada, "other")
 		got, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Two", "two"), w.after(4))
 		w.must(err)
@@ -166,7 +166,7 @@ var memoryTests = []test{
 		w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now), "memory")
 		w.same("left", len(w.memoryIDs(w.ada, 10, nil)), 2)
 	}},
-	{"AProposalWaitsAndIsConfirmed", func(w *world) {
+	{"ProposalIsConfirmed", func(w *fixture) {
 		m := w.propose("I like green")
 		w.same("active", w.memoryIDs(w.ada, 10, nil), []string{})
 		w.same("proposed", w.proposals(), []memory.Memory{m})
@@ -180,7 +180,7 @@ var memoryTests = []test{
 		w.same("left to confirm", w.proposals(), []memory.Memory{})
 		w.wantMissing(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now), "proposed memory")
 	}},
-	{"WhatIsKnownWaitingDismissedOrDeletedIsNotProposedAgain", func(w *world) {
+	{"KnownTextIsNotProposedAgain", func(w *fixture) {
 		w.remember(w.ada, "known")
 		waiting, dismissed := w.propose("waiting"), w.propose("dismissed")
 		w.must(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, dismissed.ID, w.now))
@@ -206,7 +206,7 @@ var memoryTests = []test{
 		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 3)
 		w.same("proposed", w.proposals(), []memory.Memory{})
 	}},
-	{"OfTooManyProposalsTheOldestGo", func(w *world) {
+	{"OldestProposalsAreDroppedAboveTheLimit", func(w *fixture) {
 		for i := range memory.MaxProposed + 2 {
 			text := fmt.Sprintf("fact %03d", i)
 			w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal(text), text))
@@ -222,7 +222,7 @@ var memoryTests = []test{
 			w.t.Errorf("the newest is %+v, %v", list, err)
 		}
 	}},
-	{"AProposalIsItsUsersAndAgentsAlone", func(w *world) {
+	{"ProposalIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		m := w.propose("mine")
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			_, err := w.db.ConfirmMemory(w.ctx, who[0], who[1], m.ID, w.now)
@@ -232,7 +232,7 @@ var memoryTests = []test{
 		w.wantMissing(w.db.ProposeMemory(w.ctx, w.bert.id, w.newMemory(w.ada.agent, "x"), "x"), "agent")
 		w.same("left", w.proposals(), []memory.Memory{m})
 	}},
-	{"ManyWhoProposeAndDismissATextLeaveItDismissed", func(w *world) {
+	{"ConcurrentProposalsAndDismissalsEndDismissed", func(w *fixture) {
 		m := w.propose("fact")
 		together(16, func(i int) {
 			var err error
@@ -247,7 +247,7 @@ var memoryTests = []test{
 		})
 		w.same("proposed", w.proposals(), []memory.Memory{})
 	}},
-	{"AMemoryIsPinnedAloneOrWithAText", func(w *world) {
+	{"MemoryIsPinnedWithOrWithoutANewText", func(w *fixture) {
 		m, pinned := w.remember(w.ada, "one"), true
 		w.propose("two")
 		forgotten := w.remember(w.ada, "three")

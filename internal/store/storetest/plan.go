@@ -9,7 +9,7 @@ import (
 )
 
 // has returns what the account of somebody has.
-func (w *world) has(p person) account.Entitlement {
+func (w *fixture) has(p person) account.Entitlement {
 	w.t.Helper()
 	e, err := w.db.Entitlement(w.ctx, p.id)
 	w.must(err)
@@ -17,7 +17,7 @@ func (w *world) has(p person) account.Entitlement {
 }
 
 // plan makes a plan with a name of this test's own.
-func (w *world) plan(change func(*account.Plan)) account.Plan {
+func (w *fixture) plan(change func(*account.Plan)) account.Plan {
 	w.t.Helper()
 	p := account.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
 	if change != nil {
@@ -28,7 +28,7 @@ func (w *world) plan(change func(*account.Plan)) account.Plan {
 }
 
 // wantCaps fails the test unless somebody's credentials have these caps.
-func (w *world) wantCaps(p person, month string, want ...account.CredentialCap) {
+func (w *fixture) wantCaps(p person, month string, want ...account.CredentialCap) {
 	w.t.Helper()
 	got, err := w.db.CredentialCaps(w.ctx, p.id, month)
 	w.must(err)
@@ -36,7 +36,7 @@ func (w *world) wantCaps(p person, month string, want ...account.CredentialCap) 
 }
 
 var planTests = []test{
-	{"APlanIsKeptAsItIs", func(w *world) {
+	{"PlanRoundTrips", func(w *fixture) {
 		full := w.plan(func(p *account.Plan) {
 			p.Models, p.StripePrice, p.Price = []string{"a", `b"c`}, "price_1", 5
 			p.SpendCap, p.TurnCap, p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(1)), new(int64(2)), new(int64(3)), new(int64(4)), new(int64(5))
@@ -53,13 +53,13 @@ var planTests = []test{
 		_, err = w.db.Plan(w.ctx, "nothing")
 		w.wantMissing(err, "plan")
 	}},
-	{"TheOpenPlanIsThereAndHasEverything", func(w *world) {
+	{"OpenPlanExistsAndIncludesEverything", func(w *fixture) {
 		p, err := w.db.Plan(w.ctx, core.PlanOpen)
 		w.must(err)
 		w.same("capabilities", p.Capabilities, core.AllCapabilities())
 		w.same("capped", p.SpendCap == nil && p.TurnCap == nil && p.StorageLimit == nil && p.Models == nil, true)
 	}},
-	{"APlanThatSomebodyHasStays", func(w *world) {
+	{"PlanInUseCannotBeDeleted", func(w *fixture) {
 		p := w.plan(nil)
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
@@ -70,7 +70,7 @@ var planTests = []test{
 		w.must(w.db.DeletePlan(w.ctx, p.Name))
 		w.wantMissing(w.db.DeletePlan(w.ctx, p.Name), "plan")
 	}},
-	{"ASubscriptionTakesThePlaceOfThePlanUntilOneIsSet", func(w *world) {
+	{"SubscriptionReplacesThePlanUntilAPlanIsSet", func(w *fixture) {
 		open, err := w.db.Plan(w.ctx, core.PlanOpen)
 		w.must(err)
 		w.same("at first", w.has(w.ada), account.Entitlement{Plan: &open})
@@ -92,13 +92,13 @@ var planTests = []test{
 		_, err = w.db.Subscription(w.ctx, w.ada.id)
 		w.wantMissing(err, "subscription")
 	}},
-	{"NobodyHasASubscriptionWhoIsNotThere", func(w *world) {
+	{"SubscriptionNeedsItsUser", func(w *fixture) {
 		w.wantMissing(w.db.PutSubscription(w.ctx, account.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: account.SubscriptionActive}), "user")
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanOpen), "user")
 		_, err := w.db.Entitlement(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
 	}},
-	{"TheCapOfACredentialIsItsUsersAlone", func(w *world) {
+	{"CredentialCapIsHiddenFromOtherUsers", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_"+w.ada.id, new(int64(1))))
 		w.wantMissing(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, new(int64(9))), "credential")
 		w.must(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, nil))
@@ -109,7 +109,7 @@ var planTests = []test{
 		w.wantCaps(w.ada, "2020-01", account.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1})
 		w.wantCaps(w.bert, month)
 	}},
-	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *world) {
+	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *fixture) {
 		for words, want := range map[string]bool{"": true, w.bert.user.Email: true, "BERT": true, "be%t": false, "be_t": false, `\`: false} {
 			users, err := w.db.UsersBefore(w.ctx, words, "", 1000)
 			w.must(err)
@@ -117,7 +117,7 @@ var planTests = []test{
 			w.same("found by "+words, got, want)
 		}
 	}},
-	{"TheDatabaseKnowsItsSizeAndTheServersThatRun", func(w *world) {
+	{"SizeAndRunningNodesAreReported", func(w *fixture) {
 		kind, bytes, err := w.db.Size(w.ctx)
 		w.must(err)
 		if kind != "sqlite" && kind != "postgres" || bytes < 4096 {

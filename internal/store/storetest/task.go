@@ -22,13 +22,13 @@ func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
 	for _, test := range append(taskTests, limitedTaskTests...) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.run(newWorld(t, open(t)))
+			test.run(newFixture(t, open(t)))
 		})
 	}
 }
 
 // newTask is a task of Ada's as the engine prepares it.
-func (w *world) newTask(key, owner string) task.Task {
+func (w *fixture) newTask(key, owner string) task.Task {
 	return task.Task{
 		ID: core.NewID("tsk"), Kind: "work", Key: key, UserID: w.ada.id, Input: []byte("in\x00put"), Owner: owner,
 		State: task.StateQueued, RunAt: w.now, DeadlineAt: w.now.Add(time.Minute), CreatedAt: w.now,
@@ -36,7 +36,7 @@ func (w *world) newTask(key, owner string) task.Task {
 }
 
 // insert stores a task.
-func (w *world) insert(t task.Task) task.Task {
+func (w *fixture) insert(t task.Task) task.Task {
 	w.t.Helper()
 	stored, err := w.db.InsertTask(w.ctx, t)
 	w.must(err)
@@ -44,13 +44,13 @@ func (w *world) insert(t task.Task) task.Task {
 }
 
 // join adds a node.
-func (w *world) join(id string) {
+func (w *fixture) join(id string) {
 	w.t.Helper()
 	w.must(w.db.JoinNode(w.ctx, id, "test", time.Hour, false))
 }
 
 // wantErr fails the test unless err is this one.
-func (w *world) wantErr(err, want error) {
+func (w *fixture) wantErr(err, want error) {
 	w.t.Helper()
 	if !errors.Is(err, want) {
 		w.t.Errorf("got error %v, want %v", err, want)
@@ -58,7 +58,7 @@ func (w *world) wantErr(err, want error) {
 }
 
 var taskTests = []test{
-	{"ATaskIsReadAsItWasStored", func(w *world) {
+	{"TaskRoundTrips", func(w *fixture) {
 		t := w.newTask("key", "")
 		t.IdemKey, t.RequestHash = "idem", []byte("hash")
 		stored := w.insert(t)
@@ -82,7 +82,7 @@ var taskTests = []test{
 		_, err = w.db.Task(w.ctx, "none")
 		w.wantMissing(err, "task")
 	}},
-	{"OfManyInsertsIntoOneKeyOneRuns", func(w *world) {
+	{"ConcurrentInsertsIntoOneKeyStartOneTask", func(w *fixture) {
 		w.join("n")
 		var running atomic.Int32
 		var numbers sync.Map
@@ -100,7 +100,7 @@ var taskTests = []test{
 		})
 		w.same("running", running.Load(), int32(1))
 	}},
-	{"AnActiveTaskIsSeenAtEveryMoment", func(w *world) {
+	{"ActiveTaskIsAlwaysFound", func(w *fixture) {
 		w.join("n")
 		w.insert(w.newTask("key", ""))
 		var over atomic.Bool
@@ -129,7 +129,7 @@ var taskTests = []test{
 			}
 		})
 	}},
-	{"OfManyClaimsOneGetsATask", func(w *world) {
+	{"ConcurrentClaimsAssignATaskOnce", func(w *fixture) {
 		for i := range 40 {
 			w.insert(w.newTask(strconv.Itoa(i%20), ""))
 		}
@@ -164,7 +164,7 @@ var taskTests = []test{
 		_, err = w.db.NextTask(w.ctx, "7", 2)
 		w.wantMissing(err, "task")
 	}},
-	{"ALostOwnerWritesNothing", func(w *world) {
+	{"FenceRejectsALostOwner", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		entry := task.Entry{
@@ -181,7 +181,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("step", steps[0].State, task.StepStarted)
 	}},
-	{"TasksGoWithTheirKey", func(w *world) {
+	{"TasksAreDeletedWithTheirKey", func(w *fixture) {
 		mine, other := w.newTask("key", ""), w.newTask("other", "")
 		other.UserID = ""
 		w.insert(mine)
@@ -194,7 +194,7 @@ var taskTests = []test{
 		_, err = w.db.Task(w.ctx, other.ID)
 		w.must(err)
 	}},
-	{"DeltasArePrunedADayAfterTheEnd", func(w *world) {
+	{"DeltasArePrunedADayAfterTheEnd", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		var events []task.Event
@@ -235,7 +235,7 @@ var taskTests = []test{
 			w.same("left", kinds, at.wantKind)
 		}
 	}},
-	{"MarksSayHowFarTasksAre", func(w *world) {
+	{"ProgressOfTasksIsReported", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		second := w.insert(w.newTask("key", ""))
@@ -247,7 +247,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("keys", keys, map[string]int64{"key": 2})
 	}},
-	{"WaitingTasksAreCounted", func(w *world) {
+	{"WaitingTasksAreCounted", func(w *fixture) {
 		w.join("n")
 		w.insert(w.newTask("key", "n"))
 		w.insert(w.newTask("key", ""))
@@ -261,7 +261,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("queued", len(queued), 1)
 	}},
-	{"TasksAreListedPageByPage", func(w *world) {
+	{"TasksAreListedPageByPage", func(w *fixture) {
 		var want, got []string
 		user := w.ada.id
 		for i := range 5 {
@@ -285,7 +285,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("listed", got, want)
 	}},
-	{"OldImportsGoAndTheLatestOfASourceStays", func(w *world) {
+	{"OldImportsArePrunedExceptTheLatestOfASource", func(w *fixture) {
 		w.join("n")
 		key := core.NewID("src")
 		add := func(kind string, ended bool) task.Task {
@@ -311,7 +311,7 @@ var taskTests = []test{
 		}
 		w.same("number of the next", add("import", false).Number, second.Number+1)
 	}},
-	{"HintsReachOthers", func(w *world) {
+	{"HintsReachOtherNodes", func(w *fixture) {
 		ctx, stop := context.WithCancel(w.ctx)
 		defer stop()
 		heard := make(chan task.Hint, 1000)

@@ -11,14 +11,14 @@ import (
 )
 
 // limitedTask is a queued task of a user, of a kind with limits.
-func (w *world) limitedTask(user, key string, runAt time.Time) task.Task {
+func (w *fixture) limitedTask(user, key string, runAt time.Time) task.Task {
 	t := w.newTask(key, "")
 	t.Kind, t.UserID, t.RunAt = "import", user, runAt
 	return w.insert(t)
 }
 
 // claimLimited claims and returns the keys of what was claimed, in the order of the queue.
-func (w *world) claimLimited(n, perUser int) string {
+func (w *fixture) claimLimited(n, perUser int) string {
 	w.t.Helper()
 	got, err := w.db.ClaimLimitedTasks(w.ctx, "n", "import", n, perUser, w.now, w.now.Add(time.Hour))
 	w.must(err)
@@ -32,7 +32,7 @@ func (w *world) claimLimited(n, perUser int) string {
 }
 
 var limitedTaskTests = []test{
-	{"ALimitedKindStartsNoMoreForAUserThanItMay", func(w *world) {
+	{"LimitedKindKeepsTheLimitPerUser", func(w *fixture) {
 		w.join("n")
 		for i, key := range []string{"a1", "a2", "a3"} {
 			w.limitedTask(w.ada.id, key, w.now.Add(time.Duration(i-10)*time.Second))
@@ -45,7 +45,7 @@ var limitedTaskTests = []test{
 		w.must(w.db.FinishTask(w.ctx, first.Fence(), task.Outcome{State: task.StateComplete, At: w.now}))
 		w.same("after one has ended", w.claimLimited(10, 2), "a3")
 	}},
-	{"ALimitedKindStartsUsersInTurn", func(w *world) {
+	{"LimitedKindAlternatesBetweenUsers", func(w *fixture) {
 		w.join("n")
 		// Ada was first, with many; Bert does not wait for all of them.
 		for i := range 5 {
@@ -57,7 +57,7 @@ var limitedTaskTests = []test{
 		w.limitedTask(w.bert.id, "b1", w.now)
 		w.same("the one with fewer running", w.claimLimited(1, 4), "b1")
 	}},
-	{"ALimitedKindKeepsToItsKeysKindsAndTimes", func(w *world) {
+	{"LimitedKindRespectsKeysKindsAndTimes", func(w *fixture) {
 		w.join("n")
 		w.limitedTask(w.ada.id, "k", w.now)
 		w.limitedTask(w.ada.id, "k", w.now)
@@ -66,7 +66,7 @@ var limitedTaskTests = []test{
 		w.same("one of a key", w.claimLimited(10, 0), "k")
 		w.same("and no other", w.claimLimited(10, 0), "")
 	}},
-	{"OfManyLimitedClaimsNoneGoesOverTheLimit", func(w *world) {
+	{"ConcurrentLimitedClaimsKeepTheLimit", func(w *fixture) {
 		for i := range 20 {
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // submit stores a question with a task that runs, and returns both.
-func (w *world) submit(p person, threadID, text string) (thread.Message, task.Task, error) {
+func (w *fixture) submit(p person, threadID, text string) (thread.Message, task.Task, error) {
 	q, _ := w.exchange(threadID, text, 1)
 	t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "Title", q, task.Task{
 		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: p.id, Input: []byte(text), Owner: "node",
@@ -18,14 +18,14 @@ func (w *world) submit(p person, threadID, text string) (thread.Message, task.Ta
 	return q, t, err
 }
 
-func (w *world) messages(threadID string) []thread.Message {
+func (w *fixture) messages(threadID string) []thread.Message {
 	w.t.Helper()
 	got, err := w.db.Messages(w.ctx, threadID, 0, 100)
 	w.must(err)
 	return got
 }
 
-func (w *world) position(threadID string) (task.Position, bool) {
+func (w *fixture) position(threadID string) (task.Position, bool) {
 	w.t.Helper()
 	at, working, err := w.db.ThreadPosition(w.ctx, threadID)
 	w.must(err)
@@ -33,7 +33,7 @@ func (w *world) position(threadID string) (task.Position, bool) {
 }
 
 var turnTests = []test{
-	{"ASubmittedTurnWorks", func(w *world) {
+	{"SubmittedTurnIsWorking", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		q, t, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -47,7 +47,7 @@ var turnTests = []test{
 		w.must(err)
 		w.same("active", active.ID, q.TurnID)
 	}},
-	{"WhileATurnWorksTheSameTextJoinsAndAnotherConflicts", func(w *world) {
+	{"SameTextJoinsAWorkingTurnAndAnotherConflicts", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		q, _, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -59,7 +59,7 @@ var turnTests = []test{
 		w.same("code", core.AsError(err).Code, "turn_working")
 		w.same("messages", len(w.messages(th.ID)), 1)
 	}},
-	{"ManyQuestionsAtOnceAreOneTurn", func(w *world) {
+	{"ConcurrentQuestionsMakeOneTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		fresh, conflicts := make(chan bool, 32), make(chan bool, 32)
 		together(32, func(i int) {
@@ -75,7 +75,7 @@ var turnTests = []test{
 		})
 		w.same("turns", []int{len(fresh), len(conflicts), len(w.messages(th.ID))}, []int{1, 16, 1})
 	}},
-	{"AFailedTurnLeavesWhatThereIs", func(w *world) {
+	{"FailedTurnKeepsItsPartialReply", func(w *fixture) {
 		for _, state := range []task.State{task.StateFailed, task.StateCancelled} {
 			th := w.thread(w.ada, "", w.now)
 			_, t, err := w.submit(w.ada, th.ID, "hello")
@@ -90,7 +90,7 @@ var turnTests = []test{
 			w.same("thread", now.Status, thread.StatusIdle)
 		}
 	}},
-	{"ATurnThatEndsWithoutAReplyLeavesItsThreadIdle", func(w *world) {
+	{"TurnWithoutAReplyLeavesItsThreadIdle", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "Why?")
 		w.must(err)
@@ -99,7 +99,7 @@ var turnTests = []test{
 		w.must(err)
 		w.same("thread", now.Status, thread.StatusIdle)
 	}},
-	{"WithoutTheFenceNothingIsStored", func(w *world) {
+	{"LostFenceStoresNothing", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -121,7 +121,7 @@ var turnTests = []test{
 		}
 		w.same("messages", len(w.messages(th.ID)), 0)
 	}},
-	{"APositionIsTheLastEventOfTheLastTurn", func(w *world) {
+	{"APositionIsTheLastEventOfTheLastTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		at, working := w.position(th.ID)
 		w.same("of nothing", []any{at, working}, []any{task.Position{}, false})
@@ -138,7 +138,7 @@ var turnTests = []test{
 		at, working = w.position(th.ID)
 		w.same("in between", []any{at, working}, []any{task.Position{Number: 2, Seq: 1}, true})
 	}},
-	{"DeletingTakesTheTurnsAlong", func(w *world) {
+	{"DeletingAThreadDeletesItsTurns", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, first, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)

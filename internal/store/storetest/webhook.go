@@ -12,7 +12,7 @@ import (
 )
 
 // newWebhook is a webhook as the service makes it.
-func (w *world) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
+func (w *fixture) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
 	return webhook.Webhook{
 		ID: core.NewID(core.PrefixWebhook), UserID: p.id, URL: "https://example.org/hook?a=b", Events: events,
 		Sealed: []byte("sealed\x00secret"), CreatedAt: w.now,
@@ -20,7 +20,7 @@ func (w *world) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
 }
 
 // webhook stores a webhook that is told of everything, unless it is told what.
-func (w *world) webhook(p person, events ...webhook.Event) webhook.Webhook {
+func (w *fixture) webhook(p person, events ...webhook.Event) webhook.Webhook {
 	w.t.Helper()
 	if events == nil {
 		events = []webhook.Event{webhook.EventTurnCompleted, webhook.EventTurnFailed}
@@ -31,7 +31,7 @@ func (w *world) webhook(p person, events ...webhook.Event) webhook.Webhook {
 }
 
 // running submits a turn that this node runs and returns its fence.
-func (w *world) running(p person, threadID string, q thread.Message) task.Fence {
+func (w *fixture) running(p person, threadID string, q thread.Message) task.Fence {
 	w.t.Helper()
 	t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "", q, task.Task{
 		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: p.id, Input: []byte(q.Text), Owner: "node",
@@ -42,7 +42,7 @@ func (w *world) running(p person, threadID string, q thread.Message) task.Fence 
 }
 
 // endTurn runs a turn to this end and returns its reply.
-func (w *world) endTurn(p person, state task.State, failure *thread.TurnError) thread.Message {
+func (w *fixture) endTurn(p person, state task.State, failure *thread.TurnError) thread.Message {
 	w.t.Helper()
 	th := w.thread(p, "", w.now)
 	q, r := w.exchange(th.ID, "question", 5)
@@ -63,7 +63,7 @@ type told struct {
 }
 
 // deliveries returns the deliveries of a user that wait, by webhook.
-func (w *world) deliveries(p person) map[string][]told {
+func (w *fixture) deliveries(p person) map[string][]told {
 	w.t.Helper()
 	tasks, err := w.db.Tasks(w.ctx, task.StateQueued, 1000)
 	w.must(err)
@@ -80,7 +80,7 @@ func (w *world) deliveries(p person) map[string][]told {
 }
 
 var webhookTests = []test{
-	{"AWebhookComesBackAsItWas", func(w *world) {
+	{"WebhookRoundTrips", func(w *fixture) {
 		first, second := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
 		got, err := w.db.Webhook(w.ctx, w.ada.id, first.ID)
 		w.must(err)
@@ -94,7 +94,7 @@ var webhookTests = []test{
 		w.must(err)
 		w.same("left", list, []webhook.Webhook{second})
 	}},
-	{"AWebhookIsItsUsersAlone", func(w *world) {
+	{"WebhookIsHiddenFromOtherUsers", func(w *fixture) {
 		mine := w.webhook(w.ada)
 		_, err := w.db.Webhook(w.ctx, w.bert.id, mine.ID)
 		w.wantMissing(err, "webhook")
@@ -109,7 +109,7 @@ var webhookTests = []test{
 		_, err = w.db.Webhook(w.ctx, w.ada.id, mine.ID)
 		w.wantMissing(err, "webhook")
 	}},
-	{"TheSameIdIsTheSameWebhook", func(w *world) {
+	{"RepeatedRequestReturnsTheSameWebhook", func(w *fixture) {
 		first := w.newWebhook(w.ada, webhook.EventTurnFailed)
 		_, err := w.db.InsertWebhook(w.ctx, first, 1)
 		w.must(err)
@@ -119,7 +119,7 @@ var webhookTests = []test{
 		w.must(err)
 		w.same("sent again", got, first)
 	}},
-	{"NobodyHasMoreThanTheLimitHoweverManyTry", func(w *world) {
+	{"ConcurrentInsertsKeepTheLimit", func(w *fixture) {
 		var made, refused atomic.Int32
 		together(16, func(int) {
 			switch _, err := w.db.InsertWebhook(w.ctx, w.newWebhook(w.ada), 5); {
@@ -135,7 +135,7 @@ var webhookTests = []test{
 		w.same("refused", refused.Load(), int32(11))
 		w.webhook(w.bert) // others have their own
 	}},
-	{"TheLatestTryStays", func(w *world) {
+	{"LatestAttemptIsKept", func(w *fixture) {
 		hook := w.webhook(w.ada)
 		record := func(d webhook.Delivery, enable bool) webhook.Webhook {
 			w.t.Helper()
@@ -156,7 +156,7 @@ var webhookTests = []test{
 		w.same("enabled", record(webhook.Delivery{At: w.after(5), Status: 200}, true).DisabledAt, (*time.Time)(nil))
 		w.must(w.db.RecordDelivery(w.ctx, "whk_none", gone, false)) // deleted meanwhile
 	}},
-	{"TheEndOfATurnIsToldThoseWhoWantToKnow", func(w *world) {
+	{"TurnEndIsDeliveredToSubscribedWebhooks", func(w *fixture) {
 		both, failures := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
 		off := w.webhook(w.ada)
 		w.must(w.db.RecordDelivery(w.ctx, off.ID, webhook.Delivery{At: w.now, Status: 410, Error: "Gone."}, false))
@@ -179,7 +179,7 @@ var webhookTests = []test{
 		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.TurnError{Code: "timeout"})
 		w.same("another's", len(w.deliveries(w.bert)), 0)
 	}},
-	{"ATurnThatIsNotOursAnyMoreIsNotTold", func(w *world) {
+	{"LostTurnIsNotDelivered", func(w *fixture) {
 		hook := w.webhook(w.ada)
 		th := w.thread(w.ada, "", w.now)
 		q, r := w.exchange(th.ID, "question", 5)
@@ -193,7 +193,7 @@ var webhookTests = []test{
 		w.wantErr(w.db.FinishTurn(w.ctx, f, o, r), task.ErrLost) // as after an answer that was lost
 		w.same("once", len(w.deliveries(w.ada)[hook.ID]), 1)
 	}},
-	{"DeliveriesThatEndedAreDeletedOneDay", func(w *world) {
+	{"EndedDeliveriesArePruned", func(w *fixture) {
 		w.webhook(w.ada)
 		w.endTurn(w.ada, task.StateComplete, nil)
 		turns, err := w.db.Tasks(w.ctx, task.StateComplete, 1000)

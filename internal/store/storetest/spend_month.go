@@ -22,14 +22,14 @@ var monthEnds = []struct {
 }
 
 // holdAt is a purchase of Ada's at a time, with a credential.
-func (w *world) holdAt(id string, at time.Time, micros int64) error {
+func (w *fixture) holdAt(id string, at time.Time, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, account.Reservation{
 		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent, Kind: account.MeteredSearch, Model: "m", Micros: micros, At: at,
 	})
 }
 
 // usedIn is what Ada and the credential have used in a month.
-func (w *world) usedIn(month string) (user, credential int64) {
+func (w *fixture) usedIn(month string) (user, credential int64) {
 	w.t.Helper()
 	_, user, err := w.db.SpendOf(w.ctx, w.ada.id, month)
 	w.must(err)
@@ -39,8 +39,8 @@ func (w *world) usedIn(month string) (user, credential int64) {
 	return user, caps[0].Used
 }
 
-var monthTests = []test{
-	{"ACapStartsAnewWithTheMonthInUTC", func(w *world) {
+var spendMonthTests = []test{
+	{"CapResetsWithTheUTCMonth", func(w *fixture) {
 		w.capAda(100)
 		for i, end := range monthEnds {
 			first := end.last.Add(time.Millisecond)
@@ -54,7 +54,7 @@ var monthTests = []test{
 		}
 		w.wantBalanced("over the ends of months")
 	}},
-	{"WhatIsSettledAfterTheMonthsEndIsOfTheMonthThatItWasReservedIn", func(w *world) {
+	{"SettlementCountsInTheMonthOfItsReservation", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_month"+w.ada.id, new(int64(100))))
 		for i, end := range monthEnds {
 			first := end.last.Add(time.Millisecond)

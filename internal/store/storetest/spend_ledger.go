@@ -11,7 +11,7 @@ import (
 )
 
 // wantBalanced fails the test unless all sums are those of their rows.
-func (w *world) wantBalanced(when string) {
+func (w *fixture) wantBalanced(when string) {
 	w.t.Helper()
 	differences, err := w.db.SpendDifferences(w.ctx)
 	w.must(err)
@@ -19,7 +19,7 @@ func (w *world) wantBalanced(when string) {
 }
 
 // with starts a turn that Ada asked for with a credential.
-func (w *world) with(credentialID string) task.Task {
+func (w *fixture) with(credentialID string) task.Task {
 	w.t.Helper()
 	t := w.newTask(w.thread(w.ada, "", w.now).ID, "node")
 	t.UserID, t.CredentialID = w.ada.id, credentialID
@@ -29,7 +29,7 @@ func (w *world) with(credentialID string) task.Task {
 }
 
 // hold is a purchase of Ada's that is no turn's.
-func (w *world) hold(id string, kind account.Metered, micros int64) error {
+func (w *fixture) hold(id string, kind account.Metered, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, account.Reservation{
 		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
 	})
@@ -37,7 +37,7 @@ func (w *world) hold(id string, kind account.Metered, micros int64) error {
 
 // spender is somebody who makes calls of one turn, any of which may be cut off by a crash.
 type spender struct {
-	w    *world
+	w    *fixture
 	turn task.Task
 	rng  *rand.Rand
 	// limit is the cap that must hold whatever happens.
@@ -100,8 +100,8 @@ func (s *spender) check() error {
 	return err
 }
 
-var ledgerTests = []test{
-	{"SumsAreThoseOfTheirRowsWhateverHappens", func(w *world) {
+var spendLedgerTests = []test{
+	{"SumsAlwaysMatchTheLedger", func(w *fixture) {
 		const limit, spenders, calls = 1000, 16, 12
 		w.capAda(limit)
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_0", new(int64(200))))
@@ -119,7 +119,7 @@ var ledgerTests = []test{
 		})
 		w.wantBalanced("after all")
 	}},
-	{"ACredentialIsHeldToItsOwnCap", func(w *world) {
+	{"CredentialIsLimitedByItsCap", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_a", new(int64(50))))
 		t := w.with("crd_a")
 		w.must(w.reserve(t, 50))
@@ -133,7 +133,7 @@ var ledgerTests = []test{
 		w.must(w.reserve(w.with("crd_a"), 1000))
 		w.wantBalanced("with credentials")
 	}},
-	{"ATurnIsHeldToThePlansCap", func(w *world) {
+	{"TurnIsLimitedByThePlanCap", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "small"))
 		t := w.working()
@@ -143,14 +143,14 @@ var ledgerTests = []test{
 		w.must(w.reserve(t, 15))
 		w.must(w.reserve(w.working(), 30))
 	}},
-	{"TheCapOfThePlanHoldsUnlessTheUserHasOne", func(w *world) {
+	{"UserCapOverridesThePlanCap", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "capped"))
 		w.wantKind(w.reserve(w.working(), 31), core.KindPaymentRequired, "")
 		w.capAda(40)
 		w.must(w.reserve(w.working(), 31))
 	}},
-	{"APlanPaysForItsModelsAlone", func(w *world) {
+	{"PlanAllowsOnlyItsModels", func(w *fixture) {
 		p := w.plan(func(p *account.Plan) { p.Models = []string{"other", "m"} })
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.must(w.reserve(w.working(), 1))
@@ -162,7 +162,7 @@ var ledgerTests = []test{
 		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // which is no model
 		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
 	}},
-	{"WhatIsHeldForNoTurnIsSettledByItsID", func(w *world) {
+	{"ReservationWithoutATurnIsSettledByID", func(w *fixture) {
 		w.capAda(100)
 		w.must(w.hold("spd_vectors"+w.ada.id, account.MeteredEmbedding, 60))
 		w.wantKind(w.hold("spd_search"+w.ada.id, account.MeteredSearch, 41), core.KindPaymentRequired, "")
@@ -184,7 +184,7 @@ var ledgerTests = []test{
 		w.wantUsed("after it was settled late", 21)
 		w.wantBalanced("with holds")
 	}},
-	{"SearchesOfATurnAreTheTurnsBesideItsCallOfAModel", func(w *world) {
+	{"SearchesCountTowardsTheTurnNextToItsModelCall", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
 		t := w.working()
@@ -212,7 +212,7 @@ var ledgerTests = []test{
 		w.wantUsed("after all", 75)
 		w.wantBalanced("with searches of a turn")
 	}},
-	{"OfManyTurnsAsManyArePaidAsFit", func(w *world) {
+	{"ConcurrentTurnsNeverExceedTheCap", func(w *fixture) {
 		w.capAda(7*10 + 9)
 		const many = 200
 		turns := make([]task.Task, many)
