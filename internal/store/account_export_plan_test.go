@@ -8,8 +8,8 @@ import (
 	"carrel/internal/task"
 )
 
-// callExports uses every method about exports once, on rows that are there, for the user of callEverything. What a
-// deletion does at its end, once for an account, may read whole tables.
+// callExports calls every export method once on existing rows of the user of callEverything. The end of a deletion runs
+// once per account and may scan whole tables.
 func callExports(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()

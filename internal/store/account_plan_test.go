@@ -10,8 +10,8 @@ import (
 	"carrel/internal/credential"
 )
 
-// TestEveryStatementAboutAnAccountUsesAnIndex reads the plans of what people see and change of their own.
-func TestEveryStatementAboutAnAccountUsesAnIndex(t *testing.T) {
+// TestAccountStatementsUseAnIndex checks the query plans of a user's own settings.
+func TestAccountStatementsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
 	var seen []string
@@ -56,7 +56,7 @@ func TestEveryStatementAboutAnAccountUsesAnIndex(t *testing.T) {
 		var id, parent, unused int
 		var plan string
 		err := db.read.each(ctx, "EXPLAIN QUERY PLAN "+query, parameters(query), []any{&id, &parent, &unused, &plan}, func() error {
-			// The few connections of a user are sorted in memory; a new row needs no index.
+			// A user's few connections are sorted in memory; a single new row needs no index.
 			if strings.HasPrefix(plan, "SCAN") && !strings.Contains(plan, "CONSTANT ROW") && !strings.HasPrefix(plan, "SCAN connection") {
 				t.Errorf("%s in %s", plan, query)
 			}

@@ -20,7 +20,7 @@ const (
 	benchAgent = "agt_06d5v3kq1x7m8n9p0r2s4t6v8w"
 )
 
-// benchDB has a user with a key, an agent, a thread, 200 memories and 1000 documents.
+// benchDB returns a database with a user, a key, an agent, a thread, 200 memories and 1000 documents.
 func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string) {
 	b.Helper()
 	db = e.open(b)

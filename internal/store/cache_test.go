@@ -13,9 +13,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// TestWhatIsReadAgainIsAsNewAsTheLastWrite changes rows through another set of connections, as another process would,
-// and reads them through one that has read them before.
-func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
+// TestCachedRowsReflectEveryWrite changes rows through a second set of connections, like another process, and reads
+// them through one that has cached them.
+func TestCachedRowsReflectEveryWrite(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "carrel.db")

@@ -12,7 +12,8 @@ import (
 	"carrel/internal/source"
 )
 
-// callSearch uses every method about the change log, indexes and usage once, for the user and source of callEverything.
+// callSearch calls every method of the change log, the node indexes and the usage once, for the user and source of
+// callEverything.
 func callSearch(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -36,7 +37,7 @@ func callSearch(t *testing.T, db *DB) {
 	}
 }
 
-// before is the engine's migrations up to a version, without that.
+// before returns the engine's migrations up to a version, exclusive.
 func (b backend) before(t *testing.T, version string) fs.FS {
 	t.Helper()
 	files := b.plus(t, nil)
@@ -48,7 +49,7 @@ func (b backend) before(t *testing.T, version string) fs.FS {
 	return files
 }
 
-func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
+func TestMigrationLogsExistingDocuments(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 				`INSERT INTO document VALUES ('d2', 's', '2', 'Two', '["B"]', 'x', NULL, '', '', '', '', '\x00', 0, 0)`,
 				`INSERT INTO document VALUES ('d1', 's', '1', 'One', '[]', 'y', 1970, '', '', '', '', '\x00', 0, 0)`,
 			} {
-				if b.name == "sqlite" { // which has another way to write bytes
+				if b.name == "sqlite" { // SQLite has another syntax for bytes
 					statement = strings.ReplaceAll(statement, `'\x00'`, `x'00'`)
 				}
 				if _, err := b.raw(t).Exec(statement); err != nil {
@@ -91,8 +92,8 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 	}
 }
 
-// A cascade that nobody told the log of must not put a document into an index without its text.
-func TestADocumentThatWentUnnoticedIsDeleted(t *testing.T) {
+// A cascade without a log entry must not put a document without text into an index.
+func TestUnloggedDeletionIsReadAsDelete(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestADocumentThatWentUnnoticedIsDeleted(t *testing.T) {
 	}
 }
 
-func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
+func TestPostgresReadsTheChangeLogByIndex(t *testing.T) {
 	t.Parallel()
 	b := backends(t)[1]
 	db := open(t, b.options)
@@ -131,7 +132,7 @@ func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
 			t.Fatalf("%v in %s", err, statement)
 		}
 	}
-	// The plan that serves any span must not read whole tables.
+	// The generic plan must not scan whole tables.
 	rows, err := raw.Query("EXPLAIN EXECUTE reading (5000, 20000, 1000)")
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +157,7 @@ func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
 	}
 }
 
-func TestAListIsReadAsItWasWritten(t *testing.T) {
+func TestListRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
 		{}, {""}, {"", ""}, {"a"}, {"Ada Lovelace", "Grace Hopper"}, {`a","b`}, {`"`}, {`\`}, {",", "[", `"]`}, {"Gödel", "李", "a\nb", "<&>", "\u2028"},
@@ -166,7 +167,7 @@ func TestAListIsReadAsItWasWritten(t *testing.T) {
 			t.Errorf("%q came back as %q, %v", words, got, err)
 		}
 	}
-	// Others may write it with white space.
+	// JSON with white space is valid too.
 	for _, list := range []string{`[ "a" , "b" ]`, `["a", "b"]`, `["a" ,"b"]`} {
 		if got, err := decodeList[string](list); err != nil || !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%s is read as %q, %v", list, got, err)

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/embedding"
 )
 
-// callEmbeddings uses every method about vectors once, on rows that are there, for the document of callEverything.
+// callEmbeddings calls every vector method once on the document of callEverything.
 func callEmbeddings(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()

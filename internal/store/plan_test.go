@@ -19,7 +19,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// recorder notes every statement that goes through it.
+// recorder records every statement.
 type recorder struct {
 	querier
 	seen *[]string
@@ -53,7 +53,7 @@ func (w recordingWriter) transaction(ctx context.Context, bulk bool, fn writeFun
 	return w.writer.transaction(ctx, bulk, func(ctx context.Context, tx querier) error { return fn(ctx, recorder{tx, w.seen}) })
 }
 
-// callEverything uses every method of the store once, on rows that are there.
+// callEverything calls every method of the store once on existing rows.
 func callEverything(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -234,7 +234,7 @@ func callThreads(t *testing.T, db *DB) {
 	must(err)
 }
 
-// deleteEverything uses the methods that remove what callEverything made.
+// deleteEverything calls the methods that delete the rows of callEverything.
 func deleteEverything(t *testing.T, db *DB) {
 	t.Helper()
 	ctx := t.Context()
@@ -278,7 +278,7 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 		}
 		rows, err := conn.Query("EXPLAIN QUERY PLAN " + query)
 		if err != nil {
-			// The driver wants a value for each parameter; what they are makes no difference to the plan.
+			// The driver needs a value for each parameter; the values do not affect the plan.
 			rows, err = conn.Query("EXPLAIN QUERY PLAN "+query, make([]any, 20)...)
 		}
 		if err != nil {
@@ -290,10 +290,10 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
 				t.Fatal(err)
 			}
-			// The list of all users is for the operator, and there is no other order to read it in.
+			// Only operators list all users, and there is no other order to read them in.
 			allUsers := strings.Contains(query, "FROM app_user WHERE closing_at IS NULL ORDER BY id")
 			values := strings.HasPrefix(step, "SCAN json_each") || strings.Contains(step, "CONSTANT ROW") || strings.HasSuffix(step, "VALUES CLAUSE") ||
-				step == "SCAN place" // the one row that a new task is made of
+				step == "SCAN place" // the single row of a new task
 			if strings.Contains(step, "TEMP B-TREE") || strings.HasPrefix(step, "SCAN") && !allUsers && !values {
 				t.Errorf("%s in %s", step, query)
 			}
@@ -311,7 +311,7 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
 	var table, id, column string
-	references := map[string][]string{} // of table and id to its columns
+	references := map[string][]string{} // columns by table and constraint id
 	err := db.read.each(t.Context(), `
 		SELECT t.name, f.id, f."from" FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) f
 		WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq`, nil, []any{&table, &id, &column}, func() error {
@@ -343,11 +343,11 @@ func TestEveryReferenceHasAnIndex(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestDeletesCascade(t *testing.T) {
 	t.Parallel()
 	tables := []string{
-		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // go with an agent
-		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // go with a user
+		"embedding", "embedding_document", "source", "document", "thread", "message", "memory", "favourite", "agent", // deleted with an agent
+		"credential_key", "connect_code", "budget", "spend_row", "idempotency", "webhook", "usage_day", // deleted with a user
 	}
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -398,7 +398,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestEveryMethodThatDeletesWorksOnBothEngines(t *testing.T) {
+func TestDeletingMethodsWorkOnBothEngines(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-func TestAnOldServerIsRefused(t *testing.T) {
+func TestOldServerIsRefused(t *testing.T) {
 	t.Parallel()
 	if err := checkVersion(140012); err == nil || !strings.Contains(err.Error(), "PostgreSQL 14; Carrel needs 15") {
 		t.Errorf("14.12: %v", err)
@@ -27,7 +27,7 @@ func TestAnOldServerIsRefused(t *testing.T) {
 	}
 }
 
-func TestADeadlockIsTriedAgain(t *testing.T) {
+func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
 	for _, statement := range []string{"CREATE TABLE tally (id TEXT, n INTEGER)", "INSERT INTO tally VALUES ('a', 0), ('b', 0)"} {
@@ -35,7 +35,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Each has locked one row before either asks for the other's.
+	// Both have locked one row before either requests the other's.
 	var locked sync.WaitGroup
 	locked.Add(2)
 	tries := make(chan string, 2*maxAttempts)
@@ -70,10 +70,10 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAPanicRollsBack(t *testing.T) {
+func TestPanicRollsBack(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	for range postgresConns + 1 { // more than there are connections: none is lost
+	for range postgresConns + 1 { // more than the pool has: no connection may leak
 		err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			if _, err := tx.exec(ctx, "INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
 				return err
@@ -89,7 +89,7 @@ func TestAPanicRollsBack(t *testing.T) {
 	}
 }
 
-func TestAWriteInsideAWriteIsRefusedOnPostgresToo(t *testing.T) {
+func TestNestedWritePanicsOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
 	err := db.inTx(t.Context(), func(ctx context.Context, _ querier) error {
@@ -100,7 +100,7 @@ func TestAWriteInsideAWriteIsRefusedOnPostgresToo(t *testing.T) {
 	}
 }
 
-func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
+func TestTextUnsupportedByPostgresIsInvalid(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
 	for _, text := range []string{"a\x00b", "a\xffb"} {
@@ -110,7 +110,7 @@ func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
 	}
 }
 
-func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
+func TestIdleTransactionLosesItsLocks(t *testing.T) {
 	t.Parallel()
 	address := testkit.Postgres(t)
 	plain := open(t, Options{URL: address})
@@ -133,7 +133,7 @@ func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
 		if _, err := tx.exec(ctx, "UPDATE tally SET n = 1"); err != nil {
 			return err
 		}
-		// The other waits for our lock, and we for the other.
+		// The other transaction waits for this lock, and this one for the other.
 		if _, err := plain.exec(t.Context(), "UPDATE tally SET n = n + 10"); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+func TestUnresponsiveServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wordsIn counts a word in the files of a folder, by their names.
+// wordsIn counts a word in the files of a folder, by file name.
 func wordsIn(t *testing.T, dir, word string) map[string]int {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -32,12 +32,12 @@ func wordsIn(t *testing.T, dir, word string) map[string]int {
 	return out
 }
 
-// TestScrubLeavesNothingOfADeletedAccountInTheFiles writes so much, in such an order, that pages are split and
-// merged: their unused parts keep cells that were moved, which secure_delete does not clear.
-func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
+// TestScrubRemovesDeletedAccountsFromTheFiles writes enough, in such an order, that pages are split and merged. Their
+// unused parts contain moved cells, which secure_delete does not clear.
+func TestScrubRemovesDeletedAccountsFromTheFiles(t *testing.T) {
 	t.Parallel()
 	b := backend{"sqlite", Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, sqliteDialect}
-	l := newLeaving(t, b)
+	l := newDeletionFixture(t, b)
 	dir := filepath.Dir(b.options.Path)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
@@ -61,7 +61,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if err := os.WriteFile(copied, []byte("leaves"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.db.Scrub(t.Context()); err != nil { // nothing is due
+	if err := l.db.Scrub(t.Context()); err != nil { // not due
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(copied); err != nil {
@@ -77,7 +77,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if due, err := l.db.ScrubDue(t.Context()); err != nil || due {
 		t.Errorf("after it was done: %v, %v", due, err)
 	}
-	// The log of changes keeps the ids of deleted documents and sources, for indexes that have not heard of it.
+	// The change log keeps the ids of deleted documents and sources for indexes that have not applied the deletion yet.
 	for name, n := range wordsIn(t, dir, "leaves-") {
 		t.Errorf("%s holds the word %d times while the database is open", name, n)
 	}
@@ -92,8 +92,8 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	}
 }
 
-// TestAClosedDatabaseHasNoLog holds a clean stop to leave no write-ahead log behind.
-func TestAClosedDatabaseHasNoLog(t *testing.T) {
+// TestClosedDatabaseHasNoWAL checks that a clean stop leaves no write-ahead log.
+func TestClosedDatabaseHasNoWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	db, err := Open(t.Context(), Options{Path: path})

@@ -7,9 +7,8 @@ import (
 	"carrel/internal/account"
 )
 
-// TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem goes from the version before verified addresses to the
-// one with them.
-func TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem(t *testing.T) {
+// TestMigrationVerifiesAddressesNotChangedByTheirUser migrates to the version with verified addresses.
+func TestMigrationVerifiesAddressesNotChangedByTheirUser(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -47,7 +46,7 @@ func TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem(t *testing.T) 
 	}
 }
 
-func TestLimitsAndBrowsersThatSayNothingAnyMoreAreRemoved(t *testing.T) {
+func TestExpiredLimitsAndBrowsersArePruned(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

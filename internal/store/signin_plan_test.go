@@ -11,7 +11,7 @@ import (
 	"carrel/internal/upstream"
 )
 
-// callSignIn uses every method about the ways to sign in once, on rows that are there.
+// callSignIn calls every sign-in method once on existing rows.
 func callSignIn(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -70,7 +70,7 @@ func callSignIn(t *testing.T, db *DB) {
 	}
 }
 
-func TestEveryStatementAboutSigningInUsesAnIndex(t *testing.T) {
+func TestSignInStatementsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
 	var seen []string

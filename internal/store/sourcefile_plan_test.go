@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestTheDocumentsOfAFileAreFoundByTheFile(t *testing.T) {
+func TestFileDocumentsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
 	var seen []string
@@ -15,7 +15,7 @@ func TestTheDocumentsOfAFileAreFoundByTheFile(t *testing.T) {
 	if _, err := db.FileDocuments(t.Context(), "s", "f", "", 10); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = db.DeleteFile(t.Context(), "s", "f", time.Now()) // there is none; what was asked counts
+	_, _ = db.DeleteFile(t.Context(), "s", "f", time.Now()) // not found; only the statements matter
 	raw := backends(t)[0]
 	raw.options.Path = db.path
 	conn := raw.raw(t)

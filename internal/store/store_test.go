@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// engine opens a new, empty database of one kind.
+// engine opens a new, empty database of one engine.
 type engine struct {
 	name string
 	open func(t testing.TB) *store.DB

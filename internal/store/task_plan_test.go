@@ -12,7 +12,7 @@ import (
 	"carrel/internal/task"
 )
 
-// callTasks uses every method about tasks once, on rows that are there.
+// callTasks calls every task method once on existing rows.
 func callTasks(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -81,7 +81,7 @@ func callTasks(t *testing.T, db *DB) {
 	}
 }
 
-func TestEveryStatementAboutTasksUsesAnIndex(t *testing.T) {
+func TestTaskStatementsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	db := open(t, backends(t)[0].options)
 	var seen []string
@@ -102,7 +102,7 @@ func TestEveryStatementAboutTasksUsesAnIndex(t *testing.T) {
 		err := db.read.each(t.Context(), "EXPLAIN QUERY PLAN "+query, parameters(query), []any{&id, &parent, &unused, &plan}, func() error {
 			few := strings.Contains(plan, " node") || strings.HasPrefix(plan, "SCAN json_each") || strings.Contains(plan, "picked") ||
 				strings.Contains(plan, "CONSTANT ROW") || strings.Contains(plan, "place") || strings.Contains(plan, "waiting") ||
-				// Only what has not ended is in these, and only what waits is ranked.
+				// These indexes contain only active tasks, and only queued tasks are ranked.
 				strings.Contains(query, "ranked") && !strings.HasPrefix(plan, "SCAN") || strings.HasPrefix(plan, "SCAN (subquery") || plan == "SCAN ranked" ||
 				strings.Contains(plan, "INDEX task_owner") || strings.Contains(plan, "INDEX task_cancel") ||
 				strings.Contains(plan, "INDEX task_queue") || strings.Contains(plan, "INDEX task_running") || strings.Contains(plan, "INDEX task_deadline")
@@ -120,7 +120,7 @@ func TestEveryStatementAboutTasksUsesAnIndex(t *testing.T) {
 	}
 }
 
-// parameters returns as many NULLs as a statement has parameters.
+// parameters returns a NULL for each parameter of a statement.
 func parameters(query string) args {
 	n := 0
 	for _, match := range regexp.MustCompile(`\$(\d+)`).FindAllStringSubmatch(query, -1) {
@@ -131,7 +131,7 @@ func parameters(query string) args {
 	return make(args, n)
 }
 
-func TestATaskIsNotTakenFromARunnerInTheMiddleOfAWrite(t *testing.T) {
+func TestTaskIsNotReassignedDuringAWrite(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestATaskIsNotTakenFromARunnerInTheMiddleOfAWrite(t *testing.T) {
 				if err := <-left; err != nil {
 					t.Fatal(err)
 				}
-				// For the other kind of entry it starts once more.
+				// Start it again for the other kind of entry.
 				claimed, _, err := db.ClaimTasks(t.Context(), "n", []string{"k"}, 1, time.Now())
 				if err != nil || len(claimed) != 1 {
 					t.Fatal(claimed, err)
@@ -176,7 +176,7 @@ func TestATaskIsNotTakenFromARunnerInTheMiddleOfAWrite(t *testing.T) {
 	}
 }
 
-func TestTasksGoWithTheirUser(t *testing.T) {
+func TestTasksAreDeletedWithTheirUser(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/webhook"
 )
 
-// callWebhooks uses every method about webhooks once, on rows that are there, for the user and agent of callEverything.
+// callWebhooks calls every webhook method once for the user and agent of callEverything.
 func callWebhooks(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -35,7 +35,7 @@ func callWebhooks(t *testing.T, db *DB) {
 		"read":   func() error { _, err := db.Webhook(ctx, "u", "w"); return err }(),
 		"list":   func() error { _, err := db.Webhooks(ctx, "u"); return err }(),
 	} {
-		if err != nil && name != "read" { // the user is disabled by then
+		if err != nil && name != "read" { // the user has been disabled
 			t.Fatalf("%s: %v", name, err)
 		}
 	}

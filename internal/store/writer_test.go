@@ -16,7 +16,7 @@ import (
 	"carrel/internal/core"
 )
 
-// notebook is a database with a table for tests to write into.
+// notebook is a database with a table of notes.
 type notebook struct {
 	*DB
 	t    *testing.T
@@ -38,11 +38,11 @@ func newNotebook(t *testing.T) *notebook {
 	})
 	n := &notebook{DB: db, t: t, w: db.write.(*batchWriter), path: path}
 	n.must(n.put("CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, n INTEGER) STRICT"))
-	n.setHold(time.Hour) // a busy machine must not cut the batches that a test puts together
+	n.setHold(time.Hour) // a slow machine must not split the batches of a test
 	return n
 }
 
-// setHold changes how long a batch may last, on the goroutine that it belongs to.
+// setHold sets the maximum duration of a batch, on the writer goroutine.
 func (n *notebook) setHold(hold time.Duration) {
 	n.t.Helper()
 	n.must(n.inTx(n.t.Context(), func(context.Context, querier) error {
@@ -89,7 +89,7 @@ func (n *notebook) wantIDs(want string) {
 	}
 }
 
-// hold keeps the writer busy until the returned function is called, which then waits for that write.
+// hold blocks the writer until the returned function is called, which then waits for the blocking write.
 func (n *notebook) hold() (release func()) {
 	n.t.Helper()
 	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -123,8 +123,8 @@ func (n *notebook) waiting(count int) {
 	n.t.Fatalf("never were %d writes waiting", count)
 }
 
-// queue hands in the writes one after the other while the writer is held, lets it go, and returns their errors and
-// the number of commits that they took.
+// queue submits the writes one after the other while the writer is blocked, releases it, and returns their errors and
+// the number of commits.
 func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 	n.t.Helper()
 	release := n.hold()
@@ -140,7 +140,7 @@ func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 	return errs, n.Stats().Commits - before - 1
 }
 
-func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
+func TestConcurrentWritesShareCommits(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	const writers, rounds = 32, 30
@@ -179,7 +179,7 @@ func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
 	}
 }
 
-func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
+func TestFailedWriteDoesNotAffectItsBatch(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put(insertNote, "taken"))
@@ -213,14 +213,14 @@ func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
 		classify(errs[3]) != classUnique || classify(errs[4]) != classUnique || errs[5] != nil {
 		t.Errorf("errors: %v", errs)
 	}
-	// Each that failed half way ends its batch; the one that failed at its first statement does not.
+	// Each tainted job ends its batch; a job that failed at its first statement does not.
 	if commits != 4 {
 		t.Errorf("%d commits, want 4", commits)
 	}
 	n.wantIDs("a b taken")
 }
 
-func TestAFullDiskFailsTheWholeBatchAndNothingElse(t *testing.T) {
+func TestFullDiskFailsOnlyItsBatch(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("CREATE TABLE big (b BLOB) STRICT"))
@@ -239,7 +239,7 @@ func TestAFullDiskFailsTheWholeBatchAndNothingElse(t *testing.T) {
 	n.wantIDs("b")
 }
 
-func TestWhatRunsAgainIsStoredOnce(t *testing.T) {
+func TestRerunWritesAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put(insertNote, "tally"))
@@ -278,7 +278,7 @@ func TestWhatRunsAgainIsStoredOnce(t *testing.T) {
 	}
 }
 
-func TestAWriteThatCannotReadItsRowIsUndone(t *testing.T) {
+func TestWriteWithAScanErrorIsRolledBack(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	var number int
@@ -289,7 +289,7 @@ func TestAWriteThatCannotReadItsRowIsUndone(t *testing.T) {
 	n.wantIDs("")
 }
 
-func TestAWriteWaitingInVainIsDropped(t *testing.T) {
+func TestQueuedWriteIsDroppedWithItsContext(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	release := n.hold()
@@ -301,7 +301,7 @@ func TestAWriteWaitingInVainIsDropped(t *testing.T) {
 	}()
 	n.waiting(1)
 	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) { // while the writer is still held
+	if err := <-left; !errors.Is(err, context.Canceled) { // while the writer is still blocked
 		t.Errorf("got %v, want that the context was cancelled", err)
 	}
 	release()
@@ -309,7 +309,7 @@ func TestAWriteWaitingInVainIsDropped(t *testing.T) {
 	n.wantIDs("after")
 }
 
-func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
+func TestStartedWriteIsCompleted(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -323,7 +323,7 @@ func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
 	n.wantIDs("carried through")
 }
 
-func TestAWriteInsideAWriteIsRefused(t *testing.T) {
+func TestNestedWritePanics(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	for name, inner := range map[string]func(context.Context) error{
@@ -359,7 +359,7 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 	n.wantIDs("a b bulk c d")
 }
 
-func TestALongBatchIsCutByTime(t *testing.T) {
+func TestBatchIsLimitedByTime(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.setHold(maxHold)
@@ -374,7 +374,7 @@ func TestALongBatchIsCutByTime(t *testing.T) {
 	}
 }
 
-func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
+func TestFileLockedByAnotherProcessIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("PRAGMA busy_timeout = 20"))
@@ -395,7 +395,7 @@ func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
 	n.wantIDs("after")
 }
 
-func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
+func TestAllWritesWaitingForABusyFileFailTogether(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("PRAGMA busy_timeout = 100"))
@@ -414,7 +414,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	defer func() { n.must(other.Close()) }()
 	locked := make(chan *sql.Tx)
 	go func() {
-		tx, err := other.Begin() // waits until the writer lets go
+		tx, err := other.Begin() // waits for the writer
 		if err != nil {
 			t.Error(err)
 		}
@@ -437,7 +437,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	}
 }
 
-func TestClosingFinishesWhatWasHandedIn(t *testing.T) {
+func TestCloseCompletesQueuedWrites(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	release := n.hold()

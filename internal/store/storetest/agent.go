@@ -8,7 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// agentIDs pages through a user's agents, calling between before each further page.
+// agentIDs pages through a user's agents and calls between before each further page.
 func (w *fixture) agentIDs(userID string, only []string, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}

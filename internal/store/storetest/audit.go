@@ -11,7 +11,6 @@ import (
 	"carrel/internal/core"
 )
 
-// auditLog is the log as the server has it.
 func (w *fixture) auditLog() *audit.Log {
 	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, slog.New(slog.DiscardHandler))
 }

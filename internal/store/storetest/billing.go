@@ -6,14 +6,14 @@ import (
 	"carrel/internal/core"
 )
 
-// bought is a subscription of somebody's that Stripe keeps.
+// bought returns a person's subscription at Stripe.
 func (w *fixture) bought(p person, plan account.Plan, status account.SubscriptionStatus) *account.Subscription {
 	return &account.Subscription{
 		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: account.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
 	}
 }
 
-// customer ties somebody to a customer, if they are not, and returns it.
+// customer returns a person's customer record, and creates it if necessary.
 func (w *fixture) customer(p person) billing.Customer {
 	w.t.Helper()
 	w.must(w.db.AddCustomer(w.ctx, p.id, "cus_"+p.id))
@@ -22,7 +22,7 @@ func (w *fixture) customer(p person) billing.Customer {
 	return c
 }
 
-// keep keeps a reading and returns whether it was kept.
+// keep stores a reading and reports whether it was kept.
 func (w *fixture) keep(c billing.Customer, s *account.Subscription) bool {
 	w.t.Helper()
 	kept, err := w.db.KeepSubscription(w.ctx, c, s, "", w.now)
@@ -106,7 +106,7 @@ var billingTests = []test{
 	}},
 	{"AccountWithARenewingSubscriptionIsNotClosed", func(w *fixture) {
 		p, t := w.plan(nil), w.newTask(w.ada.id, "")
-		t.UserID = "" // the deletion of an account is nobody's task
+		t.UserID = "" // deletion tasks have no user
 		closing := func() error {
 			_, err := w.db.CloseUser(w.ctx, w.ada.id, w.now, t, func(account.User, bool) error { return nil })
 			return err

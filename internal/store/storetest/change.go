@@ -19,7 +19,7 @@ func (w *fixture) head() uint64 {
 	return head
 }
 
-// since returns the changes after a number.
+// since returns the changes with a sequence number above after.
 func (w *fixture) since(after uint64) []search.Change {
 	w.t.Helper()
 	changes, err := w.db.Changes(w.ctx, after, w.head(), 10_000)
@@ -27,8 +27,8 @@ func (w *fixture) since(after uint64) []search.Change {
 	return changes
 }
 
-// told is what the changes after a number are, in short.
-func (w *fixture) told(after uint64) []string {
+// summary formats the changes after a sequence number.
+func (w *fixture) summary(after uint64) []string {
 	w.t.Helper()
 	out := []string{}
 	for _, c := range w.since(after) {
@@ -75,13 +75,13 @@ var changeTests = []test{
 		w.put(w.ada.source, 0, 0, w.doc("x", "one"), w.doc("y", "one"))
 		w.same("unchanged", w.head(), before+2)
 		w.put(w.ada.source, 0, 1, w.doc("x", "two"), w.doc("y", "one"))
-		w.same("updated", w.told(before), []string{"put " + y.ID, "put " + x.ID})
+		w.same("updated", w.summary(before), []string{"put " + y.ID, "put " + x.ID})
 		changes := w.since(before)
 		w.same("numbers", []uint64{changes[0].Seq, changes[1].Seq}, []uint64{before + 2, before + 3})
 		w.same("text", changes[1].Document.Text, "two")
-		// The same document twice in a batch is one change of it.
+		// A document that occurs twice in a batch is one change.
 		w.put(w.ada.source, 0, 2, w.doc("x", "three"), w.doc("x", "four"))
-		w.same("twice", w.told(before), []string{"put " + y.ID, "put " + x.ID})
+		w.same("twice", w.summary(before), []string{"put " + y.ID, "put " + x.ID})
 		w.same("head", w.head(), before+4)
 	}},
 	{"FailedBatchLogsNothing", func(w *fixture) {
@@ -135,16 +135,16 @@ var changeTests = []test{
 		w.same("count", w.documents(w.ada), 1)
 		w.same("count of others", w.documents(w.bert), 1)
 		w.same("rows", len(w.scan(w.ada.source)), 1)
-		w.same("told", w.told(before)[2:], []string{"delete " + x.ID, "delete " + z.ID})
-		w.same("first", w.told(before)[0], "put "+y.ID)
+		w.same("logged", w.summary(before)[2:], []string{"delete " + x.ID, "delete " + z.ID})
+		w.same("first", w.summary(before)[0], "put "+y.ID)
 		head := w.head()
 		w.deleteDocuments(w.ada.source, 0, "x")
 		w.deleteDocuments(w.ada.source, 0)
 		w.same("head", w.head(), head)
-		// One that comes again is another document.
+		// A document that is added again gets a new id.
 		again := w.doc("x", "one")
 		w.put(w.ada.source, 1, 0, again)
-		w.same("again", w.told(head), []string{"put " + again.ID})
+		w.same("again", w.summary(head), []string{"put " + again.ID})
 		_, err := w.db.DeleteDocuments(w.ctx, "src_none", []string{"x"}, w.now)
 		w.wantMissing(err, "source")
 	}},
@@ -160,7 +160,7 @@ var changeTests = []test{
 		w.deleteDocuments(w.ada.source, 1, "y")
 		w.wantMissing(w.db.DeleteAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
-		w.same("told", w.told(before), []string{"put " + kept.ID, "drop " + w.ada.source, "drop " + more.ID})
+		w.same("logged", w.summary(before), []string{"put " + kept.ID, "drop " + w.ada.source, "drop " + more.ID})
 		head := w.head()
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.second))
 		w.same("an agent without documents", w.head(), head)
@@ -175,11 +175,11 @@ var changeTests = []test{
 			holds, err := w.db.SetSourceLanguage(w.ctx, w.ada.source, language, guessed, w.now)
 			w.must(err)
 			w.same("holds", holds, want)
-			told := []string{}
+			logged := []string{}
 			if again {
-				told = []string{"put " + x.ID, "put " + y.ID}
+				logged = []string{"put " + x.ID, "put " + y.ID}
 			}
-			w.same("told after "+language, w.told(head), told)
+			w.same("logged after "+language, w.summary(head), logged)
 			if again {
 				w.same("language", w.since(head)[0].Document.Language, want)
 			}
@@ -206,7 +206,7 @@ var changeTests = []test{
 			var stored atomic.Int32
 			together(4, func(i int) {
 				if i == 0 {
-					for stored.Load() < 3 { // while the others are at it
+					for stored.Load() < 3 { // while the imports are running
 						f.step()
 					}
 					if err := w.db.DeleteAgent(w.ctx, w.ada.id, a.ID); err != nil {
@@ -225,13 +225,13 @@ var changeTests = []test{
 			})
 			f.step()
 			w.same("left", f.texts, map[string]string{})
-			w.same("the last that is told", w.told(w.head()-1), []string{"drop " + src})
+			w.same("last change", w.summary(w.head()-1), []string{"drop " + src})
 		}
 	}},
 }
 
-// followed lets several import, update, delete and drop at once, and follows the log meanwhile as an index does: from
-// head to head, never looking back. In the end the follower has what the database has.
+// followed imports, updates, deletes and drops documents concurrently, and follows the log like an index: from head to
+// head, without going back. In the end the follower must have the documents of the database.
 func followed(w *fixture) {
 	const writers, rounds, batch = 4, 25, 7
 	agents, sources := make([]string, writers), make([]string, writers)
@@ -250,7 +250,7 @@ func followed(w *fixture) {
 	together(writers, func(i int) {
 		random := rand.New(rand.NewPCG(uint64(i), 7))
 		for round := range rounds {
-			// Everybody also writes into the first source, so that one source has several writers.
+			// Every goroutine also writes into the first source, so that one source has several writers.
 			src := sources[[]int{i, 0}[round%2]]
 			var err error
 			if random.IntN(4) == 0 {
@@ -288,16 +288,16 @@ func followed(w *fixture) {
 	w.same("what the follower has", f.texts, want)
 }
 
-// follower keeps what the log tells.
+// follower applies the changes of the log.
 type follower struct {
 	w       *fixture
 	at      uint64
 	steps   int
-	texts   map[string]string // of a document's id
-	sources map[string]string // of a document's id
+	texts   map[string]string // by document id
+	sources map[string]string // by document id
 }
 
-// step takes in what is new, in batches that end in the middle of things.
+// step applies the new changes, in small batches.
 func (f *follower) step() {
 	head, err := f.w.db.Head(f.w.ctx)
 	if err != nil {

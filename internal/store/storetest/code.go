@@ -58,7 +58,7 @@ var codeTests = []test{
 		c := credential.Code{ID: core.NewID(core.PrefixCredential), UserID: w.ada.id, CreatedAt: w.now, ExpiresAt: w.after(1)}
 		old, fresh := hash(), hash()
 		w.must(w.db.InsertCode(w.ctx, c, old))
-		w.must(w.db.InsertCode(w.ctx, c, fresh)) // the same request again, after a crash
+		w.must(w.db.InsertCode(w.ctx, c, fresh)) // the request is repeated after a crash
 		got, err := w.db.Code(w.ctx, w.ada.id, c.ID)
 		w.must(err)
 		w.same("waiting", got, c)
@@ -72,7 +72,7 @@ var codeTests = []test{
 		got, err = w.db.Code(w.ctx, w.ada.id, c.ID)
 		w.must(err)
 		w.same("claimed", got, c)
-		w.wantMissing(w.db.InsertCode(w.ctx, c, hash()), "user") // nobody gets a second use of it
+		w.wantMissing(w.db.InsertCode(w.ctx, c, hash()), "user") // a used code cannot be renewed
 	}},
 	{"CodesAreListedNewestFirstAndPruned", func(w *fixture) {
 		var codes []credential.Code

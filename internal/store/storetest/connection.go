@@ -8,7 +8,7 @@ import (
 	"carrel/internal/credential"
 )
 
-// minted adds a key minted at a time for the user.
+// minted adds a key for the user that was minted at a time.
 func (w *fixture) minted(userID, name string, at time.Time) credential.Key {
 	w.t.Helper()
 	k := w.key(userID)
@@ -30,7 +30,7 @@ func (w *fixture) connections(userID string) []string {
 
 var connectionTests = []test{
 	{"ConnectionsAreActiveMintedKeys", func(w *fixture) {
-		w.must(w.db.InsertKey(w.ctx, w.key(w.ada.id), hash())) // the user's own, and no connection
+		w.must(w.db.InsertKey(w.ctx, w.key(w.ada.id), hash())) // a key created by the user is not a connection
 		w.minted(w.bert.id, "of somebody else", w.now)
 		first, second := w.minted(w.ada.id, "first", w.after(-2)), w.minted(w.ada.id, "second", w.after(-1))
 		revoked := w.minted(w.ada.id, "revoked", w.now)
@@ -58,7 +58,7 @@ var connectionTests = []test{
 	{"ConnectionsArePagedByTimeAndID", func(w *fixture) {
 		var want []string
 		for i := range 5 {
-			// Some were made at the same moment.
+			// Pairs have the same creation time.
 			want = append(want, w.minted(w.ada.id, "n", w.after(i/2)).ID)
 		}
 		slices.Reverse(want)

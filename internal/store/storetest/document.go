@@ -8,7 +8,7 @@ import (
 	"carrel/internal/source"
 )
 
-// doc is a document as an import makes it.
+// doc returns a document like those of an import.
 func (w *fixture) doc(externalID, text string) source.Document {
 	return source.Document{
 		ID: core.NewID(core.PrefixDocument), ExternalID: externalID, Title: "On " + externalID, Text: text, Hash: []byte(text),
@@ -33,7 +33,7 @@ func (w *fixture) scan(sourceID string) []source.Document {
 	return docs
 }
 
-// documents is the count that the source's record tells.
+// documents returns the document counter of the person's source.
 func (w *fixture) documents(p person) int {
 	w.t.Helper()
 	sources, err := w.db.Sources(w.ctx, p.id, p.agent)
@@ -104,7 +104,7 @@ var documentTests = []test{
 		w.same("none asked for", got, []source.Document{})
 	}},
 	{"ScanIsOrderedAndCanBeStopped", func(w *fixture) {
-		const n = 150 // more than two of the pages it reads
+		const n = 150 // more than two pages
 		docs := make([]source.Document, n)
 		for i := range docs {
 			docs[i] = w.doc(strconv.Itoa(i), "text")
@@ -118,7 +118,7 @@ var documentTests = []test{
 		if len(ids) != n || !slices.IsSorted(ids) {
 			w.t.Errorf("%d ids, sorted %v", len(ids), slices.IsSorted(ids))
 		}
-		// Many that are left half way, each with other reads and a write inside: none may starve the others.
+		// Many concurrent scans that stop early, with reads and a write inside the loop: none may block the others.
 		together(12, func(int) {
 			seen := 0
 			for d, err := range w.db.ScanDocuments(w.ctx, w.ada.source) {
@@ -142,7 +142,7 @@ var documentTests = []test{
 		together(4, func(i int) {
 			docs := make([]source.Document, n)
 			for k := range docs {
-				docs[k] = w.doc(strconv.Itoa((k+i*n/2)%(2*n)), "text") // overlapping halves, in different order
+				docs[k] = w.doc(strconv.Itoa((k+i*n/2)%(2*n)), "text") // overlapping halves in different order
 			}
 			if _, _, err := w.db.PutDocuments(w.ctx, w.ada.source, docs); err != nil {
 				w.t.Error(err)

@@ -15,7 +15,7 @@ var (
 	large = embedding.Space{Model: "large", Dims: 5}
 )
 
-// document stores a document with this text in the person's source and returns it as it is in the log.
+// document stores a document in the person's source and returns it as read from the log.
 func (w *fixture) document(p person, name, text string) embedding.Document {
 	w.t.Helper()
 	d := source.Document{
@@ -34,7 +34,7 @@ func (w *fixture) document(p person, name, text string) embedding.Document {
 	return docs[0]
 }
 
-// lacking returns the titles of documents that are to be looked at, after a place in the log.
+// lacking returns the titles of documents without current vectors after a position in the log.
 func (w *fixture) lacking(s embedding.Space, after uint64) []string {
 	w.t.Helper()
 	head, err := w.db.Head(w.ctx)
@@ -48,7 +48,7 @@ func (w *fixture) lacking(s embedding.Space, after uint64) []string {
 	return titles
 }
 
-// embedded is a document with vectors for these hashes, of which the ones with a plus are new.
+// embedded returns a document with vectors for these hashes. Hashes with a plus are new.
 func embedded(d embedding.Document, complete bool, hashes ...string) embedding.Embedded {
 	e := embedding.Embedded{ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Complete: complete, New: map[string][]byte{}}
 	for _, h := range hashes {
@@ -69,7 +69,7 @@ func (w *fixture) vectors(s embedding.Space, d embedding.Document) []string {
 	return slices.Sorted(maps.Keys(found[d.ID]))
 }
 
-// readable makes texts of vectors: the engines tell an empty one from none or do not.
+// readable converts vectors to strings, because the engines differ in returning empty vectors as nil.
 func readable(vectors map[string][]byte) map[string]string {
 	out := map[string]string{}
 	for hash, v := range vectors {
@@ -82,7 +82,7 @@ var embeddingTests = []test{
 	{"VectorsAreFoundByDocumentAndByText", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.bert, "b", "x")
 		one, two := embedded(a, true, "+h1", "+h2"), embedded(b, true, "+h2", "+h3")
-		one.New["h1"] = nil // a text that the model does not take
+		one.New["h1"] = nil // a text that the model rejects
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{one, two}, b.Seq, w.now))
 		got, err := w.db.Embeddings(w.ctx, small, []string{a.ID, b.ID, "doc_none"})
 		w.must(err)
@@ -108,7 +108,7 @@ var embeddingTests = []test{
 		w.same("at first", w.lacking(small, before), []string{"a", "b", "c"})
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
 		w.same("one is left in part", w.lacking(small, before), []string{"b", "c"})
-		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has moved
+		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has a later position now
 		docs, err := w.db.UnembeddedDocuments(w.ctx, small, before, w.head(), 1, 1<<20)
 		w.must(err)
 		w.same("as many as asked for", docs, []embedding.Document{b})
@@ -136,7 +136,7 @@ var embeddingTests = []test{
 		want := []string{a.ID, b.ID}
 		slices.Sort(want)
 		w.same("moved", ids, want)
-		// A change that leaves its texts alone needs no new place.
+		// A change that does not affect the texts needs no new position.
 		again := w.document(w.ada, "a", "x, with another year")
 		head = w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(again, true, "h1", "h2")}, 0, w.now))
@@ -147,14 +147,14 @@ var embeddingTests = []test{
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1")}, 0, w.now))
 		b := w.document(w.ada, "a", "y")
-		c := w.document(w.ada, "a", "y, and more") // while the vectors of the one before were made
+		c := w.document(w.ada, "a", "y, and more") // changed while the vectors of b were computed
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(b, true, "+h2")}, b.Seq, w.now))
 		w.same("not complete", w.lacking(small, b.Seq), []string{"a"})
 		w.same("kept, because it was paid for", w.vectors(small, a), []string{"h1", "h2"})
-		w.same("not told", w.head(), head)
+		w.same("not logged", w.head(), head)
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(c, true, "h2")}, c.Seq, w.now))
-		w.same("told", w.head(), head+1)
+		w.same("logged", w.head(), head+1)
 		w.same("of the new text alone", w.vectors(small, a), []string{"h2"})
 	}},
 	{"VectorsOfRemovedTextsAreDeleted", func(w *fixture) {
@@ -177,7 +177,7 @@ var embeddingTests = []test{
 		w.same("deleted", w.vectors(small, a), []string(nil))
 		w.same("the other", w.vectors(small, b), []string{"g2"})
 		head := w.head()
-		// Vectors that were made meanwhile have nowhere to go, and take nothing along.
+		// Vectors computed meanwhile are dropped and delete nothing.
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g3"), embedded(b, true, "g2", "+g4")}, 0, w.now))
 		w.same("too late", w.vectors(small, a), []string(nil))
 		w.same("the log", w.head(), head)
@@ -209,7 +209,7 @@ var embeddingTests = []test{
 		w.must(w.db.PutEmbeddings(w.ctx, s, nil, 5, w.now))
 		through(s, 7)
 		dims(s.Model, 3)
-		// Vectors of another length begin anew, and there is no way back to the old ones.
+		// Vectors of another dimension start over and replace the old ones for good.
 		longer := embedding.Space{Model: s.Model, Dims: 4}
 		through(longer, 0)
 		w.must(w.db.PutEmbeddings(w.ctx, longer, nil, 2, w.now))

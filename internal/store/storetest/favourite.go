@@ -8,7 +8,6 @@ import (
 	"carrel/internal/favourite"
 )
 
-// card is a favourite as the service makes it.
 func (w *fixture) card(id string, ms int) favourite.Favourite {
 	return favourite.Favourite{CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms), UpdatedAt: w.after(ms)}
 }
@@ -20,7 +19,7 @@ func (w *fixture) save(p person, f favourite.Favourite) favourite.Favourite {
 	return got
 }
 
-// cardIDs pages through the favourites of the person's first agent, calling between before each further page.
+// cardIDs pages through the favourites of the person's first agent and calls between before each further page.
 func (w *fixture) cardIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
@@ -86,11 +85,11 @@ var favouriteTests = []test{
 		w.same("favourites", len(w.cardIDs(w.ada, -1, nil)), 10)
 	}},
 	{"FavouritesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
-		// Two of each time, so that the card id decides between them.
+		// Pairs have the same time, so that the card id decides the order.
 		for _, id := range []string{"a1", "b1", "c2", "D2", "e3", "é3", "g4"} {
 			w.save(w.ada, w.card(id, int(id[len(id)-1])))
 		}
-		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in the order of bytes
+		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in byte order
 		w.same("all", w.cardIDs(w.ada, -1, nil), want)
 		n := 100
 		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(strconv.Itoa(n), n)) }), want)

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// wantGrant fails the test unless somebody has this grant for an agent; none is a missing agent.
+// wantGrant fails the test unless the person has this grant for an agent. Without a grant the agent must be not found.
 func (w *fixture) wantGrant(p person, agentID string, want core.Grant) {
 	w.t.Helper()
 	got, err := w.db.AgentGrant(w.ctx, p.id, agentID)
@@ -23,13 +23,13 @@ func (w *fixture) wantGrant(p person, agentID string, want core.Grant) {
 	w.same("grant", got, want)
 }
 
-// offer invites somebody to an agent of Ada's.
+// offer invites a user to an agent of Ada's.
 func (w *fixture) offer(agentID, invitee string, g core.Grant, at time.Time) error {
 	return w.db.Offer(w.ctx, w.ada.id, agentID, agent.Offer{Invitee: invitee, Grant: g, At: at}, agent.MaxInvitations)
 }
 
-// share gives a user a grant for Ada's first agent as people do: by an invitation that the user accepts. Without a user it
-// is everybody's.
+// share grants a user access to Ada's first agent through an accepted invitation. Without a user it grants access to
+// all.
 func (w *fixture) share(userID string, g core.Grant) {
 	w.t.Helper()
 	if userID == "" {
@@ -38,12 +38,12 @@ func (w *fixture) share(userID string, g core.Grant) {
 	}
 	w.must(w.offer(w.ada.agent, userID, g, w.now))
 	err := w.db.AcceptInvitation(w.ctx, userID, w.ada.agent, w.now, w.now)
-	if !core.IsKind(err, core.KindNotFound) { // the grant of an account that has one changes at once
+	if !core.IsKind(err, core.KindNotFound) { // an existing grant is changed at once
 		w.must(err)
 	}
 }
 
-// agentsOf lists the ids of the agents that somebody sees.
+// agentsOf lists the ids of the agents that a person can access.
 func (w *fixture) agentsOf(p person, only []string, after agent.Position, n int) []string {
 	w.t.Helper()
 	agents, err := w.db.Agents(w.ctx, p.id, only, after, n)
@@ -61,7 +61,7 @@ var grantTests = []test{
 		w.wantGrant(w.bert, w.ada.agent, core.GrantViewer)
 		w.wantGrant(w.bert, w.ada.second, core.GrantNone)
 		w.share("", core.GrantUser)
-		w.wantGrant(w.bert, w.ada.agent, core.GrantUser) // the better of the two
+		w.wantGrant(w.bert, w.ada.agent, core.GrantUser) // the higher of the two grants
 		w.wantGrant(w.ada, w.ada.agent, core.GrantOwner)
 		w.share(w.bert.id, core.GrantManager)
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
@@ -79,7 +79,7 @@ var grantTests = []test{
 		w.wantMissing(w.db.DeleteShareWithAll(w.ctx, w.ada.agent), "grant")
 	}},
 	{"OwnAgentsAreListedBeforeSharedOnes", func(w *fixture) {
-		// Bert's agents are older than the shared one, which would come first by its age.
+		// Bert's agents are older than the shared one, which would come first by age.
 		newest := w.newAgent(w.ada.id, "Newest").ID
 		w.share(w.bert.id, core.GrantUser)
 		w.must(w.db.ShareWithAll(w.ctx, newest, core.GrantViewer, w.now))
@@ -118,13 +118,13 @@ var grantTests = []test{
 			w.must(err)
 		}
 		_, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, t.ID)
-		w.wantMissing(err, "thread") // it is not the owner's
+		w.wantMissing(err, "thread") // hidden from the owner of the agent
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id))
 		_, err = w.db.Thread(w.ctx, w.bert.id, w.ada.agent, t.ID)
-		w.must(err) // and stays, though the agent is not shared any more
+		w.must(err) // kept although the agent is no longer shared
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
 		_, err = w.db.Thread(w.ctx, w.bert.id, w.ada.agent, t.ID)
-		w.wantMissing(err, "thread") // until the agent goes
+		w.wantMissing(err, "thread") // deleted with the agent
 	}},
 	{"OnlyItsOwnerDeletesAnAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)

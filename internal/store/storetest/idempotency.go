@@ -7,7 +7,7 @@ import (
 	"carrel/internal/core"
 )
 
-// claim asks for a key of Ada's at a time, for a minute.
+// claim claims a key for Ada for one minute.
 func (w *fixture) claim(key, request, seed string, now time.Time) (core.IdempotencyRecord, bool) {
 	w.t.Helper()
 	rec, mine, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte(request), seed, now, now.Add(time.Minute))

@@ -13,10 +13,10 @@ import (
 	"carrel/internal/upstream"
 )
 
-// held is a time before which no invitation of a test was declined.
+// held is a time before any invitation of the test was declined.
 func (w *fixture) held() time.Time { return w.now.Add(-time.Hour) }
 
-// invitationsOf lists the agents that a user is invited to.
+// invitationsOf lists the agents to which a user is invited.
 func (w *fixture) invitationsOf(userID string) []string {
 	w.t.Helper()
 	invitations, err := w.db.Invitations(w.ctx, userID, w.held())
@@ -48,7 +48,7 @@ var invitationTests = []test{
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
 		w.same("answered", w.invitationsOf(w.bert.id), []string{})
 		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
-		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // at once: it was accepted before
+		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // effective at once, because the user has accepted before
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
@@ -82,7 +82,7 @@ var invitationTests = []test{
 		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline))
 		w.same("earlier ones stay", w.invitationsOf(w.bert.id), []string{w.ada.second})
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline), "invitation")
-		// Neither withdrawing and inviting again, nor another agent, gets around it.
+		// Neither a withdrawn and repeated invitation nor another agent circumvents it.
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, decline.Add(time.Minute)))
 		w.must(w.offer(w.newAgent(w.ada.id, "Another").ID, w.bert.user.Email, core.GrantUser, decline.Add(time.Minute)))
@@ -91,7 +91,7 @@ var invitationTests = []test{
 		later, err := w.db.Invitations(w.ctx, w.bert.id, decline)
 		w.must(err)
 		w.same("when it is over", len(later), 3)
-		// Other owners are not held back.
+		// Other owners are not affected.
 		carl := w.person("Carl")
 		w.must(w.db.Offer(w.ctx, carl.id, carl.agent, agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
 		w.same("another owner", w.invitationsOf(w.bert.id), []string{carl.agent, w.ada.second})
@@ -104,7 +104,7 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("shares", shares, []agent.Share{})
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
-		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // which is not for one user to end
+		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // a grant to all, which a single user cannot end
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},
@@ -159,7 +159,7 @@ var invitationTests = []test{
 		w.wantKind(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now), core.KindConflict, "")
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
-		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // one that is open can be changed
+		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // an open invitation can be changed
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now))
 	}},

@@ -9,7 +9,7 @@ import (
 
 const period = "2026-11"
 
-// key is a key of the user as the service makes it.
+// key returns an unsaved key of the user.
 func (w *fixture) key(userID string) credential.Key {
 	return credential.Key{
 		ID: core.NewID(core.PrefixCredential), UserID: userID, Kind: core.CredentialKey, Name: "laptop", Hint: "abcd",
@@ -17,7 +17,7 @@ func (w *fixture) key(userID string) credential.Key {
 	}
 }
 
-// hash is a secret's hash that nobody else has.
+// hash returns a unique hash of a secret.
 func hash() []byte { return []byte(core.NewSeed()) }
 
 var keyTests = []test{

@@ -8,10 +8,10 @@ import (
 	"carrel/internal/source"
 )
 
-// week is how long results live in these tests.
+// week is the lifetime of results in these tests.
 const week = 7 * 24 * time.Hour
 
-// result is a document as a live source finds it at a time.
+// result returns a document like those found by a live source.
 func (w *fixture) result(externalID, text string, at time.Time) source.Document {
 	d, expires := w.doc(externalID, text), at.Add(week)
 	d.CreatedAt, d.UpdatedAt, d.ExpiresAt = at, at, &expires
@@ -25,7 +25,7 @@ func (w *fixture) putLive(sourceID string, docs ...source.Document) []source.Doc
 	return stored
 }
 
-// missing reports whether a document of Ada's can no longer be read.
+// missing reports whether one of Ada's documents no longer exists.
 func (w *fixture) missing(id string) bool {
 	w.t.Helper()
 	_, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, id)
@@ -63,9 +63,9 @@ var liveTests = []test{
 		got, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, one.ID)
 		w.must(err)
 		w.same("read", got, one)
-		_, err = w.db.SetSourceLanguage(w.ctx, w.ada.source, "de", false, w.now) // which has documents indexed again
+		_, err = w.db.SetSourceLanguage(w.ctx, w.ada.source, "de", false, w.now) // logs the documents again
 		w.must(err)
-		w.same("changes", w.told(before), []string{})
+		w.same("changes", w.summary(before), []string{})
 		w.same("count", w.documents(w.ada), 0)
 		_, err = w.db.PutLiveDocuments(w.ctx, "src_none", []source.Document{w.result("x", "x", w.now)})
 		w.wantMissing(err, "source")
@@ -89,21 +89,21 @@ var liveTests = []test{
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.ada.agent, []string{kept.ID}, w.now))
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.bert.agent, []string{kept.ID}, w.now))
 		w.same("kept by others", w.documents(w.ada), 0)
-		for range 2 { // again changes nothing
+		for range 2 { // the second call changes nothing
 			w.must(w.db.KeepDocuments(w.ctx, w.ada.id, w.ada.agent, []string{kept.ID, kept.ID, "doc_none"}, w.after(5)))
 		}
 		w.same("count", w.documents(w.ada), 1)
-		w.same("changes", w.told(before), []string{"put " + kept.ID})
+		w.same("changes", w.summary(before), []string{"put " + kept.ID})
 		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)), w.result("2", "two again", w.after(9)))
 		w.same("kept", stored[0].Text, "one")
 		w.same("not kept", stored[1].Text, "two again")
 		w.must(w.db.PruneLive(w.ctx, w.now.Add(2*week)))
 		w.same("gone", []bool{w.missing(kept.ID), w.missing(left.ID)}, []bool{false, true})
 		w.same("count", w.documents(w.ada), 1)
-		w.same("changes", w.told(before), []string{"put " + kept.ID})
+		w.same("changes", w.summary(before), []string{"put " + kept.ID})
 	}},
 	{"OnlyExpiredDocumentsArePruned", func(w *fixture) {
-		many := make([]source.Document, 1100) // more than one statement takes
+		many := make([]source.Document, 1100) // more than one prune batch
 		for i := range many {
 			many[i] = w.result("old "+strconv.Itoa(i), "x", w.now)
 		}
@@ -120,7 +120,7 @@ var liveTests = []test{
 		docs := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
 		together(writers, func(i int) {
 			mine := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
-			if i%2 == 1 { // in the other order, which must not make them wait for each other
+			if i%2 == 1 { // in reverse order, which must not deadlock
 				mine[0], mine[1] = mine[1], mine[0]
 			}
 			stored, err := w.db.PutLiveDocuments(w.ctx, w.ada.source, mine)

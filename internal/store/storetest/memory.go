@@ -9,7 +9,7 @@ import (
 	"carrel/internal/memory"
 )
 
-// newMemory is a memory as the service makes it.
+// newMemory returns an unsaved memory.
 func (w *fixture) newMemory(agentID, text string) memory.Memory {
 	return memory.Memory{
 		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
@@ -24,10 +24,10 @@ func (w *fixture) remember(p person, text string) memory.Memory {
 	return m
 }
 
-// worded is a change of a memory's text.
+// worded returns a change of a memory's text.
 func worded(text, folded string) memory.Change { return memory.Change{Text: &text, Folded: folded} }
 
-// proposal is a memory as an agent proposes it.
+// proposal returns an unsaved proposal.
 func (w *fixture) proposal(text string) memory.Memory {
 	m := w.newMemory(w.ada.agent, text)
 	m.Status, m.Origin = memory.StatusProposed, memory.OriginAgent
@@ -49,7 +49,7 @@ func (w *fixture) proposals() []memory.Memory {
 	return list
 }
 
-// memoryIDs pages through the memories of the person's first agent, calling between before each further page.
+// memoryIDs pages through the memories of the person's first agent and calls between before each further page.
 func (w *fixture) memoryIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
@@ -159,9 +159,9 @@ var memoryTests = []test{
 		w.same("changed", got, m)
 		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Other", "other"), w.now)
 		w.wantKind(err, core.KindConflict, "")
-		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // its own words are no clash
+		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // no conflict with its own text
 		w.must(err)
-		w.remember(w.ada, "one") // free again
+		w.remember(w.ada, "one") // the text is free again
 		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now))
 		w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now), "memory")
 		w.same("left", len(w.memoryIDs(w.ada, 10, nil)), 2)
@@ -198,7 +198,7 @@ var memoryTests = []test{
 			w.wantMissing(err, "memory")
 			w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, id, w.now), "memory")
 		}
-		// The user's own word counts more than what was waiting or forgotten.
+		// A memory added by the user replaces a proposed or dismissed one.
 		w.same("of a proposal", w.remember(w.ada, "Waiting").ID, waiting.ID)
 		if again := w.remember(w.ada, "dismissed"); again.ID == dismissed.ID || again.Text != "dismissed" {
 			w.t.Errorf("of one that was dismissed: %+v", again)
@@ -216,7 +216,7 @@ var memoryTests = []test{
 		if len(list) != memory.MaxProposed || list[0].Text != "fact 051" || list[len(list)-1].Text != "fact 002" {
 			w.t.Errorf("%d wait, from %q to %q", len(list), list[len(list)-1].Text, list[0].Text)
 		}
-		// What nobody said no to may come again.
+		// A proposal that was dropped without being dismissed may be repeated.
 		w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("fact 000"), "fact 000"))
 		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil || list[0].Text != "fact 000" {
 			w.t.Errorf("the newest is %+v, %v", list, err)
@@ -259,7 +259,7 @@ var memoryTests = []test{
 		got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, memory.Change{}, w.after(2))
 		w.must(err)
 		w.same("without a change", got, m)
-		for _, text := range []string{"two", "three"} { // neither a proposal nor a trace stands in the way
+		for _, text := range []string{"two", "three"} { // neither a proposal nor a dismissed hash conflicts
 			got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded(text, text), w.after(3))
 			w.must(err)
 			m.Text, m.UpdatedAt = text, w.after(3)

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// exchange is a question and its reply as the service makes them.
+// exchange returns an unsaved question and its reply.
 func (w *fixture) exchange(threadID, text string, ms int) (question, reply thread.Message) {
 	turn := core.NewID(core.PrefixTurn)
 	message := func(role thread.Role, text string) thread.Message {
@@ -21,8 +21,7 @@ func (w *fixture) exchange(threadID, text string, ms int) (question, reply threa
 	return message(thread.RoleUser, text), message(thread.RoleAssistant, "Re: "+text)
 }
 
-// append stores an exchange the way a turn does: submitted, run by a node, finished. A turn that is there already is
-// left as it is.
+// append stores an exchange like a turn: submitted, claimed and finished. An existing turn is left unchanged.
 func (w *fixture) append(userID, agentID, threadID, title string, q, r thread.Message) error {
 	t, err := w.db.SubmitTurn(w.ctx, userID, agentID, title, q, task.Task{
 		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: userID, Input: []byte(q.Text), Owner: "node",
@@ -106,7 +105,7 @@ var messageTests = []test{
 		together(n, func(i int) {
 			q, r := w.exchange(th.ID, strconv.Itoa(i), i)
 			err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
-			for core.IsKind(err, core.KindConflict) { // another turn works; wait for it
+			for core.IsKind(err, core.KindConflict) { // another turn is active; wait for it
 				err = w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
 			}
 			if err != nil {

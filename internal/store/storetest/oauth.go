@@ -7,7 +7,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// still is a clock that tells one time.
+// still is a clock that always returns one time.
 type still struct{ at time.Time }
 
 func (c still) Now() time.Time { return c.at }
@@ -25,7 +25,7 @@ func (w *fixture) client(name string) oauth.Client {
 
 var allScopes = []string{"openid", "agents", "manage", "offline_access"}
 
-// authCode adds a code for the user that is good for a minute, and returns it with the claim that fits it.
+// authCode adds a code for the user that is valid for a minute, and returns it with a matching redemption.
 func (w *fixture) authCode(userID, clientID string) (oauth.Code, oauth.Redemption) {
 	w.t.Helper()
 	c := oauth.Code{
@@ -39,10 +39,10 @@ func (w *fixture) authCode(userID, clientID string) (oauth.Code, oauth.Redemptio
 	}
 }
 
-// whole asks for all that a grant has.
+// whole requests all scopes and resources of a grant.
 func whole(g oauth.Grant) ([]string, []string, error) { return g.Scopes, g.Resources, nil }
 
-// grant begins a grant and returns the claim that it began with.
+// grant starts a grant and returns the redemption that started it.
 func (w *fixture) grant(userID string, c oauth.Client) (oauth.Grant, oauth.Redemption) {
 	w.t.Helper()
 	_, r := w.authCode(userID, c.ID)

@@ -5,7 +5,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// ends checks whether a revocation was the end of a grant.
+// ends returns a check of whether a revocation ended an active grant.
 func (w *fixture) ends(want bool) func(bool, error) {
 	w.t.Helper()
 	return func(ended bool, err error) {
@@ -15,7 +15,7 @@ func (w *fixture) ends(want bool) func(bool, error) {
 	}
 }
 
-// attempt is a failed one that is good to be recorded.
+// attempt returns an unsaved failed attempt.
 func (w *fixture) attempt(userID, clientID, problem string, after int) oauth.Attempt {
 	return oauth.Attempt{
 		ID: core.NewID("try"), UserID: userID, ClientID: clientID, ClientName: "App", Stage: oauth.StageToken, Problem: problem,

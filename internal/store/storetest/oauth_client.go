@@ -41,7 +41,7 @@ var oauthClientTests = []test{
 		w.grant(w.ada.id, used)
 		w.must(w.db.PruneOAuth(w.ctx, w.now, w.now, w.now))
 		_, err := w.db.Client(w.ctx, unused.ID)
-		w.must(err) // made at that time, not before
+		w.must(err) // the limit is exclusive
 		w.must(w.db.PruneOAuth(w.ctx, w.now, w.after(1), w.now))
 		_, err = w.db.Client(w.ctx, unused.ID)
 		w.wantMissing(err, "client")

@@ -69,7 +69,7 @@ var oauthCodeTests = []test{
 		g, r := w.grant(w.ada.id, c)
 		again := r
 		again.ClientID, again.AccessHash, again.RefreshHash = "cli_thief", hash(), hash()
-		if _, err := w.db.RedeemAuthCode(w.ctx, still{w.after(9)}, again); err != oauth.ErrReused { //nolint:errorlint // the very one
+		if _, err := w.db.RedeemAuthCode(w.ctx, still{w.after(9)}, again); err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
 			w.t.Errorf("got %v, want ErrReused", err)
 		}
 		grants, err := w.db.Grants(w.ctx, w.ada.id)
@@ -101,7 +101,7 @@ var oauthCodeTests = []test{
 				_, err := w.db.RedeemAuthCode(w.ctx, still{w.now}, mine)
 				if err == nil {
 					winners.Add(1)
-				} else if err != oauth.ErrReused { //nolint:errorlint // the very one
+				} else if err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
 					w.t.Errorf("got %v", err)
 				}
 			})

@@ -66,7 +66,7 @@ var oauthRefreshTests = []test{
 			w.same("late", again, first)
 		}
 		late := w.after(1001).Add(oauth.RefreshGrace)
-		if _, err := w.db.RotateRefresh(w.ctx, still{late}, rot); err != oauth.ErrReused { //nolint:errorlint // the very one
+		if _, err := w.db.RotateRefresh(w.ctx, still{late}, rot); err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
 			w.t.Errorf("got %v, want ErrReused", err)
 		}
 		_, err = w.db.RotateRefresh(w.ctx, still{late}, rotation(c.ID, rot.NewRefresh))
@@ -96,7 +96,7 @@ var oauthRefreshTests = []test{
 			}
 			next, now = rot.NewRefresh, now.Add(time.Minute)
 		}
-		// A chain, not a tree: the first tokens have gone and the last one works.
+		// The tokens form a chain: the earlier ones are replaced and only the last one works.
 		_, err := w.db.RefreshToken(w.ctx, next)
 		w.must(err)
 		_, err = w.db.RefreshToken(w.ctx, r.RefreshHash)
@@ -130,7 +130,7 @@ var oauthRefreshTests = []test{
 		}
 	}},
 	{"ClockIsReadUnderTheLock", func(w *fixture) {
-		// A time from before a wait for the lock, stored after it, would make the next use look like a thief's.
+		// A time read before waiting for the lock would make the next use look like a replay after the grace period.
 		c := w.client("App")
 		_, r := w.grant(w.ada.id, c)
 		rot := rotation(c.ID, r.RefreshHash)
@@ -146,7 +146,7 @@ var oauthRefreshTests = []test{
 	}},
 }
 
-// readsTheClockUnderTheLock fails the test if a second act can be carried out while the first one looks at the clock.
+// readsTheClockUnderTheLock fails the test if a second call can complete while the first one reads the clock.
 func (w *fixture) readsTheClockUnderTheLock(act func(core.Clock) error) {
 	w.t.Helper()
 	second := make(chan error, 1)
@@ -164,7 +164,7 @@ func (w *fixture) readsTheClockUnderTheLock(act func(core.Clock) error) {
 		return w.now
 	}))
 	w.must(first)
-	if err := <-second; err != nil && err != oauth.ErrReused { //nolint:errorlint // the very one
+	if err := <-second; err != nil && err != oauth.ErrReused { //nolint:errorlint // must not be wrapped
 		w.t.Error(err)
 	}
 }

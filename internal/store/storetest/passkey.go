@@ -5,7 +5,7 @@ import (
 	"carrel/internal/passkey"
 )
 
-// passkey is a passkey of the user as the service makes it.
+// passkey returns an unsaved passkey of the user.
 func (w *fixture) passkey(userID string) passkey.Passkey {
 	return passkey.Passkey{
 		ID: core.NewID(core.PrefixCredential), UserID: userID, CredentialID: hash(), Name: "Phone", Record: []byte(`{"id": "x"}`), CreatedAt: w.now,

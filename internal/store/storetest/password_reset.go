@@ -5,7 +5,7 @@ import (
 	"carrel/internal/passkey"
 )
 
-// reset is a code for a new password of Ada's.
+// reset returns an unsaved reset code of Ada's.
 func (w *fixture) reset(clears bool) account.Reset {
 	return account.Reset{UserID: w.ada.id, ClearFactors: clears, CreatedAt: w.now, ExpiresAt: w.after(10)}
 }
@@ -21,7 +21,7 @@ var resetTests = []test{
 		w.wantMissing(err, "reset code")
 		w.must(w.db.PutReset(w.ctx, w.reset(false), second))
 		_, err = w.db.ResetByHash(w.ctx, first, w.now)
-		w.wantMissing(err, "reset code") // the new one takes its place
+		w.wantMissing(err, "reset code") // replaced by the new code
 		r.UserID = "usr_none"
 		w.wantMissing(w.db.PutReset(w.ctx, r, hash()), "user")
 	}},
@@ -32,7 +32,7 @@ var resetTests = []test{
 		w.insertSession(other)
 		w.must(w.db.PutTOTP(w.ctx, w.ada.id, []byte("secret"), w.now))
 		w.must(w.db.PutReset(w.ctx, w.reset(false), h))
-		w.one("redeem", func() error {
+		w.exactlyOne("redeem", func() error {
 			userID, err := w.db.RedeemReset(w.ctx, h, w.now, "another")
 			if err == nil {
 				w.same("user", userID, w.ada.id)
@@ -45,7 +45,7 @@ var resetTests = []test{
 		w.same("sessions", w.liveSessions(w.ada.id), []string{})
 		w.same("of somebody else", w.liveSessions(w.bert.id), []string{other.ID})
 		_, err = w.db.TOTP(w.ctx, w.ada.id)
-		w.must(err) // it was not asked to go
+		w.must(err) // this reset does not clear the factors
 	}},
 	{"ResetMayClearOtherFactors", func(w *fixture) {
 		h := hash()

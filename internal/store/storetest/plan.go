@@ -8,7 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// has returns what the account of somebody has.
+// has returns a person's entitlement.
 func (w *fixture) has(p person) account.Entitlement {
 	w.t.Helper()
 	e, err := w.db.Entitlement(w.ctx, p.id)
@@ -16,7 +16,7 @@ func (w *fixture) has(p person) account.Entitlement {
 	return e
 }
 
-// plan makes a plan with a name of this test's own.
+// plan stores a plan with a unique name.
 func (w *fixture) plan(change func(*account.Plan)) account.Plan {
 	w.t.Helper()
 	p := account.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
@@ -27,7 +27,7 @@ func (w *fixture) plan(change func(*account.Plan)) account.Plan {
 	return p
 }
 
-// wantCaps fails the test unless somebody's credentials have these caps.
+// wantCaps fails the test unless the person's credentials have these caps.
 func (w *fixture) wantCaps(p person, month string, want ...account.CredentialCap) {
 	w.t.Helper()
 	got, err := w.db.CredentialCaps(w.ctx, p.id, month)
@@ -126,7 +126,7 @@ var planTests = []test{
 		alive, dead := core.NewID("node"), core.NewID("node")
 		lease := time.Hour
 		if kind == "sqlite" {
-			lease = -time.Hour // the only server there does not renew it
+			lease = -time.Hour // a single node does not renew its lease
 		}
 		w.must(w.db.JoinNode(w.ctx, alive, "1.2", lease, false))
 		w.must(w.db.JoinNode(w.ctx, dead, "1.1", -time.Second, false))

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/credential"
 )
 
-// session is a session of the user as the service makes it.
+// session returns an unsaved session of the user.
 func (w *fixture) session(userID string) credential.Session {
 	return credential.Session{
 		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: "203.0.113.7", Agent: "Browser/1",
@@ -17,7 +17,7 @@ func (w *fixture) session(userID string) credential.Session {
 	}
 }
 
-// insertSession adds a session and returns the hash that it is found by.
+// insertSession adds a session and returns its hash.
 func (w *fixture) insertSession(s credential.Session) []byte {
 	w.t.Helper()
 	h := hash()
@@ -124,7 +124,7 @@ var sessionTests = []test{
 	}},
 }
 
-// firstUserTest needs a database without users, which no world is.
+// firstUserTest needs a database without users, so it does not use newFixture.
 func firstUserTest(w *fixture) {
 	const callers = 24
 	var winners atomic.Int32

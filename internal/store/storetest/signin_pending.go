@@ -5,7 +5,7 @@ import (
 	"carrel/internal/credential"
 )
 
-// pending is something that was begun as the service has it.
+// pending returns an unsaved pending step.
 func (w *fixture) pending() credential.Pending {
 	return credential.Pending{
 		Kind: credential.PendingFactor, UserID: w.ada.id, SessionID: "crd_1", Data: []byte(`{"a": 1}`), ExpiresAt: w.after(10),
@@ -41,7 +41,7 @@ var pendingTests = []test{
 	{"ConcurrentTakesOfAPendingStepSucceedOnce", func(w *fixture) {
 		p, h := w.pending(), hash()
 		w.must(w.db.InsertPending(w.ctx, p, h))
-		w.one("take", func() error { _, err := w.db.TakePending(w.ctx, p.Kind, h, w.now); return err })
+		w.exactlyOne("take", func() error { _, err := w.db.TakePending(w.ctx, p.Kind, h, w.now); return err })
 	}},
 	{"ExpiredStepsArePruned", func(w *fixture) {
 		old, young := w.pending(), w.pending()
@@ -51,6 +51,6 @@ var pendingTests = []test{
 		w.must(w.db.InsertPending(w.ctx, young, youngHash))
 		w.must(w.db.PrunePending(w.ctx, w.now))
 		w.wantKind(w.db.InsertPending(w.ctx, young, youngHash), core.KindConflict, "")
-		w.must(w.db.InsertPending(w.ctx, old, oldHash)) // there is room again
+		w.must(w.db.InsertPending(w.ctx, old, oldHash)) // the hash is free again
 	}},
 }

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/source"
 )
 
-// newSource is a source as the service makes it.
+// newSource returns an unsaved source.
 func (w *fixture) newSource(agentID, name string, isDefault bool) source.Source {
 	return source.Source{
 		ID: core.NewID(core.PrefixSource), AgentID: agentID, Name: name, Kind: "upload", Default: isDefault,
@@ -46,7 +46,7 @@ var sourceTests = []test{
 		w.same("default", w.defaults(w.ada), []string{other.ID})
 		later := w.newSource(w.ada.agent, "Later default", true)
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, later))
-		w.must(w.db.InsertSource(w.ctx, w.ada.id, other)) // sent again: as it is
+		w.must(w.db.InsertSource(w.ctx, w.ada.id, other)) // repeated: unchanged
 		w.same("default", w.defaults(w.ada), []string{later.ID})
 		a, err := w.db.Agent(w.ctx, w.ada.id, w.ada.agent)
 		w.must(err)
@@ -87,7 +87,7 @@ var sourceTests = []test{
 		w.same("sources with a secret", sealed, []source.Source{s})
 		w.must(w.db.ReplaceSecret(w.ctx, s, []byte{3}))
 		for _, stale := range []func(*source.Source){
-			func(*source.Source) {}, // of the secret that was replaced
+			func(*source.Source) {}, // the previous secret
 			func(s *source.Source) { s.Sealed, s.Settings = []byte{3}, "" },
 		} {
 			before := s

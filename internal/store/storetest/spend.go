@@ -8,7 +8,7 @@ import (
 	"carrel/internal/task"
 )
 
-// working starts a turn of Ada's in a thread of its own.
+// working starts a turn of Ada's in a new thread.
 func (w *fixture) working() task.Task {
 	w.t.Helper()
 	_, t, err := w.submit(w.ada, w.thread(w.ada, "", w.now).ID, "hello")
@@ -22,7 +22,7 @@ func (w *fixture) reserve(t task.Task, micros int64) error {
 	})
 }
 
-// wantUsed fails the test unless Ada has used so much this month, for her key as well.
+// wantUsed fails the test unless Ada has used this amount in the month, also according to her key.
 func (w *fixture) wantUsed(when string, want int64) {
 	w.t.Helper()
 	_, used, err := w.db.SpendOf(w.ctx, w.ada.id, core.Month(w.now))
@@ -102,7 +102,7 @@ var spendTests = []test{
 		w.capAda(150)
 		t := w.working()
 		w.must(w.reserve(t, 100))
-		err := w.reserve(t, 60) // by the next attempt
+		err := w.reserve(t, 60) // the next attempt
 		w.wantKind(err, core.KindPaymentRequired, "")
 		w.wantUsed("after the refusal", 100)
 		w.must(w.reserve(t, 50))

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/task"
 )
 
-// wantBalanced fails the test unless all sums are those of their rows.
+// wantBalanced fails the test unless all sums match the ledger rows.
 func (w *fixture) wantBalanced(when string) {
 	w.t.Helper()
 	differences, err := w.db.SpendDifferences(w.ctx)
@@ -18,7 +18,7 @@ func (w *fixture) wantBalanced(when string) {
 	w.same("sums that are wrong "+when, differences, []account.SpendDifference{})
 }
 
-// with starts a turn that Ada asked for with a credential.
+// with starts a turn that Ada submitted with a credential.
 func (w *fixture) with(credentialID string) task.Task {
 	w.t.Helper()
 	t := w.newTask(w.thread(w.ada, "", w.now).ID, "node")
@@ -28,23 +28,23 @@ func (w *fixture) with(credentialID string) task.Task {
 	return t
 }
 
-// hold is a purchase of Ada's that is no turn's.
+// hold reserves an amount for Ada outside of any turn.
 func (w *fixture) hold(id string, kind account.Metered, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, account.Reservation{
 		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
 	})
 }
 
-// spender is somebody who makes calls of one turn, any of which may be cut off by a crash.
+// spender makes paid calls of one turn, any of which may be interrupted by a crash.
 type spender struct {
 	w    *fixture
 	turn task.Task
 	rng  *rand.Rand
-	// limit is the cap that must hold whatever happens.
+	// limit is the cap that must never be exceeded.
 	limit int64
 }
 
-// live makes calls, loses some of them, and at times ends the turn.
+// live makes calls, loses some of them, and sometimes ends the turn.
 func (s *spender) live(calls int) error {
 	for range calls {
 		micros := s.rng.Int64N(20)
@@ -54,7 +54,7 @@ func (s *spender) live(calls int) error {
 		case code == "spend_cap_reached":
 			continue
 		case core.IsKind(err, core.KindNotFound):
-			return nil // it has ended
+			return nil // the turn has ended
 		default:
 			return err
 		}
@@ -62,8 +62,8 @@ func (s *spender) live(calls int) error {
 			return err
 		}
 		switch s.rng.IntN(10) {
-		case 0: // a crash: the next try reserves anew
-		case 1: // the turn ends, or another node ends it, with its call under way
+		case 0: // a crash: the next attempt reserves again
+		case 1: // the turn ends during its call, possibly by another node
 			err := s.w.db.FinishTask(s.w.ctx, s.turn.Fence(), task.Outcome{State: task.StateFailed, At: s.w.now})
 			if err != nil {
 				return err
@@ -71,7 +71,7 @@ func (s *spender) live(calls int) error {
 			if s.rng.IntN(2) == 0 {
 				return s.settle(micros)
 			}
-		case 2: // all of it goes
+		case 2: // the thread is deleted
 			return s.w.db.DeleteThread(s.w.ctx, s.w.ada.id, s.w.ada.agent, s.turn.Key)
 		default:
 			if err := s.settle(micros); err != nil {
@@ -82,7 +82,7 @@ func (s *spender) live(calls int) error {
 	return nil
 }
 
-// settle settles a part of what was reserved, at times twice, as a client does that got no answer.
+// settle settles part of a reservation, sometimes twice like a client that got no response.
 func (s *spender) settle(reserved int64) error {
 	for range 1 + s.rng.IntN(2) {
 		if err := s.w.db.SettleSpend(s.w.ctx, s.turn.ID, s.rng.Int64N(reserved+1), false, s.w.now); err != nil {
@@ -159,7 +159,7 @@ var spendLedgerTests = []test{
 		err := w.reserve(t, 1)
 		w.wantKind(err, core.KindForbidden, "")
 		w.same("code", core.AsError(err).Code, "capability_disabled")
-		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // which is no model
+		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // not a model call
 		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
 	}},
 	{"ReservationWithoutATurnIsSettledByID", func(w *fixture) {
@@ -196,13 +196,13 @@ var spendLedgerTests = []test{
 		w.must(w.reserve(t, 50))
 		w.must(search("a", 20))
 		w.must(search("b", 20))
-		w.wantKind(search("c", 11), core.KindPaymentRequired, "") // what is open counts for the turn, too
+		w.wantKind(search("c", 11), core.KindPaymentRequired, "") // open reservations count for the turn
 		w.wantUsed("with three open", 90)
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))
 		w.wantUsed("when the model has answered", 70)
 		w.must(w.db.SettleRow(w.ctx, "spd_a"+t.ID, 15, true, w.now))
 		w.wantUsed("when one search has ended", 65)
-		w.must(w.reserve(t, 10)) // the next call leaves the search that is under way alone
+		w.must(w.reserve(t, 10)) // a new model call does not settle the open search
 		w.wantUsed("with the next call", 75)
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 10, false, w.now))
 		w.finish(t, task.StateComplete)

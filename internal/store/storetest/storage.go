@@ -6,7 +6,7 @@ import (
 	"carrel/internal/source"
 )
 
-// wantStored fails the test unless Ada keeps so many bytes.
+// wantStored fails the test unless Ada's storage usage is that many bytes.
 func (w *fixture) wantStored(when string, want int64) {
 	w.t.Helper()
 	got, err := w.db.StorageOf(w.ctx, w.ada.id)
@@ -17,7 +17,7 @@ func (w *fixture) wantStored(when string, want int64) {
 	w.same("bytes of the owner of the source "+when, bySource, got)
 }
 
-// roomFor gives Ada a plan with room for so many bytes; nil is no limit.
+// roomFor gives Ada a plan with this storage limit; nil means no limit.
 func (w *fixture) roomFor(bytes *int64) {
 	w.t.Helper()
 	p := w.plan(func(p *account.Plan) { p.StorageLimit = bytes })
@@ -26,7 +26,7 @@ func (w *fixture) roomFor(bytes *int64) {
 
 var storageTests = []test{
 	{"DocumentSizesAreAlwaysCounted", func(w *fixture) {
-		// A title is "On " and the id; letters beyond ASCII take more than a byte.
+		// A title is "On " and the id. Non-ASCII letters take more than one byte.
 		a, b := w.doc("a", "12345"), w.doc("b", "äöü")
 		w.put(w.ada.source, 2, 0, a, b)
 		w.wantStored("after two came", 4+5+4+6)
@@ -76,7 +76,7 @@ var storageTests = []test{
 		w.same("documents", w.documents(w.ada), 1)
 		w.put(w.ada.source, 1, 0, w.doc("b", "12"))
 		w.roomFor(new(int64(5)))
-		w.put(w.ada.source, 0, 1, w.doc("a", "1")) // less is always taken, and the same
+		w.put(w.ada.source, 0, 1, w.doc("a", "1")) // shrinking and unchanged documents are always accepted
 		w.put(w.ada.source, 0, 0, w.doc("b", "12"))
 		w.roomFor(nil)
 		w.put(w.ada.source, 1, 0, w.doc("c", "1234567890"))

@@ -1,4 +1,4 @@
-// Package storetest is the suite that every engine of the store passes.
+// Package storetest is the acceptance suite of the store, run on every engine.
 package storetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"carrel/internal/thread"
 )
 
-// one fails the test unless exactly one of many callers at once succeeds, and the others find nothing.
-func (w *fixture) one(what string, call func() error) {
+// exactlyOne fails the test unless one of many concurrent calls succeeds and the others return not_found.
+func (w *fixture) exactlyOne(what string, call func() error) {
 	w.t.Helper()
 	const callers = 24
 	var winners atomic.Int32
@@ -34,7 +34,7 @@ func (w *fixture) one(what string, call func() error) {
 	}
 }
 
-// Run runs the suite. open returns a new, empty database that is closed at the test's end.
+// Run runs the suite. open returns a new, empty database that is closed at the end of the test.
 func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
 	for _, g := range []group{
@@ -83,7 +83,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			// One database for each group: a test makes its own users and sees nothing of the others.
+			// One database per group. Each test creates its own users and does not see those of others.
 			db := open(t)
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, db)) })
@@ -96,19 +96,19 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	})
 }
 
-// group is the tests of one kind of thing.
+// group holds the tests of one subject.
 type group struct {
 	name  string
 	tests []test
 }
 
-// test is one promise of the store.
+// test is one requirement of the store.
 type test struct {
 	name string
 	run  func(*fixture)
 }
 
-// world is what a test starts with: two users, of whom the first has two agents and the second one.
+// fixture is the initial state of a test: two users with two agents each.
 type fixture struct {
 	t    testing.TB
 	ctx  context.Context
@@ -118,7 +118,7 @@ type fixture struct {
 	bert person
 }
 
-// person is a user with the ids of an agent, of its default source, and of another agent.
+// person is a user with the ids of their two agents and of the first agent's default source.
 type person struct {
 	user   account.User
 	id     string
@@ -134,7 +134,6 @@ func newFixture(t testing.TB, db *store.DB) *fixture {
 	return w
 }
 
-// person adds a user with two agents.
 func (w *fixture) person(name string) person {
 	w.t.Helper()
 	u := w.user(name)
@@ -161,7 +160,7 @@ func (w *fixture) newAgent(userID, name string) agent.Agent {
 	return a
 }
 
-// agentOf is an agent as the service makes it.
+// agentOf returns an unsaved agent with a default source.
 func agentOf(userID, name string, now time.Time) agent.Agent {
 	return agent.Agent{
 		ID: core.NewID(core.PrefixAgent), UserID: userID, Name: name, Grant: core.GrantOwner, CreatedAt: now, UpdatedAt: now,
@@ -182,7 +181,7 @@ func (w *fixture) thread(p person, title string, at time.Time) thread.Thread {
 	return t
 }
 
-// after is a time that many milliseconds after the world's.
+// after returns the fixture's time plus that many milliseconds.
 func (w *fixture) after(ms int) time.Time { return w.now.Add(time.Duration(ms) * time.Millisecond) }
 
 func (w *fixture) must(err error) {
@@ -192,7 +191,7 @@ func (w *fixture) must(err error) {
 	}
 }
 
-// wantKind fails the test unless err is of this kind.
+// wantKind fails the test unless err has this kind and, if not empty, this detail.
 func (w *fixture) wantKind(err error, kind core.Kind, detail string) {
 	w.t.Helper()
 	if !core.IsKind(err, kind) || detail != "" && core.AsError(err).Detail != detail {
@@ -200,13 +199,13 @@ func (w *fixture) wantKind(err error, kind core.Kind, detail string) {
 	}
 }
 
-// wantMissing fails the test unless err says that there is no such thing.
+// wantMissing fails the test unless err is not_found for this resource.
 func (w *fixture) wantMissing(err error, what string) {
 	w.t.Helper()
 	w.wantKind(err, core.KindNotFound, "There is no such "+what+".")
 }
 
-// same fails the test unless the two are deeply equal.
+// same fails the test unless got and want are deeply equal.
 func (w *fixture) same(what string, got, want any) {
 	w.t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -214,7 +213,7 @@ func (w *fixture) same(what string, got, want any) {
 	}
 }
 
-// together runs do n times at once and returns when all are done.
+// together calls do n times concurrently and returns when all calls are done.
 func together(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

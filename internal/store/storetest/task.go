@@ -15,10 +15,10 @@ import (
 	"carrel/internal/task"
 )
 
-// RunTasks runs the part of the suite that is about durable work.
+// RunTasks runs the suite of the task store.
 func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
-	// What nodes do concerns all tasks of a database, so each test has its own.
+	// Node operations affect all tasks of a database, so each test has its own.
 	for _, test := range append(taskTests, limitedTaskTests...) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +27,7 @@ func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
 	}
 }
 
-// newTask is a task of Ada's as the engine prepares it.
+// newTask returns an unsaved task of Ada's.
 func (w *fixture) newTask(key, owner string) task.Task {
 	return task.Task{
 		ID: core.NewID("tsk"), Kind: "work", Key: key, UserID: w.ada.id, Input: []byte("in\x00put"), Owner: owner,
@@ -114,7 +114,7 @@ var taskTests = []test{
 			if i > 0 {
 				return
 			}
-			// One makes it run and gives it back, again and again.
+			// One goroutine starts the task and returns it to the queue repeatedly.
 			defer over.Store(true)
 			for range 100 {
 				got, _, err := w.db.ClaimTasks(w.ctx, "n", []string{"work"}, 1, w.now)
@@ -266,7 +266,7 @@ var taskTests = []test{
 		user := w.ada.id
 		for i := range 5 {
 			t := w.newTask("", "")
-			// Two at a time are made in the same millisecond, and told apart by their ids.
+			// Two tasks each are created in the same millisecond and ordered by id.
 			t.ID, t.UserID, t.CreatedAt = fmt.Sprintf("tsk_%d_%s", i, user), user, w.after(60_000_000+i/2)
 			w.insert(t)
 			want = append([]string{t.ID}, want...)
@@ -322,7 +322,7 @@ var taskTests = []test{
 			many[i] = task.Hint{Task: core.NewID("tsk"), Key: "a key", Seq: int64(i)}
 		}
 		many[7] = task.Hint{}
-		// Listening takes a moment to begin.
+		// The listener connects in the background.
 		for {
 			w.must(w.db.NotifyTasks(w.ctx, "me", many[:1]))
 			w.must(w.db.NotifyTasks(w.ctx, "you", many))
@@ -331,7 +331,7 @@ var taskTests = []test{
 				if err != nil {
 					w.t.Errorf("listening: %v", err)
 				}
-				return // an engine without others
+				return // an engine without other nodes
 			case first := <-heard:
 				w.same("hint", first, many[0])
 				for _, want := range many[1:] {

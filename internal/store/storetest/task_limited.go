@@ -10,14 +10,14 @@ import (
 	"carrel/internal/task"
 )
 
-// limitedTask is a queued task of a user, of a kind with limits.
+// limitedTask adds a queued task of a kind with limits.
 func (w *fixture) limitedTask(user, key string, runAt time.Time) task.Task {
 	t := w.newTask(key, "")
 	t.Kind, t.UserID, t.RunAt = "import", user, runAt
 	return w.insert(t)
 }
 
-// claimLimited claims and returns the keys of what was claimed, in the order of the queue.
+// claimLimited claims tasks and returns their keys in queue order.
 func (w *fixture) claimLimited(n, perUser int) string {
 	w.t.Helper()
 	got, err := w.db.ClaimLimitedTasks(w.ctx, "n", "import", n, perUser, w.now, w.now.Add(time.Hour))
@@ -47,7 +47,7 @@ var limitedTaskTests = []test{
 	}},
 	{"LimitedKindAlternatesBetweenUsers", func(w *fixture) {
 		w.join("n")
-		// Ada was first, with many; Bert does not wait for all of them.
+		// Ada submitted many tasks first; Bert must not wait for all of them.
 		for i := range 5 {
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now.Add(time.Duration(i-60)*time.Second))
 		}

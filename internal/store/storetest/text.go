@@ -10,7 +10,7 @@ import (
 	"carrel/internal/favourite"
 )
 
-// texts are what careless stores break.
+// texts are inputs that careless stores corrupt.
 var texts = map[string]string{
 	"Emoji":          "🏳️‍🌈 👩🏽‍🔬 ok",
 	"RightToLeft":    "مرحبا \u202eשלום\u202c abc",

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// threadIDs pages through the threads of the person's first agent, calling between before each further page.
+// threadIDs pages through the threads of the person's first agent and calls between before each further page.
 func (w *fixture) threadIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
@@ -30,7 +30,7 @@ func (w *fixture) threadIDs(p person, size int, between func()) []string {
 	}
 }
 
-// scopes are the ways to ask for something of Ada's first agent from outside.
+// scopes are the pairs of user and agent that must not reach Ada's first agent.
 func (w *fixture) scopes() [][2]string {
 	return [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}}
 }
@@ -82,7 +82,7 @@ var threadTests = []test{
 	{"ThreadsArePagedByActivityWhileOthersInsert", func(w *fixture) {
 		var ids []string
 		for i := range 6 {
-			ids = append(ids, w.thread(w.ada, "", w.after(i/2)).ID) // pairs of one time
+			ids = append(ids, w.thread(w.ada, "", w.after(i/2)).ID) // pairs with the same time
 		}
 		want := slices.Clone(ids)
 		slices.Reverse(want)

@@ -29,16 +29,16 @@ var totpTests = []test{
 		w.must(w.db.PutTOTP(w.ctx, w.ada.id, []byte("secret"), w.now))
 		w.must(w.db.ConfirmTOTP(w.ctx, w.ada.id, 7, nil, w.now))
 		w.wantMissing(w.db.UseTOTP(w.ctx, w.ada.id, 7), "code")
-		w.one("step", func() error { return w.db.UseTOTP(w.ctx, w.ada.id, 9) })
+		w.exactlyOne("step", func() error { return w.db.UseTOTP(w.ctx, w.ada.id, 9) })
 		w.wantMissing(w.db.UseTOTP(w.ctx, w.ada.id, 8), "code")
 		w.must(w.db.UseTOTP(w.ctx, w.ada.id, 10))
 	}},
 	{"RecoveryCodeIsUsedOnceByItsUser", func(w *fixture) {
 		h := hash()
 		w.must(w.db.PutRecoveryCodes(w.ctx, w.ada.id, [][]byte{hash(), hash()}))
-		w.must(w.db.PutRecoveryCodes(w.ctx, w.ada.id, [][]byte{h, hash(), hash()})) // in place of those
+		w.must(w.db.PutRecoveryCodes(w.ctx, w.ada.id, [][]byte{h, hash(), hash()})) // replaces the earlier codes
 		w.wantMissing(w.db.UseRecoveryCode(w.ctx, w.bert.id, h), "code")
-		w.one("code", func() error { return w.db.UseRecoveryCode(w.ctx, w.ada.id, h) })
+		w.exactlyOne("code", func() error { return w.db.UseRecoveryCode(w.ctx, w.ada.id, h) })
 		n, err := w.db.RecoveryCodes(w.ctx, w.ada.id)
 		w.must(err)
 		w.same("left", n, 2)

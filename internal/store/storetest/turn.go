@@ -8,7 +8,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// submit stores a question with a task that runs, and returns both.
+// submit stores a question with a running task, and returns both.
 func (w *fixture) submit(p person, threadID, text string) (thread.Message, task.Task, error) {
 	q, _ := w.exchange(threadID, text, 1)
 	t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "Title", q, task.Task{

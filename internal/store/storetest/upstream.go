@@ -35,7 +35,7 @@ var identityTests = []test{
 		w.must(err)
 		w.same("user", got, u)
 		w.same("hash", hash, "")
-		// An identity that is taken leaves no user behind.
+		// A taken identity must not leave a user behind.
 		other := u
 		other.ID = core.NewID(core.PrefixUser)
 		other.Email = other.ID + "@example.org"

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/webhook"
 )
 
-// newWebhook is a webhook as the service makes it.
+// newWebhook returns an unsaved webhook.
 func (w *fixture) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
 	return webhook.Webhook{
 		ID: core.NewID(core.PrefixWebhook), UserID: p.id, URL: "https://example.org/hook?a=b", Events: events,
@@ -19,7 +19,7 @@ func (w *fixture) newWebhook(p person, events ...webhook.Event) webhook.Webhook 
 	}
 }
 
-// webhook stores a webhook that is told of everything, unless it is told what.
+// webhook stores a webhook for the given events, or for all.
 func (w *fixture) webhook(p person, events ...webhook.Event) webhook.Webhook {
 	w.t.Helper()
 	if events == nil {
@@ -41,7 +41,7 @@ func (w *fixture) running(p person, threadID string, q thread.Message) task.Fenc
 	return t.Fence()
 }
 
-// endTurn runs a turn to this end and returns its reply.
+// endTurn runs a turn to the given state and returns its reply.
 func (w *fixture) endTurn(p person, state task.State, failure *thread.TurnError) thread.Message {
 	w.t.Helper()
 	th := w.thread(p, "", w.now)
@@ -52,8 +52,8 @@ func (w *fixture) endTurn(p person, state task.State, failure *thread.TurnError)
 	return r
 }
 
-// told is what a delivery carries.
-type told struct {
+// delivered is the content of a delivery.
+type delivered struct {
 	WebhookID string
 	Body      struct {
 		Type      string
@@ -62,17 +62,17 @@ type told struct {
 	}
 }
 
-// deliveries returns the deliveries of a user that wait, by webhook.
-func (w *fixture) deliveries(p person) map[string][]told {
+// deliveries returns the queued deliveries of a user, by webhook.
+func (w *fixture) deliveries(p person) map[string][]delivered {
 	w.t.Helper()
 	tasks, err := w.db.Tasks(w.ctx, task.StateQueued, 1000)
 	w.must(err)
-	out := map[string][]told{}
+	out := map[string][]delivered{}
 	for _, t := range tasks {
 		if t.UserID != p.id || t.Kind != "webhook" {
 			continue
 		}
-		var d told
+		var d delivered
 		w.must(json.Unmarshal(t.Input, &d))
 		out[d.WebhookID] = append(out[d.WebhookID], d)
 	}
@@ -115,7 +115,7 @@ var webhookTests = []test{
 		w.must(err)
 		again := first
 		again.Sealed, again.URL = []byte("another"), "https://example.net"
-		got, err := w.db.InsertWebhook(w.ctx, again, 1) // also where there is no room for another
+		got, err := w.db.InsertWebhook(w.ctx, again, 1) // even if the limit is reached
 		w.must(err)
 		w.same("sent again", got, first)
 	}},
@@ -133,7 +133,7 @@ var webhookTests = []test{
 		})
 		w.same("made", made.Load(), int32(5))
 		w.same("refused", refused.Load(), int32(11))
-		w.webhook(w.bert) // others have their own
+		w.webhook(w.bert) // the limit is per user
 	}},
 	{"LatestAttemptIsKept", func(w *fixture) {
 		hook := w.webhook(w.ada)
@@ -151,7 +151,7 @@ var webhookTests = []test{
 		disabled := record(gone, false)
 		w.same("gone", disabled.Last, &gone)
 		w.same("disabled", *disabled.DisabledAt, gone.At)
-		// What was under way meanwhile does not enable it again; a test does.
+		// A delivery in progress does not enable the webhook again; a test delivery does.
 		w.same("still disabled", *record(webhook.Delivery{At: w.after(4), Status: 200}, false).DisabledAt, gone.At)
 		w.same("enabled", record(webhook.Delivery{At: w.after(5), Status: 200}, true).DisabledAt, (*time.Time)(nil))
 		w.must(w.db.RecordDelivery(w.ctx, "whk_none", gone, false)) // deleted meanwhile
@@ -165,7 +165,7 @@ var webhookTests = []test{
 		w.same("of a cancelled turn", len(w.deliveries(w.ada)), 0)
 		r := w.endTurn(w.ada, task.StateComplete, nil)
 		got := w.deliveries(w.ada)
-		w.same("told", len(got), 1)
+		w.same("delivered", len(got), 1)
 		w.same("times", len(got[both.ID]), 1)
 		body := got[both.ID][0].Body
 		w.same("type", body.Type, "turn.completed")
@@ -175,7 +175,7 @@ var webhookTests = []test{
 		})
 		w.endTurn(w.ada, task.StateFailed, &thread.TurnError{Code: "timeout", Detail: "words of somebody"})
 		got = w.deliveries(w.ada)
-		w.same("told of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])}, []int{2, 1, 0})
+		w.same("delivered of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])}, []int{2, 1, 0})
 		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.TurnError{Code: "timeout"})
 		w.same("another's", len(w.deliveries(w.bert)), 0)
 	}},
@@ -190,7 +190,7 @@ var webhookTests = []test{
 		w.wantErr(w.db.FinishTurn(w.ctx, lost, o, r), task.ErrLost)
 		w.same("by another", len(w.deliveries(w.ada)), 0)
 		w.must(w.db.FinishTurn(w.ctx, f, o, r))
-		w.wantErr(w.db.FinishTurn(w.ctx, f, o, r), task.ErrLost) // as after an answer that was lost
+		w.wantErr(w.db.FinishTurn(w.ctx, f, o, r), task.ErrLost) // the reply to the first call was lost
 		w.same("once", len(w.deliveries(w.ada)[hook.ID]), 1)
 	}},
 	{"EndedDeliveriesArePruned", func(w *fixture) {
