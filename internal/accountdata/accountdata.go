@@ -1,5 +1,5 @@
-// Package accountdata lets people take all that is theirs with them, and go: it writes accounts into archives and deletes them.
-// Both are durable tasks: what was asked for is carried to its end, through crashes and restarts, on any node.
+// Package accountdata exports and deletes accounts. Both are durable tasks, which continue after crashes and restarts
+// on any node.
 package accountdata
 
 import (
@@ -10,7 +10,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Tasks is what is asked of the engine of tasks.
+// Tasks is the part of the task engine used here.
 type Tasks interface {
 	Prepare(s task.Spec) (task.Task, error)
 	Adopt(t task.Task)
@@ -18,7 +18,7 @@ type Tasks interface {
 	Wait(ctx context.Context, id string) (task.Task, error)
 }
 
-// Status is where an export stands.
+// Status is the state of an export.
 type Status string
 
 // The states of an export.
@@ -28,33 +28,32 @@ const (
 	StatusFailed   Status = "failed"
 )
 
-// Export is the archive of an account: one that is being made, can be fetched, or could not be made.
+// Export is the archive of an account, in progress, complete or failed.
 type Export struct {
-	// ID is that of its task, too.
+	// ID is also the id of its task.
 	ID     string
 	UserID string
 	Status Status
-	// Attempt is the one of its task whose parts count.
+	// Attempt is the task's attempt whose parts are valid.
 	Attempt int
-	// Done and Total count what is written of what there was in the beginning; Total is 0 while that is not known.
+	// Done and Total count the items written and the items at the start. Total is 0 while unknown.
 	Done, Total int64
 	Bytes       int64
-	// ErrorCode and ErrorDetail say why it failed.
+	// ErrorCode and ErrorDetail give the reason of a failure.
 	ErrorCode, ErrorDetail string
-	// Parts are what it holds, which a caller needs the scopes for.
+	// Parts are the contents. Downloading needs the scopes for all of them.
 	Parts                 Parts
 	CreatedAt             time.Time
 	FinishedAt, ExpiresAt *time.Time
 }
 
-// Parts are the parts of an account that an archive holds. The account itself (profile, keys, usage and the like)
-// always is.
+// Parts selects the contents of an archive. The account itself (profile, keys, usage) is always included.
 type Parts struct {
-	// Agents are the agents with all that is in them: sources, documents, threads, memories and favourites.
+	// Agents includes the agents with their sources, documents, threads, memories and favourites.
 	Agents bool
 }
 
-// partsFor returns what a credential may read, and so may export.
+// partsFor returns the parts that a credential may read and therefore export.
 func partsFor(actor core.Actor) Parts {
 	for _, op := range []core.Operation{
 		core.OpListAgents, core.OpGetDocument, core.OpListThreads, core.OpListMemories, core.OpListFavourites,
@@ -66,35 +65,35 @@ func partsFor(actor core.Actor) Parts {
 	return Parts{Agents: true}
 }
 
-// ExportStore keeps exports, one for each account, with their bytes in parts. A missing one is not_found.
+// ExportStore persists exports, one per account, with their bytes in parts. A missing export is not_found.
 type ExportStore interface {
-	// BeginExport stores an export with its task, in place of one that has ended. One that is being made is returned as it
-	// is, with no task.
+	// BeginExport stores an export with its task, replacing one that has ended. An export in progress is returned
+	// unchanged, without a task.
 	BeginExport(ctx context.Context, e Export, t task.Task) (Export, task.Task, error)
 	Export(ctx context.Context, userID string) (Export, error)
-	// CountOwned returns how many documents, threads, memories and favourites are a user's.
+	// CountOwned returns the number of a user's documents, threads, memories and favourites.
 	CountOwned(ctx context.Context, userID string) (int64, error)
-	// RestartExport makes the present attempt of a task the one whose parts count, and drops those of the ones before. It is
-	// task.ErrLost when the fence does not hold.
+	// RestartExport makes the current attempt the valid one and deletes the parts of earlier attempts. It returns
+	// task.ErrLost if the fence does not hold.
 	RestartExport(ctx context.Context, f task.Fence, total int64) error
-	// AppendExport adds a part and says how much is done. It is task.ErrLost when another attempt counts, or none.
+	// AppendExport adds a part and records the progress. It returns task.ErrLost if the attempt is no longer valid.
 	AppendExport(ctx context.Context, f task.Fence, n int64, data []byte, done int64) error
-	// FinishExport ends the task with its export.
+	// FinishExport ends the task and its export.
 	FinishExport(ctx context.Context, f task.Fence, o task.Outcome, expires time.Time) error
 	ExportPart(ctx context.Context, e Export, n int64) ([]byte, error)
-	// DeleteExport removes the export of a user with its task, which stops by that if it runs.
+	// DeleteExport deletes a user's export and its task, which stops a running one.
 	DeleteExport(ctx context.Context, userID string) error
-	// PruneExports removes those that have expired.
+	// PruneExports deletes expired exports.
 	PruneExports(ctx context.Context, now time.Time) error
 }
 
-// exportPrefix begins the ids of exports, and deletionPrefix those of deletions.
+// The id prefixes of exports and deletions.
 const (
 	exportPrefix   = "exp"
 	deletionPrefix = "del"
 )
 
-// notAllowed is the answer to those who come with a key where only a person may act.
-func notAllowed() error {
-	return core.Forbidden("session_required", "An account is deleted in its owner's browser alone, not with a key. Sign in there.")
+// sessionRequired is the error for a deletion requested with an API key.
+func sessionRequired() error {
+	return core.Forbidden("session_required", "An account can be deleted only in a browser session, not with an API key. Sign in first.")
 }

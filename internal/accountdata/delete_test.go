@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"carrel/internal/account"
-	"carrel/internal/core"
 	"carrel/internal/accountdata"
+	"carrel/internal/core"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
@@ -28,10 +28,10 @@ func TestWhoMayDeleteAnAccount(t *testing.T) {
 		long.AuthenticatedAt = w.clock.Now().Add(-core.ProofLife)
 		everything := []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount, core.ScopeAdmin}
 		own := func(actor core.Actor, email string) func() error {
-			return func() error { return w.deletions.Own(ctx, actor, email) }
+			return func() error { return w.deletions.DeleteOwn(ctx, actor, email) }
 		}
 		of := func(actor core.Actor, u account.User) func() error {
-			return func() error { _, err := w.deletions.Of(ctx, actor, u.ID); return err }
+			return func() error { _, err := w.deletions.DeleteUser(ctx, actor, u.ID); return err }
 		}
 		for _, c := range []struct {
 			name, want string
@@ -80,7 +80,7 @@ func TestADeletionStopsWhatRunsAndSettlesItFirst(t *testing.T) {
 		turn, err := w.contents.Threads.Send(ctx, bob, id, talk.ID, thread.NewMessage{Text: "Are you there?"}, over)
 		w.must(err)
 		<-asked
-		deletion, err := w.deletions.Of(ctx, core.Operator(""), w.bob.ID)
+		deletion, err := w.deletions.DeleteUser(ctx, core.Operator(""), w.bob.ID)
 		w.must(err)
 		if _, err := w.db.UserByID(ctx, w.bob.ID); !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("the account is still open: %v", err)
@@ -109,7 +109,7 @@ func TestADeletionGoesOnAfterItsServerIsLost(t *testing.T) {
 		ctx := t.Context()
 		w.agent(w.bob, documents(5, 10))
 		w.must(w.tasks.Stop(ctx)) // closed by a server that stops before it has done anything
-		deletion, err := w.deletions.Of(ctx, core.Operator(""), w.bob.ID)
+		deletion, err := w.deletions.DeleteUser(ctx, core.Operator(""), w.bob.ID)
 		w.must(err)
 		if deletion.State != task.StateQueued {
 			t.Fatalf("it is %s", deletion.State)
@@ -123,7 +123,7 @@ func TestADeletionGoesOnAfterItsServerIsLost(t *testing.T) {
 			t.Errorf("%s; left are %v and %v, %v", ended.State, closed, agents, err)
 		}
 		w.clock.Advance(8 * 24 * time.Hour)
-		w.must(next.deletions.Tend(ctx))
+		w.must(next.deletions.RunHousekeeping(ctx))
 		if _, err := w.db.Task(ctx, deletion.ID); !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("a week later: %v", err)
 		}

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/secretbox"
 	"carrel/internal/source"
@@ -118,19 +118,21 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	w.must(err)
 	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll})}
 	agents := agent.NewService(db, w.clock)
-	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
+	threads := thread.NewService(thread.Deps{Store: db, Agents: agents, Clock: w.clock, Tasks: n.tasks, Answerer: w.answers})
 	spending := account.NewSpending(db, w.clock, func(string) string { return "" })
 	n.contents = accountdata.Contents{
 		Profiles: account.NewProfiles(db, w.clock, w.audit), Usages: account.NewUsages(db, spending, w.clock),
 		Plans: account.NewPlans(db, w.clock, w.audit, core.PlanOpen), Agents: agents,
 		Sources:  source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box}),
-		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(db, agents, threads, w.clock),
+		Memories: memory.NewService(memory.Deps{Store: db, Agents: agents, Clock: w.clock, Terms: strings.Fields}), Favourites: favourite.NewService(db, agents, threads, w.clock),
 		Threads: threads, Credentials: credential.NewService(db, w.clock, secret, credential.Prefixes{Key: "crl", Code: "crlc"}),
-		Sessions: credential.NewSessions(db, w.clock, secret), Webhooks: webhook.NewService(db, box, w.clock, webhook.Options{}),
+		Sessions: credential.NewSessions(db, w.clock, secret), Webhooks: webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{}),
 		Audit: w.audit, Store: db,
 	}
-	n.exports = accountdata.NewExports(db, accountdata.NewArchives(n.contents, w.clock), n.tasks, w.clock, w.audit, o)
-	n.deletions = accountdata.NewDeletions(db, n.tasks, w.clock, w.log)
+	n.exports = accountdata.NewExports(accountdata.ExportDeps{
+		Store: db, Archives: accountdata.NewArchives(n.contents, w.clock), Tasks: n.tasks, Clock: w.clock, Audit: w.audit,
+	}, o)
+	n.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: n.tasks, Clock: w.clock, Log: w.log})
 	for _, k := range []task.Kind{threads.Kind(), n.exports.Kind(), n.deletions.Kind()} {
 		n.tasks.Register(k)
 	}

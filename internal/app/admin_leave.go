@@ -66,7 +66,7 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if !c.Yes {
 			return errors.New("nothing was deleted; say --yes if the account and all that it holds is to go (export it first with: carrel admin user export)")
 		}
-		t, err := a.deletions.Of(ctx, core.Operator(""), u.ID)
+		t, err := a.deletions.DeleteUser(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (a admin) deleted(ctx context.Context, id string) error {
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
 	engine := task.New(task.Deps{Store: a.store, Clock: a.clock, Log: log}, task.Options{Version: Version(), SingleNode: a.config.Database == ""})
-	engine.Register(accountdata.NewDeletions(a.store, engine, a.clock, log).Kind())
+	engine.Register(accountdata.NewDeletions(accountdata.DeletionDeps{Store: a.store, Tasks: engine, Clock: a.clock, Log: log}).Kind())
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}

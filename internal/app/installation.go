@@ -155,16 +155,16 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
-	in.memories = memory.NewService(db, in.agents, clock, stems())
+	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.agents, Clock: clock, Terms: stems()})
 	in.tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log}, task.Options{Version: Version(), SingleNode: cfg.Database == ""})
 	answerer, err := in.newAnswerer(env, log)
 	if err != nil {
 		return nil, err
 	}
-	in.threads = thread.NewService(db, in.agents, clock, in.tasks, answerer)
+	in.threads = thread.NewService(thread.Deps{Store: db, Agents: in.agents, Clock: clock, Tasks: in.tasks, Answerer: answerer})
 	in.tasks.Register(in.threads.Kind())
 	in.wireIntake(cfg, log)
-	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
+	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock}, webhook.Options{Private: cfg.OutboundPrivate})
 	in.tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(db, in.agents, in.threads, clock)
 	in.favourites.KeepDocumentsIn(in.sources)

@@ -37,8 +37,10 @@ func (in *installation) wireLeave(cfg config.Config, log *slog.Logger) {
 		// Another database has its room elsewhere.
 		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
 	}
-	in.exports = accountdata.NewExports(in.store, in.archives, in.tasks, in.clock, in.audit, o)
+	in.exports = accountdata.NewExports(accountdata.ExportDeps{
+		Store: in.store, Archives: in.archives, Tasks: in.tasks, Clock: in.clock, Audit: in.audit,
+	}, o)
 	in.tasks.Register(in.exports.Kind())
-	in.deletions = accountdata.NewDeletions(in.store, in.tasks, in.clock, log)
+	in.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: in.store, Tasks: in.tasks, Clock: in.clock, Log: log})
 	in.tasks.Register(in.deletions.Kind())
 }

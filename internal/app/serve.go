@@ -237,7 +237,7 @@ func (in *installation) tend(ctx context.Context, log *slog.Logger) error {
 				in.store.PruneDeliveries(ctx, now.Add(-deliveryLife)), in.store.PruneEmbeddingTasks(ctx, now.Add(-deliveryLife)),
 				in.store.PruneImports(ctx, now.Add(-importLife)), in.oauth.Prune(ctx),
 				in.sessions.Prune(ctx), in.tendSpend(ctx, log), in.pendings.Prune(ctx), in.limits.Prune(ctx), in.browsers.Prune(ctx), in.credentials.PruneCodes(ctx), in.sources.Prune(ctx),
-				in.exports.Prune(ctx), in.deletions.Tend(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
+				in.exports.Prune(ctx), in.deletions.RunHousekeeping(ctx), in.store.PruneBillingEvents(ctx, now.Add(-billingLife)))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "housekeeping failed; it is tried again later", slog.Any("error", err))

@@ -45,7 +45,7 @@ type Agents interface {
 
 // Threads says whether a thread is one of the actor's under an agent.
 type Threads interface {
-	Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error
+	CheckThread(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
 // Documents are what cards are of, as far as they are in the agent's sources.
@@ -88,7 +88,7 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 		return Favourite{}, err
 	}
 	if threadID != "" {
-		err := s.threads.Reach(ctx, actor, agentID, threadID)
+		err := s.threads.CheckThread(ctx, actor, agentID, threadID)
 		if core.IsKind(err, core.KindNotFound) {
 			return Favourite{}, core.InvalidField("/threadId", "There is no such thread of this agent.")
 		}

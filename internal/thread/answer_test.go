@@ -36,7 +36,7 @@ func fullAnswer() thread.Answer {
 
 func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
+	w := newServiceWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
 		if q.Text == "fail" {
 			return fullAnswer(), errors.New("broken")
 		}
@@ -49,10 +49,10 @@ func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 	if turn.Reply.Text != "Codd proposed it [1]." || !reflect.DeepEqual(turn.Reply.Answer, want) {
 		t.Errorf("the reply is %+v", turn.Reply)
 	}
-	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "fail"}, t.Context()); err == nil {
+	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "fail"}, t.Context()); err == nil {
 		t.Error("it did not fail")
 	}
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil || len(read.Messages) != 4 {
 		t.Fatalf("read %+v, %v", read, err)
 	}
@@ -70,14 +70,14 @@ func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
 	t.Parallel()
 	cue, asked := make(chan struct{}), make(chan thread.Question, 2)
-	w := newWorldWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
 		asked <- q
 		<-cue
 		return "done", nil
 	}))
 	made := w.start(t, "T")
 	send := func(m thread.NewMessage) (thread.Turn, error) {
-		return w.Send(t.Context(), w.ada, w.agent, made.ID, m, over())
+		return w.Send(t.Context(), w.Ada, w.Agent, made.ID, m, over())
 	}
 	first, err := send(thread.NewMessage{Text: "x", Research: true})
 	if err != nil || !first.Working {
@@ -106,16 +106,16 @@ func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
 
 func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newService(t), t.Context()
 	made := w.start(t, "T")
 	reply := w.say(t, made.ID, "Who?").Reply
 	give := func(messageID string, thumb thread.Thumb, note string) error {
-		_, err := w.GiveFeedback(ctx, w.ada, w.agent, made.ID, messageID, thumb, note)
+		_, err := w.GiveFeedback(ctx, w.Ada, w.Agent, made.ID, messageID, thumb, note)
 		return err
 	}
 	messages := func() []thread.Message {
 		t.Helper()
-		read, err := w.Messages(ctx, w.ada, w.agent, made.ID, core.Page{})
+		read, err := w.Messages(ctx, w.Ada, w.Agent, made.ID, core.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 		if err := give(reply.ID, f.Thumb, " "+f.Note+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		f.UpdatedAt = w.clock.Now()
+		f.UpdatedAt = w.Clock.Now()
 		if got := messages()[1].Feedback; got == nil || *got != f {
 			t.Errorf("kept %+v, want %+v", got, f)
 		}
@@ -135,11 +135,11 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 		"a question": give(question.ID, thread.ThumbUp, ""),
 		"junk":       give("junk", thread.ThumbUp, ""),
 		"another's": func() error {
-			_, err := w.GiveFeedback(ctx, w.bob, w.theirs, made.ID, reply.ID, thread.ThumbUp, "")
+			_, err := w.GiveFeedback(ctx, w.Bob, w.BobsAgent, made.ID, reply.ID, thread.ThumbUp, "")
 			return err
 		}(),
-		"not there":    w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, question.ID),
-		"not a thread": w.RemoveFeedback(ctx, w.ada, w.second, made.ID, reply.ID),
+		"not there":    w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, question.ID),
+		"not a thread": w.RemoveFeedback(ctx, w.Ada, w.SecondAgent, made.ID, reply.ID),
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -152,10 +152,10 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 	if err := give(reply.ID, thread.ThumbUp, strings.Repeat("é", 2000)); err != nil {
 		t.Error(err)
 	}
-	if err := w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, reply.ID); err != nil {
+	if err := w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, reply.ID); err != nil {
 		t.Error(err)
 	}
-	if err := w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, reply.ID); !core.IsKind(err, core.KindNotFound) {
+	if err := w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, reply.ID); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
 	if got := messages()[1].Feedback; got != nil {

@@ -29,18 +29,18 @@ func over() context.Context {
 func TestATurnIsToldItsQuestion(t *testing.T) {
 	t.Parallel()
 	asked := make(chan thread.Question, 1)
-	w := newWorldWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
 		asked <- q
 		return "", nil
 	}))
 	made := w.start(t, "T")
 	turn := w.say(t, made.ID, " as it is\n")
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := thread.Question{
-		UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
+		UserID: w.Ada.UserID, AgentID: w.Agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
 	}
 	if q := <-asked; q != want {
 		t.Errorf("asked %+v, want %+v", q, want)
@@ -54,7 +54,7 @@ func TestATurnIsToldItsQuestion(t *testing.T) {
 func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 	t.Parallel()
 	began, cue := make(chan struct{}), make(chan struct{})
-	w := newWorldWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
 		close(began)
 		select {
 		case <-cue:
@@ -64,28 +64,28 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 		}
 	}))
 	made := w.start(t, "T")
-	turn, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over())
+	turn, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, over())
 	if err != nil || !turn.Working || !core.IsID(core.PrefixTurn, turn.ID) {
 		t.Fatalf("sent %+v, %v", turn, err)
 	}
 	<-began
 	gone, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	left, err := w.Send(gone, w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, gone)
+	left, err := w.Send(gone, w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, gone)
 	if !errors.Is(err, context.Canceled) || left.ID != turn.ID {
 		t.Errorf("who went away has %+v, %v", left, err)
 	}
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil || read.Turn == nil || read.Turn.TurnID != turn.ID || len(read.Messages) != 1 {
 		t.Errorf("read %+v, %v", read, err)
 	}
 	// Deleted, it is gone for whoever waits.
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
+		_, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
 		waiting <- err
 	}()
-	if err := w.Delete(t.Context(), w.ada, w.agent, made.ID); err != nil {
+	if err := w.Delete(t.Context(), w.Ada, w.Agent, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waiting; !core.IsKind(err, core.KindNotFound) && !core.IsKind(err, core.KindConflict) {
@@ -119,9 +119,9 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 		})
 		return "", err
 	})
-	w := newWorldAt(t, path, script)
+	w := newServiceAt(t, path, script)
 	made := w.start(t, "T")
-	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over()); err != nil {
+	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, over()); err != nil {
 		t.Fatal(err)
 	}
 	<-wrote
@@ -129,18 +129,18 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 		t.Errorf("so far %q", got)
 	}
 	w.stop()
-	again := newWorldAt(t, path, script)
-	again.ada, again.agent = w.ada, w.agent
-	again.clock.Advance(time.Second) // to where the first was, and beyond
+	again := newServiceAt(t, path, script)
+	again.Ada, again.Agent = w.Ada, w.Agent
+	again.Clock.Advance(time.Second) // to where the first was, and beyond
 	<-wrote
 	if got := again.partial(t, made.ID); got != "kept once more" {
 		t.Errorf("so far %q", got)
 	}
-	if ended, err := again.Cancel(t.Context(), w.ada, w.agent, made.ID); err != nil || !ended {
+	if ended, err := again.Cancel(t.Context(), w.Ada, w.Agent, made.ID); err != nil || !ended {
 		t.Fatalf("cancelled: %v, %v", ended, err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		read, err := again.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+		read, err := again.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("read %+v, %v", read, err)
 		}
@@ -153,9 +153,9 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 	}
 }
 
-func (w *world) partial(t *testing.T, threadID string) string {
+func (w *testService) partial(t *testing.T, threadID string) string {
 	t.Helper()
-	read, err := w.Messages(t.Context(), w.ada, w.agent, threadID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, threadID, core.Page{})
 	if err != nil || read.Turn == nil {
 		t.Fatalf("read %+v, %v", read, err)
 	}

@@ -74,7 +74,7 @@ func (w *world) service() *webhook.Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return webhook.NewService(w.db, box, w.clock, webhook.Options{Private: true})
+	return webhook.NewService(webhook.Deps{Store: w.db, Sealer: box, Clock: w.clock}, webhook.Options{Private: true})
 }
 
 // TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne compares what the owner of a webhook sees of a test delivery.
@@ -87,7 +87,7 @@ func TestAWebhookDoesNotTellAPrivateNameFromAnUnknownOne(t *testing.T) {
 	}
 	var seen []string
 	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-		service := webhook.NewService(w.db, box, w.clock, webhook.Options{Resolver: testkit.Names(t, answers...)})
+		service := webhook.NewService(webhook.Deps{Store: w.db, Sealer: box, Clock: w.clock}, webhook.Options{Resolver: testkit.Names(t, answers...)})
 		hook, _, err := service.Create(t.Context(), w.actor, "https://intranet.example.org/hook", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func (w *world) start() (stop func()) {
 		SingleNode: true, Poll: 5 * time.Millisecond, Grace: 50 * time.Millisecond,
 	})
 	w.webhooks = w.service()
-	w.threads = thread.NewService(w.db, w.agents, w.clock, e, answerer{})
+	w.threads = thread.NewService(thread.Deps{Store: w.db, Agents: w.agents, Clock: w.clock, Tasks: e, Answerer: answerer{}})
 	e.Register(w.threads.Kind())
 	e.Register(w.webhooks.Kind())
 	if err := e.Start(w.t.Context()); err != nil {
@@ -425,7 +425,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestWhatACrashInterruptsIsDelivered ends a process at each point between the end of a turn and the end of its delivery.
+// TestWhatACrashInterruptsIsDelivered ends a process at each point between the end of a turn and the end of its
+// delivery.
 func TestWhatACrashInterruptsIsDelivered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -451,7 +452,7 @@ func TestWhatACrashInterruptsIsDelivered(t *testing.T) {
 	// Stopped before anything was sent: nothing takes deliveries.
 	w.stop()
 	e := task.New(task.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true, Poll: 5 * time.Millisecond})
-	w.threads = thread.NewService(w.db, w.agents, w.clock, e, answerer{})
+	w.threads = thread.NewService(thread.Deps{Store: w.db, Agents: w.agents, Clock: w.clock, Tasks: e, Answerer: answerer{}})
 	e.Register(w.threads.Kind())
 	if err := e.Start(t.Context()); err != nil {
 		t.Fatal(err)
