@@ -94,7 +94,7 @@ func TestCanonicalPrintsNumbersAsRFC8785AppendixB(t *testing.T) {
 	}
 }
 
-func TestCanonicalRefusesWhatHasNoCanonicalForm(t *testing.T) {
+func TestCanonicalRejectsInvalidJSON(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"nothing":                     "",
@@ -157,7 +157,7 @@ func FuzzCanonical(f *testing.F) {
 		if err := json.Unmarshal(once, &after); err != nil {
 			t.Fatalf("made what is not JSON: %q: %v", once, err)
 		}
-		// DeepEqual is right here: a decoded -0 equals 0, and JSON has no NaN.
+	// DeepEqual is sufficient: a decoded -0 equals 0, and JSON has no NaN.
 		if !reflect.DeepEqual(before, after) {
 			t.Fatalf("another value: %q became %q", in, once)
 		}

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/core"
 )
 
-func TestCardIDIsTheCardsOwnWhereItCanBeOne(t *testing.T) {
+func TestCardIDIsTheCardsOwnIDIfValid(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ card, want string }{
 		"cardId":                                {`{"cardId":"crd_1"}`, "crd_1"},
@@ -58,8 +58,8 @@ func TestCardIDIsMadeFromTheContentOtherwise(t *testing.T) {
 	}
 }
 
-// The id is part of the interface: a change of it would make every saved card a second favourite.
-func TestCardIDOfContentStaysWhatItIs(t *testing.T) {
+// The id is part of the API: another id would make every saved card a second favourite.
+func TestCardIDOfContentIsStable(t *testing.T) {
 	t.Parallel()
 	const want = "card_FtRjDJEjFFxnKUtSvZK3euotnqMMvLwUNz9AyLANEffe"
 	for _, card := range []string{
@@ -76,7 +76,7 @@ func TestCardIDOfContentStaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestCardIDRefusesWhatIsNoCard(t *testing.T) {
+func TestCardIDRejectsInvalidCards(t *testing.T) {
 	t.Parallel()
 	fill := func(n int) string { return `{"id":"x","a":"` + strings.Repeat("y", n-len(`{"id":"x","a":""}`)) + `"}` }
 	nested := func(n int) string {
@@ -113,7 +113,7 @@ func TestCardIDRefusesWhatIsNoCard(t *testing.T) {
 	}
 }
 
-func TestValidCardIDRefusesWhatNoPathSegmentCanBe(t *testing.T) {
+func TestValidCardIDRejectsInvalidPathSegments(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", ".", "..", "a\x00", "a\x1f", "a\x7f", "a\u009f", "\xff", "a\xed\xa0\x80", strings.Repeat("x", 201)} {
 		if ValidCardID(s) {
@@ -128,7 +128,7 @@ func TestValidCardIDRefusesWhatNoPathSegmentCanBe(t *testing.T) {
 }
 
 // The samples of draft-msporny-base58, which documents Bitcoin's encoding.
-func TestBase58IsBitcoins(t *testing.T) {
+func TestBase58MatchesBitcoin(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                         "",
@@ -171,8 +171,8 @@ func FuzzCardID(f *testing.F) {
 	})
 }
 
-// respell writes an object again with its keys in reverse order and white space between its parts. Values below the
-// top stay as they are: key order there is Canonical's to fold, and its own tests hold that.
+// respell rewrites an object with its keys in reverse order and white space in between. Nested values are kept, because
+// Canonical normalizes them and has its own tests.
 func respell(t *testing.T, object []byte) []byte {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -183,7 +183,7 @@ func respell(t *testing.T, object []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The keys in canonical order, read with a token stream; then written backwards.
+	// The keys in canonical order, from a token stream, then written backwards.
 	var keys []string
 	d := json.NewDecoder(bytes.NewReader(canonical))
 	if _, err := d.Token(); err != nil {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// rendered is what a reader sees of a Markdown export: the text of each entry, and where its links lead.
+// rendered is a rendered Markdown export: the text of each entry and its link targets.
 type rendered struct {
 	entries []string
 	links   []string
 	kinds   map[ast.NodeKind]int
 }
 
-// render reads Markdown with the extensions that GitHub has, which make links of bare addresses.
+// render renders Markdown with GitHub's extensions, which turn bare URLs into links.
 func render(t *testing.T, source string) rendered {
 	t.Helper()
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
@@ -48,7 +48,7 @@ func render(t *testing.T, source string) rendered {
 	return out
 }
 
-// readHTML returns the text of a page without its tags, and where its links lead.
+// readHTML returns the text of a page without tags, and its link targets.
 func readHTML(page io.Reader) (text string, links []string) {
 	var out strings.Builder
 	z := html.NewTokenizer(page)
@@ -68,8 +68,8 @@ func readHTML(page io.Reader) (text string, links []string) {
 	}
 }
 
-// checkMarkdown holds that an entry per card is rendered, that it shows title and authors as they are, and that
-// nothing in it but our one link leads anywhere.
+// checkMarkdown checks that every card renders as one entry with its title and authors unchanged, and that its only
+// link is the intended one.
 func checkMarkdown(t *testing.T, cards ...Card) {
 	t.Helper()
 	out := export(t, FormatMarkdown, cards...)
@@ -107,7 +107,7 @@ func checkMarkdown(t *testing.T, cards ...Card) {
 	}
 }
 
-func TestMarkdownShowsTextAsItIs(t *testing.T) {
+func TestMarkdownRendersTextUnchanged(t *testing.T) {
 	t.Parallel()
 	checkMarkdown(t, goldenCards...)
 	for _, s := range []string{

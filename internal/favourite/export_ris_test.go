@@ -10,7 +10,7 @@ import (
 
 var risLine = regexp.MustCompile(`^([A-Z][A-Z0-9])  - (.*)$`)
 
-// readRIS is a strict little reader of RIS: records from TY to ER, a tag a line, CRLF at the end of each.
+// readRIS is a strict RIS parser: records from TY to ER, one tag per line, CRLF line endings.
 func readRIS(s string) ([]map[string][]string, error) {
 	var out []map[string][]string
 	var record map[string][]string
@@ -42,7 +42,7 @@ func readRIS(s string) ([]map[string][]string, error) {
 	return out, nil
 }
 
-// checkRIS reads an export back and compares it with the references that it was made from.
+// checkRIS parses an export and compares it with its references.
 func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 	t.Helper()
 	out := export(t, FormatRIS, cards...)
@@ -78,7 +78,7 @@ func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 	return records
 }
 
-func TestRISReadsBackAsItWasSaved(t *testing.T) {
+func TestRISRoundTrips(t *testing.T) {
 	t.Parallel()
 	records := checkRIS(t, goldenCards...)
 	turing := records[0]

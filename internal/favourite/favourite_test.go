@@ -48,7 +48,7 @@ func (w *testService) save(t *testing.T, card string) favourite.Favourite {
 	return f
 }
 
-// walk reads a list page by page and calls between after each page.
+// walk pages through a list and calls between after each page.
 func (w *testService) walk(t *testing.T, q string, limit int, between func()) []string {
 	t.Helper()
 	ids, page := []string{}, core.Page{Limit: limit}
@@ -67,7 +67,7 @@ func (w *testService) walk(t *testing.T, q string, limit int, between func()) []
 	}
 }
 
-func TestACardSavedAgainIsUpdated(t *testing.T) {
+func TestSavingACardAgainUpdatesIt(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	first := w.save(t, `{"cardId":"c","title":"Old"}`)
@@ -82,10 +82,10 @@ func TestACardSavedAgainIsUpdated(t *testing.T) {
 	}
 }
 
-func TestFavouritesOfOneMomentArePagedWithoutLoss(t *testing.T) {
+func TestFavouritesWithTheSameTimeArePagedWithoutLoss(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
-	// The clock stands still, so that only the id decides.
+	// The clock stands still, so that only the id decides the order.
 	for i := range 7 {
 		w.save(t, fmt.Sprintf(`{"id":"%d","title":"Relational"}`, i))
 	}
@@ -102,7 +102,7 @@ func TestFavouritesOfOneMomentArePagedWithoutLoss(t *testing.T) {
 	}
 }
 
-func TestASearchIsPagedBestFirstWhileCardsAreSaved(t *testing.T) {
+func TestSearchIsPagedBestFirstDuringConcurrentSaves(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	for i, card := range []string{
@@ -120,7 +120,7 @@ func TestASearchIsPagedBestFirstWhileCardsAreSaved(t *testing.T) {
 	got := w.walk(t, "relational model", 1, func() {
 		w.Clock.Advance(time.Millisecond)
 		n++
-		// Better than all that were seen: it belongs before the cursor and must not push anything over it.
+		// Ranks above all cards seen so far: it belongs before the cursor and must not shift any card past it.
 		w.save(t, fmt.Sprintf(`{"id":"%d","title":"Relational model","note":"relational model"}`, n))
 	})
 	if !slices.Equal(got, want) {
@@ -128,7 +128,7 @@ func TestASearchIsPagedBestFirstWhileCardsAreSaved(t *testing.T) {
 	}
 }
 
-func TestAThreadOfAFavouriteIsOfTheSameAgent(t *testing.T) {
+func TestThreadOfAFavouriteBelongsToTheSameAgent(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	own, err := w.threads.Create(t.Context(), w.Ada, w.Agent, "")
@@ -189,7 +189,7 @@ func TestBadCardsQueriesAndCursorsAreRefused(t *testing.T) {
 	}
 }
 
-func TestFavouritesAreTheirUsersAlone(t *testing.T) {
+func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	w.save(t, `{"id":"mine"}`)
@@ -219,7 +219,7 @@ func TestFavouritesAreTheirUsersAlone(t *testing.T) {
 	}
 }
 
-// keeper notes which documents are to stay, and may be unable to.
+// keeper records the documents to keep, and can be made to fail.
 type keeper struct {
 	kept []string
 	err  error
@@ -230,7 +230,7 @@ func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) err
 	return k.err
 }
 
-func TestTheDocumentOfASavedCardStays(t *testing.T) {
+func TestDocumentOfASavedCardIsKept(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	k := &keeper{}

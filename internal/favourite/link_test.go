@@ -9,7 +9,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-func TestACardWithALinkThatIsNoWebAddressIsRefused(t *testing.T) {
+func TestCardWithAnInvalidLinkIsRejected(t *testing.T) {
 	t.Parallel()
 	values := []any{[]string{"javascript:alert(1)"}, map[string]string{"toString": "x"}, 1, true, " https://example.org"}
 	for _, s := range testkit.UnsafeLinks() {
@@ -25,7 +25,7 @@ func TestACardWithALinkThatIsNoWebAddressIsRefused(t *testing.T) {
 			if e == nil || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card/"+name {
 				t.Errorf("%s: %v", card, e)
 			}
-			// One that was saved before there was the rule is shown without the link, and exported without it.
+	// A card saved before the rule existed is shown and exported without the link.
 			if got := string(withoutUnsafeLinks(card)); got != `{"authors":["A"],"title":"T"}` {
 				t.Errorf("%s is shown as %s", card, got)
 			}

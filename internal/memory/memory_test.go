@@ -37,7 +37,7 @@ func (w *testService) add(t *testing.T, agentID, text string) memory.Memory {
 	return m
 }
 
-func TestTheSameWordsAreRememberedOnce(t *testing.T) {
+func TestSameTextIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	first := w.add(t, w.Agent, "  Café  society\n")
@@ -61,19 +61,19 @@ func TestTheSameWordsAreRememberedOnce(t *testing.T) {
 	}
 }
 
-func TestAMemorySaysWhoItComesFrom(t *testing.T) {
+func TestMemoryHasItsOrigin(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	if m := w.add(t, w.Agent, "by a program"); m.Origin != memory.OriginClient {
-		t.Errorf("a key's memory is of %s", m.Origin)
+		t.Errorf("origin with a key is %s", m.Origin)
 	}
 	m, err := w.Add(t.Context(), core.Operator(w.Ada.UserID), w.Agent, "by a person")
 	if err != nil || m.Origin != memory.OriginUser {
-		t.Errorf("a person's memory is of %s, %v", m.Origin, err)
+		t.Errorf("origin in a session is %s, %v", m.Origin, err)
 	}
 }
 
-func TestTheSameRequestRemembersOnceEvenReworded(t *testing.T) {
+func TestRepeatedRequestStoresOneMemoryEvenAfterAChange(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	ctx := core.WithSeed(t.Context(), core.NewSeed())
@@ -86,7 +86,7 @@ func TestTheSameRequestRemembersOnceEvenReworded(t *testing.T) {
 	}
 	again, err := w.Add(ctx, w.Ada, w.Agent, "once")
 	if err != nil || again.ID != first.ID || again.Text != "reworded" {
-		t.Errorf("the request again makes %+v, %v", again, err)
+		t.Errorf("repeated request returned %+v, %v", again, err)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestBadTextsAreRefused(t *testing.T) {
 	w.add(t, w.Agent, " "+strings.Repeat("😀", 4000)+" ")
 }
 
-func TestMemoriesAreRewordedAndForgotten(t *testing.T) {
+func TestMemoriesAreChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	one, two := w.add(t, w.Agent, "one"), w.add(t, w.Agent, "two")
@@ -118,13 +118,13 @@ func TestMemoriesAreRewordedAndForgotten(t *testing.T) {
 		t.Errorf("changed to %+v, %v", changed, err)
 	}
 	if _, err := w.Change(t.Context(), w.Ada, w.Agent, one.ID, worded("Two")); !core.IsKind(err, core.KindConflict) {
-		t.Errorf("the words of another memory: %v", err)
+		t.Errorf("text of another memory: %v", err)
 	}
 	if err := w.Delete(t.Context(), w.Ada, w.Agent, two.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Change(t.Context(), w.Ada, w.Agent, one.ID, worded("Two")); err != nil {
-		t.Errorf("the words of a forgotten memory: %v", err)
+		t.Errorf("text of a deleted memory: %v", err)
 	}
 	for name, id := range map[string]string{
 		"forgotten": two.ID, "of another agent": w.add(t, w.SecondAgent, "x").ID, "junk": "junk", "a NUL": one.ID + "\x00", "nothing": "",
@@ -138,7 +138,7 @@ func TestMemoriesAreRewordedAndForgotten(t *testing.T) {
 	}
 }
 
-func TestMemoriesAreTheirUsersAlone(t *testing.T) {
+func TestMemoriesAreHiddenFromOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	m := w.add(t, w.Agent, "mine")
@@ -147,12 +147,12 @@ func TestMemoriesAreTheirUsersAlone(t *testing.T) {
 		_, errChange := w.Change(ctx, w.Bob, agentID, m.ID, worded("theirs"))
 		for _, err := range []error{errChange, w.Delete(ctx, w.Bob, agentID, m.ID)} {
 			if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != what {
-				t.Errorf("somebody else: %v", err)
+				t.Errorf("another user: %v", err)
 			}
 		}
 	}
 	if _, _, err := w.List(ctx, w.Bob, w.Agent, memory.StatusActive, core.Page{}); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("somebody else lists: %v", err)
+		t.Errorf("list by another user: %v", err)
 	}
 	if _, err := w.Add(ctx, core.Actor{UserID: w.Ada.UserID}, w.Agent, "x"); core.AsError(err).Code != "insufficient_scope" {
 		t.Errorf("without a scope: %v", err)

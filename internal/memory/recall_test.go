@@ -10,7 +10,7 @@ import (
 	"carrel/internal/memory"
 )
 
-// recalled are the texts that are recalled for a text.
+// recalled returns the texts recalled for a text.
 func (w *testService) recalled(t *testing.T, text string) []string {
 	t.Helper()
 	memories, err := w.Recall(t.Context(), w.Ada.UserID, w.Agent, text)
@@ -32,7 +32,7 @@ func (w *testService) pin(t *testing.T, m memory.Memory) {
 	}
 }
 
-func TestWhatSharesWordsIsRecalledBestFirst(t *testing.T) {
+func TestMemoriesWithSharedWordsAreRecalledBestFirst(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	w.add(t, w.Agent, "My thesis is about relational databases and query planning.")
@@ -51,7 +51,7 @@ func TestWhatSharesWordsIsRecalledBestFirst(t *testing.T) {
 	}
 }
 
-func TestNewerAndPinnedMemoriesComeFirst(t *testing.T) {
+func TestNewerAndPinnedMemoriesRankHigher(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	old := w.add(t, w.Agent, "green tea please")
@@ -69,7 +69,7 @@ func TestNewerAndPinnedMemoriesComeFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsRecalledIsShort(t *testing.T) {
+func TestRecallIsLimitedInLength(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	w.add(t, w.Agent, "tea "+strings.Repeat("x", 1700))
@@ -93,7 +93,7 @@ func TestWhatIsRecalledIsShort(t *testing.T) {
 	}
 }
 
-func TestAProposalIsOfNoUseBeforeTheYes(t *testing.T) {
+func TestProposalIsNotRecalledBeforeItIsConfirmed(t *testing.T) {
 	t.Parallel()
 	w, ctx := newService(t), t.Context()
 	propose := func(text string) {
@@ -117,16 +117,16 @@ func TestAProposalIsOfNoUseBeforeTheYes(t *testing.T) {
 		t.Fatalf("proposed %+v", list)
 	}
 	if got := w.recalled(t, "green"); len(got) != 0 {
-		t.Errorf("recalled before the yes: %q", got)
+		t.Errorf("recalled before confirmation: %q", got)
 	}
 	if _, err := w.Confirm(ctx, w.Bob, w.BobsAgent, list[0].ID); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("another's yes: %v", err)
+		t.Errorf("confirmation by another user: %v", err)
 	}
 	if m, err := w.Confirm(ctx, w.Ada, w.Agent, list[0].ID); err != nil || m.Status != memory.StatusActive {
 		t.Errorf("confirmed %+v, %v", m, err)
 	}
 	if got := w.recalled(t, "green"); len(got) != 1 {
-		t.Errorf("recalled after the yes: %q", got)
+		t.Errorf("recalled after confirmation: %q", got)
 	}
 	propose("blue")
 	if err := w.Dismiss(ctx, w.Ada, w.Agent, proposed()[0].ID); err != nil {
@@ -134,7 +134,7 @@ func TestAProposalIsOfNoUseBeforeTheYes(t *testing.T) {
 	}
 	propose("BLUE")
 	if left := proposed(); len(left) != 0 {
-		t.Errorf("proposed again after the no: %+v", left)
+		t.Errorf("proposed again after dismissal: %+v", left)
 	}
 	for _, bad := range []string{"", " ", strings.Repeat("x", 4001), "a\x00b"} {
 		if err := w.Propose(ctx, w.Ada.UserID, w.Agent, "", "", bad); !core.IsKind(err, core.KindInvalid) {

@@ -12,14 +12,14 @@ import (
 	"carrel/internal/thread"
 )
 
-// whole is an answerer made of a function.
+// whole adapts a function to an Answerer.
 type whole func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
 
 func (f whole) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	return f(ctx, r, q)
 }
 
-// fullAnswer has everything that an answer can have.
+// fullAnswer has a value in every field.
 func fullAnswer() thread.Answer {
 	return thread.Answer{
 		Text: "Codd proposed it [1].", Partial: true,
@@ -34,7 +34,7 @@ func fullAnswer() thread.Answer {
 	}
 }
 
-func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
+func TestReplyKeepsAllFieldsOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	w := newServiceWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
 		if q.Text == "fail" {
@@ -67,7 +67,7 @@ func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 	}
 }
 
-func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
+func TestRepeatedTextJoinsTheTurnRegardlessOfResearch(t *testing.T) {
 	t.Parallel()
 	cue, asked := make(chan struct{}), make(chan thread.Question, 2)
 	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
@@ -84,7 +84,7 @@ func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
 		t.Fatalf("sent %+v, %v", first, err)
 	}
 	if q := <-asked; !q.Research {
-		t.Errorf("asked %+v", q)
+		t.Errorf("question %+v", q)
 	}
 	for _, research := range []bool{true, false} {
 		if again, err := send(thread.NewMessage{Text: "x", Research: research}); err != nil || again.ID != first.ID {
@@ -95,16 +95,16 @@ func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
 		t.Errorf("another text: %v", err)
 	}
 	close(cue)
-	if joined := w.say(t, made.ID, "x"); joined.ID != first.ID { // it had ended already
+	if joined := w.say(t, made.ID, "x"); joined.ID != first.ID { // already ended
 		<-asked
 	}
 	turn := w.say(t, made.ID, "x")
 	if q := <-asked; q.Research || turn.ID == first.ID {
-		t.Errorf("asked %+v for %+v", q, turn)
+		t.Errorf("question %+v for %+v", q, turn)
 	}
 }
 
-func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
+func TestFeedbackIsAcceptedForRepliesOnly(t *testing.T) {
 	t.Parallel()
 	w, ctx := newService(t), t.Context()
 	made := w.start(t, "T")

@@ -81,7 +81,7 @@ func (w *testService) say(t *testing.T, threadID, text string) thread.Turn {
 	return turn
 }
 
-func TestAMessageIsAnsweredAndReadable(t *testing.T) {
+func TestMessageIsAnsweredAndListed(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	made := w.start(t, "")
@@ -106,7 +106,7 @@ func TestAMessageIsAnsweredAndReadable(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestMakesTheSameThing(t *testing.T) {
+func TestRepeatedRequestIsIdempotent(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	ctx := core.WithSeed(t.Context(), core.NewSeed())
@@ -227,7 +227,7 @@ func TestMessagesArePagedBackwards(t *testing.T) {
 	}
 }
 
-func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
+func TestThreadsAreHiddenFromOtherUsersAndAgents(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
 	made, ctx := w.start(t, "mine"), t.Context()
@@ -256,7 +256,7 @@ func TestThreadsAreTheirUsersAndAgentsAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if err := w.CheckThread(ctx, w.Bob, w.BobsAgent, made.ID); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("somebody else reaches it: %v", err)
+		t.Errorf("another user can access it: %v", err)
 	}
 	poor := w.Ada
 	poor.Plan = core.PlanNone

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// answers is an answerer made of a function that writes the text alone.
+// answers adapts a function that returns only the text to an Answerer.
 type answers func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
 
 func (f answers) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
@@ -26,7 +26,7 @@ func over() context.Context {
 	return ctx
 }
 
-func TestATurnIsToldItsQuestion(t *testing.T) {
+func TestAnswererReceivesTheQuestion(t *testing.T) {
 	t.Parallel()
 	asked := make(chan thread.Question, 1)
 	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
@@ -43,15 +43,15 @@ func TestATurnIsToldItsQuestion(t *testing.T) {
 		UserID: w.Ada.UserID, AgentID: w.Agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
 	}
 	if q := <-asked; q != want {
-		t.Errorf("asked %+v, want %+v", q, want)
+		t.Errorf("question %+v, want %+v", q, want)
 	}
 	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {
 		t.Errorf("the turn is %+v", turn)
 	}
 }
 
-// TestWhoDoesNotWaitHasATurnAllTheSame covers the ways in which a wait ends without a reply.
-func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
+// TestTurnContinuesWithoutAWaitingCaller covers the ways in which a wait ends without a reply.
+func TestTurnContinuesWithoutAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	began, cue := make(chan struct{}), make(chan struct{})
 	w := newServiceWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
@@ -73,13 +73,13 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 	time.AfterFunc(20*time.Millisecond, cancel)
 	left, err := w.Send(gone, w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, gone)
 	if !errors.Is(err, context.Canceled) || left.ID != turn.ID {
-		t.Errorf("who went away has %+v, %v", left, err)
+		t.Errorf("result after the wait: %+v, %v", left, err)
 	}
 	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil || read.Turn == nil || read.Turn.TurnID != turn.ID || len(read.Messages) != 1 {
 		t.Errorf("read %+v, %v", read, err)
 	}
-	// Deleted, it is gone for whoever waits.
+	// A waiting caller gets not_found when the thread is deleted.
 	waiting := make(chan error, 1)
 	go func() {
 		_, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
@@ -89,12 +89,12 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-waiting; !core.IsKind(err, core.KindNotFound) && !core.IsKind(err, core.KindConflict) {
-		t.Errorf("who waited for a deleted one got %v", err)
+		t.Errorf("wait for a deleted thread: %v", err)
 	}
 }
 
-// TestADraftIsWhatTheStreamSays has a turn run twice: what its first run wrote and lost is not in the text.
-func TestADraftIsWhatTheStreamSays(t *testing.T) {
+// TestProgressTextMatchesTheStream runs a turn twice: text lost with the first run must not be part of the reply.
+func TestProgressTextMatchesTheStream(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	wrote := make(chan struct{}, 1)
@@ -112,7 +112,7 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 			} else {
 				r.Delta("lost")
 			}
-			time.Sleep(300 * time.Millisecond) // longer than events are gathered
+			time.Sleep(300 * time.Millisecond) // longer than Options.EventBatchDelay
 			wrote <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -131,7 +131,7 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 	w.stop()
 	again := newServiceAt(t, path, script)
 	again.Ada, again.Agent = w.Ada, w.Agent
-	again.Clock.Advance(time.Second) // to where the first was, and beyond
+	again.Clock.Advance(time.Second) // past the time of the first service's clock
 	<-wrote
 	if got := again.partial(t, made.ID); got != "kept once more" {
 		t.Errorf("so far %q", got)
