@@ -48,7 +48,7 @@ func (w *world) serveDocuments() *http.Client {
 	d.host, d.roots = documentHost+":"+port, x509.NewCertPool()
 	d.roots.AddCert(server.Certificate())
 	return outbound.NewClient(outbound.Options{
-		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.Names(w.TB, [4]byte{127, 0, 0, 1}),
+		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.FakeResolver(w.TB, [4]byte{127, 0, 0, 1}),
 	})
 }
 
@@ -248,7 +248,7 @@ func TestPoint03NoDocumentIsFetchedFromAPrivateAddress(t *testing.T) {
 		mux := http.NewServeMux()
 		service, err := oauth.New(w.db, w.clock, secret, oauth.Options{
 			Issuer: w.issuer, Prefixes: oauth.PrefixesFor("crl"),
-			Documents: outbound.NewClient(outbound.Options{Timeout: time.Second, Roots: w.documents.roots, Resolver: testkit.Names(t, answers...)}),
+			Documents: outbound.NewClient(outbound.Options{Timeout: time.Second, Roots: w.documents.roots, Resolver: testkit.FakeResolver(t, answers...)}),
 		}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)

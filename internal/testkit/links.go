@@ -1,6 +1,6 @@
 package testkit
 
-// UnsafeLinks returns addresses that no field for a link may hold, in the spellings that browsers still obey.
+// UnsafeLinks returns URLs that a link field must reject, in spellings that browsers accept.
 func UnsafeLinks() []string {
 	return []string{
 		"javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "\x01javascript:alert(1)", "\tjavascript:alert(1)",

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
+func TestSweepRemovesOnlyUnlockedFolders(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	folder := func(name string) string {
@@ -33,7 +33,7 @@ func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
 			t.Cleanup(func() { _ = lock.Close() })
 			continue
 		}
-		_ = lock.Close() // as when the process that held it dies
+		_ = lock.Close() // like when its process dies
 	}
 
 	sweepScratch(parent)

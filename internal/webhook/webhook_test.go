@@ -74,7 +74,7 @@ func TestPrivateAndUnknownNamesGiveTheSameError(t *testing.T) {
 	}
 	var seen []string
 	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-		service := webhook.NewService(webhook.Deps{Store: w.db, Sealer: box, Clock: w.clock}, webhook.Options{Resolver: testkit.Names(t, answers...)})
+		service := webhook.NewService(webhook.Deps{Store: w.db, Sealer: box, Clock: w.clock}, webhook.Options{Resolver: testkit.FakeResolver(t, answers...)})
 		hook, _, err := service.Create(t.Context(), w.actor, "https://intranet.example.org/hook", nil)
 		if err != nil {
 			t.Fatal(err)
