@@ -67,7 +67,7 @@ func partsFor(actor core.Actor) Parts {
 
 // ExportStore persists exports, one per account, with their bytes in parts. A missing export is not_found.
 type ExportStore interface {
-	// BeginExport stores an export with its task, replacing one that has ended. An export in progress is returned
+	// BeginExport stores an export with its task, replacing an ended one. An export in progress is returned
 	// unchanged, without a task.
 	BeginExport(ctx context.Context, e Export, t task.Task) (Export, task.Task, error)
 	Export(ctx context.Context, userID string) (Export, error)

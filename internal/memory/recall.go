@@ -20,7 +20,7 @@ const (
 	maxConsidered = 1000
 )
 
-// The parameters of BM25, equal to those of the search index.
+// The parameters of BM25, with the values of the search index.
 const (
 	saturation = 1.2
 	lengthNorm = 0.75

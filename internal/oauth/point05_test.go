@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 func TestPoint05ACodeIsBoundToAllThatItWasMadeFor(t *testing.T) {
@@ -78,7 +80,7 @@ func TestPoint05OfManyParallelRedemptionsOneWins(t *testing.T) {
 			for range 10 {
 				code := w.code(c)
 				var won, lost atomic.Int32
-				together(24, func(int) {
+				testkit.Concurrently(24, func(int) {
 					switch r := w.post("token", c.redemption(code)); r.status {
 					case http.StatusOK:
 						won.Add(1)

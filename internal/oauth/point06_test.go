@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"carrel/internal/testkit"
 )
 
 func TestPoint06AnAccessTokenLivesForAnHour(t *testing.T) {
@@ -92,7 +94,7 @@ func TestPoint06ManyParallelRefreshesLeaveOneWorkingPair(t *testing.T) {
 			for range 10 {
 				var mu sync.Mutex
 				pairs := map[[2]string]int{}
-				together(24, func(int) {
+				testkit.Concurrently(24, func(int) {
 					r := w.refresh(c, last.Refresh)
 					if r.status != http.StatusOK {
 						w.Errorf("%d %s", r.status, r.body)

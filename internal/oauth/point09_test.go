@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"carrel/internal/oauth"
+	"carrel/internal/testkit"
 )
 
 // jwks reads the published keys.
@@ -187,7 +188,7 @@ func TestPoint09PrivateKeysAreSealedAndUselessWithAnotherSecret(t *testing.T) {
 func TestPoint09ParallelNodesMakeOneFirstKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	together(6, func(int) { w.jwks() })
+	testkit.Concurrently(6, func(int) { w.jwks() })
 	if ids := kids(w.jwks()); len(ids) != 1 {
 		t.Errorf("%d first keys", len(ids))
 	}

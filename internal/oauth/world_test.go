@@ -361,18 +361,4 @@ func (w *world) works(token string) bool {
 	return err == nil
 }
 
-// together runs do n times at once.
-func together(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-}
-
 const day = 24 * time.Hour

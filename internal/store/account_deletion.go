@@ -143,8 +143,8 @@ const onlyClientOf = `id IN (SELECT client_id FROM oauth_grant WHERE user_id = $
 	AND NOT EXISTS (SELECT 1 FROM oauth_grant g WHERE g.client_id = oauth_client.id AND g.user_id <> $1)
 	AND NOT EXISTS (SELECT 1 FROM oauth_code c WHERE c.client_id = oauth_client.id AND c.user_id <> $1)`
 
-// actorsOf selects the actor ids of a user in the audit log: their own, those of their credentials, including sessions
-// already pruned, and those of their OAuth clients.
+// actorsOf selects the actor ids of a user in the audit log: the user, their credentials (including sessions already
+// pruned) and their OAuth clients.
 const actorsOf = `
 	SELECT id FROM app_user WHERE id = $1
 	UNION SELECT id FROM credential_key WHERE user_id = $1

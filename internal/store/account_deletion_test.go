@@ -327,7 +327,10 @@ func TestClosedAccountIsHiddenAndEventuallyDeleted(t *testing.T) {
 					_, err := l.db.AdjustUser(t.Context(), "usr_leaves", func(*account.User) error { return nil })
 					return err
 				},
-				"to delete it": func() error { _, err := l.deletions.DeleteUser(t.Context(), core.Operator(""), "usr_leaves"); return err },
+				"to delete it": func() error {
+					_, err := l.deletions.DeleteUser(t.Context(), core.Operator(""), "usr_leaves")
+					return err
+				},
 			} {
 				if err := look(); !core.IsKind(err, core.KindNotFound) {
 					t.Errorf("%s: %v", name, err)

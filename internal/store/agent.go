@@ -222,7 +222,7 @@ func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
 
 // deleteAgent removes an agent inside a transaction.
 func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID string) error {
-	// Turns reference only their thread. The fence stops one that is running.
+	// Turns reference only their thread. The fence stops a running turn.
 	err := dropTasks(ctx, tx, `
 		DELETE FROM task WHERE key IN (
 			SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})

@@ -127,7 +127,7 @@ func (db *DB) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embed
 	return fail("store vectors", "document", err)
 }
 
-// putEmbeddings uses few statements besides the inserts, because other writers wait for the locked sources.
+// putEmbeddings uses few statements apart from the inserts, because other writers wait for the locked sources.
 func (db *DB) putEmbeddings(ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, now time.Time) error {
 	places, err := db.lockDocuments(ctx, tx, docs)
 	if err != nil {

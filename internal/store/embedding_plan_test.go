@@ -11,12 +11,7 @@ import (
 func callEmbeddings(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := failOn(t)
 	s := embedding.Space{Model: "m", Dims: 1}
 	head, err := db.Head(ctx)
 	must(err)

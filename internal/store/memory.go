@@ -187,7 +187,7 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string
 	return r.value(), nil
 }
 
-// claimTextHash sets the text hash of a memory, after deleting an inactive memory that has it.
+// claimTextHash sets the text hash of a memory, after deleting an inactive memory with the same hash.
 func claimTextHash(ctx context.Context, tx querier, userID, agentID, memoryID string, hash []byte) error {
 	_, err := tx.exec(ctx, `
 		DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3 AND id <> $4 AND status <> $5`,

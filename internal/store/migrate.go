@@ -81,8 +81,8 @@ func (m *migration) up(ctx context.Context, from int64) error {
 	return nil
 }
 
-// migratePostgres migrates a PostgreSQL schema. goose takes an advisory lock, so that of several nodes that start at
-// once only one migrates.
+// migratePostgres migrates a PostgreSQL schema. goose takes an advisory lock, so that only one of
+// several starting nodes migrates.
 func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {

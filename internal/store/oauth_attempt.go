@@ -20,7 +20,7 @@ func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
 	return fail("record attempt", "user", err)
 }
 
-// Attempts returns a user's failed attempts, latest first, with those of unknown users if anonymous is set.
+// Attempts returns a user's failed attempts, latest first, including attempts of unknown users if anonymous is set.
 func (db *DB) Attempts(ctx context.Context, userID string, anonymous bool, limit int) ([]oauth.Attempt, error) {
 	const columns = `SELECT id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at FROM oauth_attempt `
 	query := columns + `WHERE user_id = $1 ORDER BY last_at DESC, id DESC LIMIT $2`

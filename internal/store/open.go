@@ -256,7 +256,7 @@ func (db *DB) inTx(ctx context.Context, fn writeFunc) error {
 	return db.write.transaction(ctx, false, fn)
 }
 
-// inBulkTx runs fn in a transaction that may take long, such as one that writes many documents.
+// inBulkTx runs fn in a transaction that may take long, such as an import of many documents.
 func (db *DB) inBulkTx(ctx context.Context, fn writeFunc) error {
 	return db.write.transaction(ctx, true, fn)
 }

@@ -72,7 +72,7 @@ type spendLimits struct {
 	models      sql.NullString
 }
 
-// userCap is a user's monthly cap: their own, or that of their plan.
+// userCap is a user's monthly cap: their own cap, or the cap of their plan.
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
 
 // userPlan is the plan that sets a user's limits.

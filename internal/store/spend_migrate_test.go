@@ -14,13 +14,7 @@ func TestMigrationMovesSpendIntoTheLedger(t *testing.T) {
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			before := b.plus(t, nil)
-			for name := range before {
-				if name >= "00013" {
-					delete(before, name)
-				}
-			}
-			if err := b.migrate(t, before); err != nil {
+			if err := b.migrate(t, b.before(t, "00013")); err != nil {
 				t.Fatal(err)
 			}
 			raw := b.raw(t)

@@ -58,8 +58,8 @@ func subscriptionArgs(s account.Subscription) args {
 	}
 }
 
-// runsAtStripe matches a subscription managed and not ended by Stripe; only Stripe changes it. endedAtStripe matches
-// one that Stripe has ended; the account is back on its default plan.
+// runsAtStripe matches a subscription that Stripe manages and has not ended; only Stripe changes it. endedAtStripe
+// matches a subscription that Stripe has ended; the account is back on its default plan.
 const (
 	runsAtStripe  = `(subscription.source = 'stripe' AND subscription.status <> 'ended')`
 	endedAtStripe = `(subscription.source = 'stripe' AND subscription.status = 'ended')`

@@ -105,9 +105,9 @@ func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, er
 	return stored, nil
 }
 
-// insertTask stores a task inside a transaction. It is running under its owner if it has one and no task of its key is
-// queued or running, else queued. If a task with the same id, or the same user and idempotency key, exists, that one is
-// returned and is not New.
+// insertTask stores a task inside a transaction. A task with an owner starts at once if no task of its key is queued or
+// running; otherwise it is queued. If a task with the same id, or the same user and idempotency key, exists, that one
+// is returned and is not New.
 func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	if t.Key == "" {
 		t.Key = t.ID
@@ -194,7 +194,7 @@ func (db *DB) DeleteTasks(ctx context.Context, key string) error {
 	return fail("delete tasks", "task", err)
 }
 
-// deleteTasks deletes all tasks of a key inside a transaction. The fence stops one that is running.
+// deleteTasks deletes all tasks of a key inside a transaction. The fence stops a running task.
 func deleteTasks(ctx context.Context, tx querier, key string) error {
 	return dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{key})
 }

@@ -23,7 +23,7 @@ type buffer struct {
 	text []byte
 	// steps holds the steps with unwritten changes, by number.
 	steps map[int]StepRecord
-	// ended counts the ended steps, durable those of them that are written.
+	// ended counts the ended steps, durable the ended steps already written.
 	ended, durable int
 	timer          *time.Timer
 	due            time.Time // expiry of the timer

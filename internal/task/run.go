@@ -52,7 +52,7 @@ func newRun(e *Engine, t Task, fresh bool) *Run {
 // Task returns the task as of the start of this attempt.
 func (r *Run) Task() Task { return r.task }
 
-// stop cancels the run and has it end its task with the given cause.
+// stop cancels the run, which then ends its task with the given cause.
 func (r *Run) stop(cause error) {
 	r.stopRequested.CompareAndSwap(0, time.Now().UnixNano())
 	r.cancel(cause)

@@ -133,8 +133,8 @@ type Kind struct {
 	// Deadline is the time limit from RunAt, including the time in the queue. For limited kinds it counts from the
 	// first start.
 	Deadline time.Duration
-	// MaxRunning limits the tasks of the kind on one node, MaxPerUser those of one user on all nodes; 0 means no limit.
-	// Tasks above the limit wait in the queue without a deadline.
+	// MaxRunning limits the tasks of the kind on one node, MaxPerUser the tasks of one user on all nodes; 0 means no
+	// limit. Tasks above the limit wait in the queue without a deadline.
 	MaxRunning, MaxPerUser int
 	// MaxCrashes is how many nodes may be lost without a finished step before the task fails.
 	MaxCrashes int

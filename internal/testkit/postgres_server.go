@@ -116,7 +116,7 @@ func postgresCredential() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
 }
 
-// initialise creates the cluster. Its collation is linguistic like that of most installations, not bytewise, so that
+// initialise creates the cluster. Its collation is linguistic as in most installations, not bytewise, so that
 // tests detect an ORDER BY that depends on it.
 func (s *PostgresServer) initialise(ctx context.Context, opts PostgresOptions) error {
 	if s.cred != nil {

@@ -20,7 +20,7 @@ const (
 
 // ServerOptions configure a server.
 type ServerOptions struct {
-	// Data is the data folder; empty means a new one that is removed with the test.
+	// Data is the data folder; empty means a temporary one.
 	Data string
 	// Database is the URL of a PostgreSQL database; empty means SQLite in the data folder.
 	Database string

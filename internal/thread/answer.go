@@ -24,7 +24,7 @@ type Answer struct {
 	// Partial is set if the reply is incomplete; the text says why.
 	Partial   bool       `json:"partial,omitempty"`
 	Citations []Citation `json:"citations,omitempty"`
-	// Checks has one entry for each sentence with a citation.
+	// Checks contains an entry for each sentence with a citation.
 	Checks []Check `json:"checks,omitempty"`
 	// MemoriesUsed are the memories passed to the answerer.
 	MemoriesUsed []UsedMemory `json:"memoriesUsed,omitempty"`

@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/agent"
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 // agentIDs pages through a user's agents and calls between before each further page.
@@ -137,7 +138,7 @@ var agentTests = []test{
 		})
 		w.must(err)
 		const writers, rounds = 8, 10
-		together(writers, func(int) {
+		testkit.Concurrently(writers, func(int) {
 			for range rounds {
 				_, err := w.db.ChangeAgent(w.ctx, w.ada.id, w.ada.agent, func(a *agent.Agent) error {
 					n, err := strconv.Atoi(a.Name)

@@ -9,6 +9,7 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 func (w *fixture) auditLog() *audit.Log {
@@ -47,7 +48,7 @@ var auditTests = []test{
 		log := w.auditLog()
 		before, err := w.db.AuditHead(w.ctx)
 		w.must(err)
-		together(callers, func(i int) {
+		testkit.Concurrently(callers, func(i int) {
 			for n := range each {
 				if err := log.Append(w.ctx, audit.Record{Event: audit.SignedIn, UserID: w.ada.id, Detail: map[string]string{"n": fmt.Sprint(i, n)}}); err != nil {
 					w.t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/search"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 func (w *fixture) head() uint64 {
@@ -204,7 +205,7 @@ var changeTests = []test{
 			src := a.Sources[0].ID
 			f := follower{w: w, at: w.head(), texts: map[string]string{}, sources: map[string]string{}}
 			var stored atomic.Int32
-			together(4, func(i int) {
+			testkit.Concurrently(4, func(i int) {
 				if i == 0 {
 					for stored.Load() < 3 { // while the imports are running
 						f.step()
@@ -247,7 +248,7 @@ func followed(w *fixture) {
 			f.step()
 		}
 	})
-	together(writers, func(i int) {
+	testkit.Concurrently(writers, func(i int) {
 		random := rand.New(rand.NewPCG(uint64(i), 7))
 		for round := range rounds {
 			// Every goroutine also writes into the first source, so that one source has several writers.

@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/testkit"
 )
 
 // code adds a connect code and returns its hash.
@@ -110,7 +111,7 @@ var codeTests = []test{
 		for range rounds {
 			code := w.code(w.ada.id, w.after(1))
 			var winners atomic.Int32
-			together(callers, func(int) {
+			testkit.Concurrently(callers, func(int) {
 				err := w.db.RedeemCode(w.ctx, code, w.now, w.key(""), hash())
 				if err == nil {
 					winners.Add(1)

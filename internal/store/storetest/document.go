@@ -6,9 +6,10 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
-// doc returns a document like those of an import.
+// doc returns a document as an import creates it.
 func (w *fixture) doc(externalID, text string) source.Document {
 	return source.Document{
 		ID: core.NewID(core.PrefixDocument), ExternalID: externalID, Title: "On " + externalID, Text: text, Hash: []byte(text),
@@ -119,7 +120,7 @@ var documentTests = []test{
 			w.t.Errorf("%d ids, sorted %v", len(ids), slices.IsSorted(ids))
 		}
 		// Many concurrent scans that stop early, with reads and a write inside the loop: none may block the others.
-		together(12, func(int) {
+		testkit.Concurrently(12, func(int) {
 			seen := 0
 			for d, err := range w.db.ScanDocuments(w.ctx, w.ada.source) {
 				if err != nil {
@@ -139,7 +140,7 @@ var documentTests = []test{
 	}},
 	{"ParallelImportsCountRight", func(w *fixture) {
 		const n = 20
-		together(4, func(i int) {
+		testkit.Concurrently(4, func(i int) {
 			docs := make([]source.Document, n)
 			for k := range docs {
 				docs[k] = w.doc(strconv.Itoa((k+i*n/2)%(2*n)), "text") // overlapping halves in different order

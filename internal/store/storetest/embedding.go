@@ -8,6 +8,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 var (
@@ -227,7 +228,7 @@ var embeddingTests = []test{
 			}
 			docs[i] = w.document(p, fmt.Sprintf("d%d", i), "x")
 		}
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			if i%2 == 0 {
 				for n := range 6 {
 					p := []person{w.ada, w.bert}[n%2]

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"carrel/internal/favourite"
+	"carrel/internal/testkit"
 )
 
 func (w *fixture) card(id string, ms int) favourite.Favourite {
@@ -76,7 +77,7 @@ var favouriteTests = []test{
 	}},
 	{"ConcurrentSavesOfACardMakeOneFavourite", func(w *fixture) {
 		for round := range 10 {
-			together(16, func(i int) {
+			testkit.Concurrently(16, func(i int) {
 				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent, w.card(fmt.Sprint("card", round), i)); err != nil {
 					w.t.Error(err)
 				}

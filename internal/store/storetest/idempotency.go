@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 // claim claims a key for Ada for one minute.
@@ -95,7 +96,7 @@ var idempotencyTests = []test{
 		for range 20 {
 			key := core.NewSeed()
 			var mine atomic.Int32
-			together(16, func(int) {
+			testkit.Concurrently(16, func(int) {
 				_, ok, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte("r"), core.NewSeed(), w.now, w.after(1))
 				if err != nil {
 					w.t.Error(err)

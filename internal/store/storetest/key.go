@@ -5,6 +5,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/testkit"
 )
 
 const period = "2026-11"
@@ -68,7 +69,7 @@ var keyTests = []test{
 			w.must(w.db.InsertKey(w.ctx, maker, hash()))
 			made := w.key(w.ada.id)
 			made.MadeWith = maker.ID
-			together(2, func(i int) {
+			testkit.Concurrently(2, func(i int) {
 				if i == 0 {
 					if err := w.db.RevokeKey(w.ctx, w.ada.id, maker.ID, w.now); err != nil {
 						w.t.Error(err)

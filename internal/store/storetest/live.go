@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 // week is the lifetime of results in these tests.
@@ -118,7 +119,7 @@ var liveTests = []test{
 	{"ConcurrentKeepsCountADocumentOnce", func(w *fixture) {
 		const writers = 16
 		docs := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
-		together(writers, func(i int) {
+		testkit.Concurrently(writers, func(i int) {
 			mine := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
 			if i%2 == 1 { // in reverse order, which must not deadlock
 				mine[0], mine[1] = mine[1], mine[0]

@@ -7,6 +7,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/memory"
+	"carrel/internal/testkit"
 )
 
 // newMemory returns an unsaved memory.
@@ -113,7 +114,7 @@ var memoryTests = []test{
 			var mu sync.Mutex
 			ids := map[string]bool{}
 			text := "fact " + strconv.Itoa(round)
-			together(16, func(int) {
+			testkit.Concurrently(16, func(int) {
 				m, err := w.db.InsertMemory(w.ctx, w.ada.id, w.newMemory(w.ada.agent, text), text)
 				if err != nil {
 					w.t.Error(err)
@@ -234,7 +235,7 @@ var memoryTests = []test{
 	}},
 	{"ConcurrentProposalsAndDismissalsEndDismissed", func(w *fixture) {
 		m := w.propose("fact")
-		together(16, func(i int) {
+		testkit.Concurrently(16, func(i int) {
 			var err error
 			if i == 7 {
 				err = w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now)

@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
 
@@ -88,7 +89,7 @@ var messageTests = []test{
 	{"ConcurrentRequestsMakeOneTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		turn := core.NewID(core.PrefixTurn)
-		together(16, func(int) {
+		testkit.Concurrently(16, func(int) {
 			q, r := w.exchange(th.ID, "hello", 1)
 			q.TurnID, r.TurnID = turn, turn
 			if err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r); err != nil {
@@ -102,7 +103,7 @@ var messageTests = []test{
 	{"ConcurrentTurnsAreNumberedWithoutGaps", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		const n = 24
-		together(n, func(i int) {
+		testkit.Concurrently(n, func(i int) {
 			q, r := w.exchange(th.ID, strconv.Itoa(i), i)
 			err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
 			for core.IsKind(err, core.KindConflict) { // another turn is active; wait for it

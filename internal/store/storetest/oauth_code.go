@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/oauth"
+	"carrel/internal/testkit"
 )
 
 var oauthCodeTests = []test{
@@ -95,7 +96,7 @@ var oauthCodeTests = []test{
 		for range rounds {
 			_, r := w.authCode(w.ada.id, c.ID)
 			var winners atomic.Int32
-			together(callers, func(int) {
+			testkit.Concurrently(callers, func(int) {
 				mine := r
 				mine.AccessHash, mine.RefreshHash = hash(), hash()
 				_, err := w.db.RedeemAuthCode(w.ctx, still{w.now}, mine)

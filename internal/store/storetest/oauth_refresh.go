@@ -6,6 +6,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/oauth"
+	"carrel/internal/testkit"
 )
 
 var oauthRefreshTests = []test{
@@ -83,7 +84,7 @@ var oauthRefreshTests = []test{
 		for range rounds {
 			rot := rotation(c.ID, next)
 			var same atomic.Int32
-			together(callers, func(int) {
+			testkit.Concurrently(callers, func(int) {
 				issued, err := w.db.RotateRefresh(w.ctx, still{now}, rot)
 				if err == nil && issued.Token.Grant.ID == g.ID && issued.Token.ExpiresAt.Equal(now.Add(oauth.AccessLife)) {
 					same.Add(1)
@@ -108,7 +109,7 @@ var oauthRefreshTests = []test{
 		for range rounds {
 			g, r := w.grant(w.ada.id, c)
 			rot := rotation(c.ID, r.RefreshHash)
-			together(callers, func(i int) {
+			testkit.Concurrently(callers, func(i int) {
 				if i != callers/2 {
 					if _, err := w.db.RotateRefresh(w.ctx, still{w.now}, rot); err != nil && !core.IsKind(err, core.KindNotFound) {
 						w.t.Errorf("refresh: %v", err)

@@ -7,6 +7,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/testkit"
 )
 
 // session returns an unsaved session of the user.
@@ -128,7 +129,7 @@ var sessionTests = []test{
 func firstUserTest(w *fixture) {
 	const callers = 24
 	var winners atomic.Int32
-	together(callers, func(int) {
+	testkit.Concurrently(callers, func(int) {
 		u := account.User{ID: core.NewID(core.PrefixUser), Role: core.RoleOwner, CreatedAt: w.now}
 		u.Email = u.ID + "@example.org"
 		err := w.db.InsertFirstUser(w.ctx, u, "h")

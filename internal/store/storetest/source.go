@@ -5,6 +5,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 // newSource returns an unsaved source.
@@ -131,7 +132,7 @@ var sourceTests = []test{
 				}
 			}
 		}()
-		together(writers, func(i int) {
+		testkit.Concurrently(writers, func(i int) {
 			if err := w.db.InsertSource(w.ctx, w.ada.id, w.newSource(w.ada.agent, strconv.Itoa(i), true)); err != nil {
 				w.t.Error(err)
 			}

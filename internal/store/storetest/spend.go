@@ -6,6 +6,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 // working starts a turn of Ada's in a new thread.
@@ -70,7 +71,7 @@ var spendTests = []test{
 			turns[i] = w.working()
 		}
 		var got, refused atomic.Int32
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			switch err := w.reserve(turns[i], 10); {
 			case err == nil:
 				got.Add(1)
@@ -82,7 +83,7 @@ var spendTests = []test{
 		})
 		w.same("reserved and refused", []int32{got.Load(), refused.Load()}, []int32{7, many - 7})
 		w.wantUsed("by all", 70)
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			if err := w.db.SettleSpend(w.ctx, turns[i].ID, 1, false, w.now); err != nil {
 				w.t.Error(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 // wantBalanced fails the test unless all sums match the ledger rows.
@@ -111,7 +112,7 @@ var spendLedgerTests = []test{
 		}
 		seed := rand.Uint64()
 		w.t.Logf("the seed is %d", seed)
-		together(spenders, func(i int) {
+		testkit.Concurrently(spenders, func(i int) {
 			s := spender{w: w, turn: turns[i], rng: rand.New(rand.NewPCG(seed, uint64(i))), limit: limit}
 			if err := s.live(calls); err != nil {
 				w.t.Error(err)
@@ -220,7 +221,7 @@ var spendLedgerTests = []test{
 			turns[i] = w.with("crd_many")
 		}
 		var paid atomic.Int32
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			if err := w.reserve(turns[i], 10); err != nil {
 				return
 			}

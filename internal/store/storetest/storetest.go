@@ -4,7 +4,6 @@ package storetest
 import (
 	"context"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/store"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
 
@@ -21,7 +21,7 @@ func (w *fixture) exactlyOne(what string, call func() error) {
 	w.t.Helper()
 	const callers = 24
 	var winners atomic.Int32
-	together(callers, func(int) {
+	testkit.Concurrently(callers, func(int) {
 		err := call()
 		if err == nil {
 			winners.Add(1)
@@ -83,7 +83,7 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			// One database per group. Each test creates its own users and does not see those of others.
+			// One database per group. Each test creates its own users and sees no others.
 			db := open(t)
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, db)) })
@@ -211,18 +211,4 @@ func (w *fixture) same(what string, got, want any) {
 	if !reflect.DeepEqual(got, want) {
 		w.t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 	}
-}
-
-// together calls do n times concurrently and returns when all calls are done.
-func together(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }

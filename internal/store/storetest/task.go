@@ -13,6 +13,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 // RunTasks runs the suite of the task store.
@@ -86,7 +87,7 @@ var taskTests = []test{
 		w.join("n")
 		var running atomic.Int32
 		var numbers sync.Map
-		together(50, func(int) {
+		testkit.Concurrently(50, func(int) {
 			t, err := w.db.InsertTask(w.ctx, w.newTask("key", "n"))
 			if err != nil {
 				w.t.Error(err)
@@ -104,7 +105,7 @@ var taskTests = []test{
 		w.join("n")
 		w.insert(w.newTask("key", ""))
 		var over atomic.Bool
-		together(4, func(i int) {
+		testkit.Concurrently(4, func(i int) {
 			for i > 0 && !over.Load() {
 				if _, err := w.db.ActiveTask(w.ctx, "key"); err != nil {
 					w.t.Error(err)
@@ -135,7 +136,7 @@ var taskTests = []test{
 		}
 		var mu sync.Mutex
 		owners := map[string]int{}
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			for range 5 {
 				got, _, err := w.db.ClaimTasks(w.ctx, strconv.Itoa(i), []string{"work"}, 4, w.now)
 				if err != nil {

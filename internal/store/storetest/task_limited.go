@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 // limitedTask adds a queued task of a kind with limits.
@@ -71,7 +72,7 @@ var limitedTaskTests = []test{
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now)
 		}
 		var claimed atomic.Int32
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			for range 4 {
 				got, err := w.db.ClaimLimitedTasks(w.ctx, "n"+strconv.Itoa(i), "import", 4, 3, w.now, w.now.Add(time.Hour))
 				if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
 
@@ -62,7 +63,7 @@ var turnTests = []test{
 	{"ConcurrentQuestionsMakeOneTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		fresh, conflicts := make(chan bool, 32), make(chan bool, 32)
-		together(32, func(i int) {
+		testkit.Concurrently(32, func(i int) {
 			_, t, err := w.submit(w.ada, th.ID, []string{"a", "b"}[i%2])
 			switch {
 			case core.IsKind(err, core.KindConflict):

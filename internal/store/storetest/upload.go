@@ -8,6 +8,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/importer"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
 func (w *fixture) upload(sourceID, name string) importer.Upload {
@@ -59,7 +60,7 @@ var uploadTests = []test{
 	{"ConcurrentWritesAtOneOffsetSucceedOnce", func(w *fixture) {
 		u := w.upload(w.ada.source, "a.txt")
 		var won atomic.Int32
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			if w.db.AppendUpload(w.ctx, u.ID, 0, bytes.Repeat([]byte(strconv.Itoa(i)), 10), w.now) == nil {
 				won.Add(1)
 			}

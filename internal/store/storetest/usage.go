@@ -6,6 +6,7 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 var searchCountTests = []test{
@@ -29,7 +30,7 @@ var searchCountTests = []test{
 		}, []int{5, 5, 0, 1})
 	}},
 	{"NodesCountConcurrently", func(w *fixture) {
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			counts := []source.Searches{{UserID: w.ada.id, Day: "d", Count: 1}, {UserID: w.bert.id, Day: "d", Count: 1}}
 			if i%2 == 0 {
 				counts[0], counts[1] = counts[1], counts[0]

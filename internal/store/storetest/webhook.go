@@ -7,6 +7,7 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
@@ -121,7 +122,7 @@ var webhookTests = []test{
 	}},
 	{"ConcurrentInsertsKeepTheLimit", func(w *fixture) {
 		var made, refused atomic.Int32
-		together(16, func(int) {
+		testkit.Concurrently(16, func(int) {
 			switch _, err := w.db.InsertWebhook(w.ctx, w.newWebhook(w.ada), 5); {
 			case err == nil:
 				made.Add(1)
