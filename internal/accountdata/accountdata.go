@@ -95,5 +95,6 @@ const (
 
 // sessionRequired is the error for a deletion requested with an API key.
 func sessionRequired() error {
-	return core.Forbidden("session_required", "An account can be deleted only in a browser session, not with an API key. Sign in first.")
+	return core.Forbidden("session_required",
+		"An account can be deleted only in a browser session, not with an API key. Sign in first.")
 }

@@ -33,7 +33,8 @@ type DeletionStore interface {
 	// CloseUser disables a user for good, cancels their tasks and stores the deletion task in one transaction. allow
 	// decides, given the user and whether other accounts exist. A closed user gets another task unless one is active;
 	// then the user is not_found.
-	CloseUser(ctx context.Context, userID string, now time.Time, t task.Task, allow func(u account.User, others bool) error) (task.Task, error)
+	CloseUser(ctx context.Context, userID string, now time.Time, t task.Task,
+		allow func(u account.User, others bool) error) (task.Task, error)
 	// ClosedUsers returns the users who are closed and not yet erased.
 	ClosedUsers(ctx context.Context) ([]string, error)
 	// RunningTasks returns the ids of a user's running tasks.
@@ -42,7 +43,8 @@ type DeletionStore interface {
 	DeleteAgent(ctx context.Context, userID, agentID string) error
 	// EraseUser deletes the remaining data of a user, redacts the audit log, appends the given entry to it, and ends
 	// the task, in one transaction.
-	EraseUser(ctx context.Context, userID string, f task.Fence, o task.Outcome, entry func(audit.Head, *audit.Redacted) audit.Entry) error
+	EraseUser(ctx context.Context, userID string, f task.Fence, o task.Outcome,
+		entry func(audit.Head, *audit.Redacted) audit.Entry) error
 	FinishTask(ctx context.Context, f task.Fence, o task.Outcome) error
 	PruneDeletions(ctx context.Context, before time.Time) error
 }
@@ -73,7 +75,10 @@ func NewDeletions(d DeletionDeps) *Deletions {
 
 // Kind returns the task kind of deletions, to be registered with the engine.
 func (d *Deletions) Kind() task.Kind {
-	return task.Kind{Name: deletionKind, Run: d.run, Finish: d.finish, Deadline: deletionDeadline, MaxCrashes: deletionCrashes}
+	return task.Kind{
+		Name: deletionKind, Run: d.run, Finish: d.finish, Deadline: deletionDeadline,
+		MaxCrashes: deletionCrashes,
+	}
 }
 
 // DeleteOwn deletes the actor's own account. email is the address they typed to confirm it.
@@ -123,16 +128,22 @@ func (d *Deletions) DeleteUser(ctx context.Context, actor core.Actor, userID str
 // requireNotOwner returns a conflict if the installation has other accounts and would be left without an owner.
 func requireNotOwner(u account.User, others bool) error {
 	if u.Role == core.RoleOwner && others {
-		return core.Conflict("conflict", "This account owns the installation and other accounts exist. Delete those first.")
+		return core.Conflict("conflict",
+			"This account owns the installation and other accounts exist. Delete those first.")
 	}
 	return nil
 }
 
 // begin closes the account and starts its deletion.
-func (d *Deletions) begin(ctx context.Context, userID, by string, allow func(account.User, bool) error) (task.Task, error) {
+func (d *Deletions) begin(
+	ctx context.Context, userID, by string, allow func(account.User, bool) error,
+) (task.Task, error) {
 	// The key is the user, so that deletions of one account run one at a time. The task has no user, because it must
 	// outlive the account.
-	t, err := d.tasks.Prepare(task.Spec{ID: core.NewID(deletionPrefix), Kind: deletionKind, Key: userID, Input: []byte(by)})
+	t, err := d.tasks.Prepare(task.Spec{
+		ID: core.NewID(deletionPrefix), Kind: deletionKind, Key: userID,
+		Input: []byte(by),
+	})
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -163,7 +174,8 @@ func (d *Deletions) run(ctx context.Context, r *task.Run) (task.Outcome, error) 
 	if err == nil || ctx.Err() != nil {
 		return task.Outcome{Result: r.Task().Input}, err
 	}
-	d.log.WarnContext(ctx, "account deletion failed; it is retried in a minute", slog.String("task", r.Task().ID), slog.Any("error", err))
+	d.log.WarnContext(ctx, "account deletion failed; it is retried in a minute", slog.String("task", r.Task().ID),
+		slog.Any("error", err))
 	return task.RetryAt(d.clock.Now().Add(deletionPause)), nil
 }
 

@@ -119,7 +119,8 @@ func TestDeletionContinuesAfterItsServerIsLost(t *testing.T) {
 		w.must(err)
 		agents, err := w.db.AgentsOf(ctx, w.bob.ID)
 		w.must(err)
-		if closed, err := w.db.ClosedUsers(ctx); err != nil || len(closed) > 0 || len(agents) > 0 || ended.State != task.StateComplete {
+		if closed, err := w.db.ClosedUsers(ctx); err != nil || len(closed) > 0 || len(agents) > 0 ||
+			ended.State != task.StateComplete {
 			t.Errorf("%s; remaining users %v and agents %v, %v", ended.State, closed, agents, err)
 		}
 		w.clock.Advance(8 * 24 * time.Hour)

@@ -90,7 +90,10 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 			"Wait until it is complete, or delete it, and export again.")
 	}
 	if t.New {
-		x.recorder.Note(ctx, audit.Record{Event: audit.AccountExported, UserID: actor.UserID, Actor: actor.CredentialID})
+		x.recorder.Note(ctx, audit.Record{
+			Event: audit.AccountExported, UserID: actor.UserID,
+			Actor: actor.CredentialID,
+		})
 		x.tasks.Adopt(t)
 	}
 	return e, nil
@@ -137,9 +140,11 @@ func (x *Exports) Open(ctx context.Context, actor core.Actor) (Export, io.ReadSe
 	}
 	switch e.Status {
 	case StatusWorking:
-		return Export{}, nil, core.Conflict("conflict", "The export is in progress. Poll its status and download it when it is complete.")
+		return Export{}, nil, core.Conflict("conflict",
+			"The export is in progress. Poll its status and download it when it is complete.")
 	case StatusFailed:
-		return Export{}, nil, core.Conflict("conflict", "The export failed. See its status for the reason and export again.")
+		return Export{}, nil, core.Conflict("conflict",
+			"The export failed. See its status for the reason and export again.")
 	}
 	return e, &partReader{ctx: ctx, store: x.store, export: e, loaded: -1}, nil
 }

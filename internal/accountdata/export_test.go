@@ -30,7 +30,10 @@ func documents(n, size int) iter.Seq2[source.Document, error] {
 			for text.Len() < size {
 				fmt.Fprintf(&text, "%x ", random.Uint64())
 			}
-			d := source.Document{ExternalID: fmt.Sprint("d", i), Title: fmt.Sprint("Document ", i), Authors: []string{"Ada Lovelace"}, Year: 1843, Text: text.String()}
+			d := source.Document{
+				ExternalID: fmt.Sprint("d", i), Title: fmt.Sprint("Document ", i),
+				Authors: []string{"Ada Lovelace"}, Year: 1843, Text: text.String(),
+			}
 			if !yield(d, nil) {
 				return
 			}
@@ -65,7 +68,10 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		w.answers.answer = func(context.Context, thread.Question) (thread.Answer, error) {
 			return thread.Answer{Text: "So it is [1].", Citations: []thread.Citation{
 				{N: 1, CardID: "card", DocumentID: doc.ID, SourceID: src.ID, Title: doc.Title, Quote: "quote"},
-				{N: 2, CardID: "gone", DocumentID: "doc_gone", SourceID: src.ID, Title: "A work that is gone", Year: 1999},
+				{
+					N: 2, CardID: "gone", DocumentID: "doc_gone", SourceID: src.ID, Title: "A work that is gone",
+					Year: 1999,
+				},
 			}}, nil
 		}
 		talk, err := w.contents.Threads.Create(ctx, ada, id, "A <talk>")
@@ -74,23 +80,28 @@ func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
 		w.must(err)
 		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
 		w.must(err)
-		_, err = w.contents.Favourites.Save(ctx, ada, id, json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
+		_, err = w.contents.Favourites.Save(ctx, ada, id,
+			json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
 		w.must(err)
-		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x", []webhook.Event{webhook.EventTurnCompleted})
+		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x",
+			[]webhook.Event{webhook.EventTurnCompleted})
 		w.must(err)
 		w.agent(w.bob, documents(1, 10))
 
 		e := w.exported(w.node, w.session(w.ada))
-		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil || !e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
+		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil ||
+			!e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
 			t.Errorf("got %+v", e)
 		}
 		files := w.download(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
 		dir := "agents/" + id + "/"
 		for name, want := range map[string]string{
-			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`, "webhooks.json": hook.ID, "audit.jsonl": "account_exported",
+			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`,
+			"webhooks.json": hook.ID, "audit.jsonl": "account_exported",
 			"keys.jsonl": "", "connections.jsonl": "", "sessions.json": "[]", "passkeys.json": "[]",
 			dir + "agent.json": "Agent of ada", dir + "sources.json": src.ID, dir + "memories.jsonl": "I like engines.",
-			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes", dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
+			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes",
+			dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
 			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
 			dir + "cited.bib": "A work that is gone", dir + "cited.csl.json": doc.Title,
 		} {
@@ -129,11 +140,13 @@ func TestExportContainsWhatItsCredentialMayRead(t *testing.T) {
 			t.Errorf("key limited to one agent: %v", err)
 		}
 		// An export without the agents.
-		if e := w.exported(w.node, account); e.Status != accountdata.StatusComplete || e.Parts.Agents || e.Done != 0 || e.Total != 0 {
+		if e := w.exported(w.node, account); e.Status != accountdata.StatusComplete || e.Parts.Agents || e.Done != 0 ||
+			e.Total != 0 {
 			t.Errorf("account scope only: %+v", e)
 		}
 		files := w.download(w.node, account)
-		if len(files) < 8 || files["account.json"] == "" || !strings.Contains(files["README.md"], "does not include them") {
+		if len(files) < 8 || files["account.json"] == "" ||
+			!strings.Contains(files["README.md"], "does not include them") {
 			t.Errorf("account files are missing: %v", slices.Collect(maps.Keys(files)))
 		}
 		for name, content := range files {
@@ -203,7 +216,8 @@ func TestExportContainsOwnDataOfSharedAgents(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 			files := w.download(w.node, w.session(w.bob))
-			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") || !strings.Contains(files["README.md"], name) {
+			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") ||
+				!strings.Contains(files["README.md"], name) {
 				t.Errorf("file is missing: %v", files)
 			}
 			for file := range files {
@@ -241,7 +255,8 @@ func TestInterruptedExportRestartsWithoutOldParts(t *testing.T) {
 			t.Error("a second export was begun beside the first")
 		}
 		<-held
-		if got, err := first.exports.Get(t.Context(), w.session(w.ada)); err != nil || got.Status != accountdata.StatusWorking || got.Bytes == 0 || got.Total != 40 {
+		if got, err := first.exports.Get(t.Context(), w.session(w.ada)); err != nil ||
+			got.Status != accountdata.StatusWorking || got.Bytes == 0 || got.Total != 40 {
 			t.Errorf("in progress: %+v, %v", got, err)
 		}
 		if _, _, err := first.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
@@ -277,7 +292,8 @@ func TestAnExportFailsBeforeTheDiskIsFull(t *testing.T) {
 		if w.postgres {
 			w.must(w.tasks.Stop(t.Context()))
 		}
-		if e := w.exported(n, w.session(w.ada)); e.Status != accountdata.StatusFailed || e.ErrorCode != "no_space" || e.Bytes != 0 {
+		if e := w.exported(n, w.session(w.ada)); e.Status != accountdata.StatusFailed || e.ErrorCode != "no_space" ||
+			e.Bytes != 0 {
 			t.Errorf("got %+v", e)
 		}
 		if _, _, err := n.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {

@@ -14,15 +14,18 @@ import (
 func TestCardIDIsTheCardsOwnIDIfValid(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ card, want string }{
-		"cardId":                                {`{"cardId":"crd_1"}`, "crd_1"},
-		"id":                                    {`{"id":"10.1093"}`, "10.1093"},
-		"cardId before id":                      {`{"id":"b","cardId":"a"}`, "a"},
-		"id when cardId is a number":            {`{"id":"b","cardId":7}`, "b"},
-		"id when cardId is empty":               {`{"id":"b","cardId":""}`, "b"},
-		"id when cardId is a dot segment":       {`{"id":"b","cardId":".."}`, "b"},
-		"a DOI":                                 {`{"cardId":"10.1145/359340.359342"}`, "10.1145/359340.359342"},
-		"slashes anywhere":                      {`{"cardId":"/a//../b/"}`, "/a//../b/"},
-		"200 characters, not bytes":             {`{"id":"` + strings.Repeat("é", 199) + `😀"}`, strings.Repeat("é", 199) + "😀"},
+		"cardId":                          {`{"cardId":"crd_1"}`, "crd_1"},
+		"id":                              {`{"id":"10.1093"}`, "10.1093"},
+		"cardId before id":                {`{"id":"b","cardId":"a"}`, "a"},
+		"id when cardId is a number":      {`{"id":"b","cardId":7}`, "b"},
+		"id when cardId is empty":         {`{"id":"b","cardId":""}`, "b"},
+		"id when cardId is a dot segment": {`{"id":"b","cardId":".."}`, "b"},
+		"a DOI":                           {`{"cardId":"10.1145/359340.359342"}`, "10.1145/359340.359342"},
+		"slashes anywhere":                {`{"cardId":"/a//../b/"}`, "/a//../b/"},
+		"200 characters, not bytes": {
+			`{"id":"` + strings.Repeat("é", 199) + `😀"}`,
+			strings.Repeat("é", 199) + "😀",
+		},
 		"escapes are read":                      {`{"id":"a\u00e9\ud83d\ude00"}`, "aé😀"},
 		"a literal backslash u0000 is no NUL":   {`{"id":"\\u0000"}`, `\u0000`},
 		"three dots are no dot segment":         {`{"id":"..."}`, "..."},
@@ -102,11 +105,15 @@ func TestCardIDRejectsInvalidCards(t *testing.T) {
 	} {
 		got, err := CardID([]byte(card))
 		var e *core.Error
-		if !errors.As(err, &e) || e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card" || got != "" {
+		if !errors.As(err, &e) || e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card" ||
+			got != "" {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	for name, card := range map[string]string{"the largest card": fill(MaxCard), "the deepest card": nested(maxCardDepth)} {
+	for name, card := range map[string]string{
+		"the largest card": fill(MaxCard),
+		"the deepest card": nested(maxCardDepth),
+	} {
 		if got, err := CardID([]byte(card)); err != nil || got != "x" {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
@@ -115,7 +122,10 @@ func TestCardIDRejectsInvalidCards(t *testing.T) {
 
 func TestValidCardIDRejectsInvalidPathSegments(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"", ".", "..", "a\x00", "a\x1f", "a\x7f", "a\u009f", "\xff", "a\xed\xa0\x80", strings.Repeat("x", 201)} {
+	for _, s := range []string{
+		"", ".", "..", "a\x00", "a\x1f", "a\x7f", "a\u009f", "\xff", "a\xed\xa0\x80",
+		strings.Repeat("x", 201),
+	} {
 		if ValidCardID(s) {
 			t.Errorf("%q is taken", s)
 		}
@@ -148,7 +158,8 @@ func TestBase58MatchesBitcoin(t *testing.T) {
 
 func FuzzCardID(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"id":"a"}`, `{"cardId":"a/b","id":"c"}`, `{"id":"\u0000"}`, `{"id":"\ud800"}`, `{"id":"\\u0000","b":"\\"}`,
+		`{}`, `{"id":"a"}`, `{"cardId":"a/b","id":"c"}`, `{"id":"\u0000"}`, `{"id":"\ud800"}`,
+		`{"id":"\\u0000","b":"\\"}`,
 		`{"z":[1,2.0,{"y":"\"\\"}],"a":null}`, `[`, `"x"`, "{\"id\":\"\xff\"}", `{"a":1,"a":2}`,
 	} {
 		f.Add([]byte(s))

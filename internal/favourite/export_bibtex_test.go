@@ -78,7 +78,8 @@ func readBibValue(s string) (value, rest string, err error) {
 }
 
 var bibMacros = strings.NewReplacer(
-	`{\textbackslash}`, `\`, `{\textbraceleft}`, `{`, `{\textbraceright}`, `}`, `{\textasciitilde}`, `~`, `{\textasciicircum}`, `^`,
+	`{\textbackslash}`, `\`, `{\textbraceleft}`, `{`, `{\textbraceright}`, `}`, `{\textasciitilde}`, `~`,
+	`{\textasciicircum}`, `^`,
 	`\%`, `%`, `\$`, `$`, `\&`, `&`, `\#`, `#`, `\_`, `_`, `{`, ``, `}`, ``,
 )
 
@@ -144,7 +145,8 @@ func checkBib(t *testing.T, cards ...Card) []bibEntry {
 			t.Errorf("authors: got %q, want %q\n%s", got, r.authors, out)
 		}
 		for field, want := range map[string]string{
-			"title": r.title, r.kind.venueField: r.venue, "volume": r.volume, "number": r.issue, "pages": bibPages(r.pages),
+			"title": r.title, r.kind.venueField: r.venue, "volume": r.volume, "number": r.issue,
+			"pages":     bibPages(r.pages),
 			"publisher": r.publisher, "abstract": r.abstract,
 		} {
 			if got := printBib(e.fields[field]); got != want {
@@ -170,7 +172,10 @@ func TestBibTeXRoundTrips(t *testing.T) {
 	for _, e := range entries {
 		kinds = append(kinds, e.kind)
 	}
-	if want := []string{"article", "inproceedings", "book", "incollection", "techreport", "misc", "misc", "misc"}; !slices.Equal(kinds, want) {
+	if want := []string{
+		"article", "inproceedings", "book", "incollection", "techreport", "misc", "misc",
+		"misc",
+	}; !slices.Equal(kinds, want) {
 		t.Errorf("got %v, want %v", kinds, want)
 	}
 }
@@ -203,7 +208,8 @@ func TestCitationKeysAreUniqueAndStayWhenMoreIsSaved(t *testing.T) {
 	}
 	// Newest first, like exports.
 	refs := []reference{
-		ref("Doe", "Net", 2020), ref("Doe", "The Nets!", 2020), ref("Doe", "Neta", 2020), ref("Doe", "A net", 2020), ref("Doe", "Net", 2020),
+		ref("Doe", "Net", 2020), ref("Doe", "The Nets!", 2020), ref("Doe", "Neta", 2020), ref("Doe", "A net", 2020),
+		ref("Doe", "Net", 2020),
 		ref("Erdős", "Łatwe «problemy»", 1950), ref("van der Waals", "On the", 1873),
 		{authors: []name{{literal: "The OpenAI Team"}}, title: "GPT-4"},
 		{title: "深度学习"},

@@ -67,7 +67,8 @@ func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 			}
 		}
 		for tag, want := range map[string]string{
-			"TY": r.kind.ris, "ID": r.id, "TI": r.title, "T2": r.venue, "VL": r.volume, "IS": r.issue, "PB": r.publisher,
+			"TY": r.kind.ris, "ID": r.id, "TI": r.title, "T2": r.venue, "VL": r.volume, "IS": r.issue,
+			"PB": r.publisher,
 			"DO": r.doi, "UR": r.url, "AB": r.abstract, "SP": pages,
 		} {
 			if got := strings.Join(record[tag], "|"); got != want || len(record[tag]) > 1 {
@@ -83,7 +84,8 @@ func TestRISRoundTrips(t *testing.T) {
 	records := checkRIS(t, goldenCards...)
 	turing := records[0]
 	for tag, want := range map[string]string{
-		"TY": "JOUR", "PY": "1950", "DA": "1950/10/01", "JO": "Mind", "SP": "433", "EP": "460", "DO": "10.1093/mind/LIX.236.433",
+		"TY": "JOUR", "PY": "1950", "DA": "1950/10/01", "JO": "Mind", "SP": "433", "EP": "460",
+		"DO": "10.1093/mind/LIX.236.433",
 	} {
 		if got := strings.Join(turing[tag], "|"); got != want {
 			t.Errorf("%s: got %q, want %q", tag, got, want)

@@ -249,7 +249,10 @@ func TestCSVRoundTripsWithoutFormulas(t *testing.T) {
 	if hostile[5] != "'@SUM(1+1)*cmd" || hostile[6] != "'-1" || hostile[12] != `'=HYPERLINK("http://evil")` {
 		t.Errorf("got %q", hostile)
 	}
-	for in, want := range map[string]string{"=1": "'=1", "\t=1": "'\t=1", "\r=1": "'\r=1", "＝1": "'＝1", "1=1": "1=1", "": "", "é": "é"} {
+	for in, want := range map[string]string{
+		"=1": "'=1", "\t=1": "'\t=1", "\r=1": "'\r=1", "＝1": "'＝1", "1=1": "1=1",
+		"": "", "é": "é",
+	} {
 		if got := csvCell(in); got != want {
 			t.Errorf("%q: got %q", in, got)
 		}

@@ -30,7 +30,8 @@ func newService(t *testing.T) *testService {
 	t.Helper()
 	db := fixture.OpenStore(t)
 	users := fixture.NewUsers(t, db, core.PlanNone)
-	tasks := task.New(task.Deps{Store: db, Clock: users.Clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true})
+	tasks := task.New(task.Deps{Store: db, Clock: users.Clock, Log: slog.New(slog.DiscardHandler)},
+		task.Options{SingleNode: true})
 	threads := thread.NewService(thread.Deps{
 		Store: db, Agents: users.Agents, Clock: users.Clock, Tasks: tasks, Answerer: echo.Answerer{},
 	})
@@ -148,10 +149,12 @@ func TestThreadOfAFavouriteBelongsToTheSameAgent(t *testing.T) {
 		t.Errorf("saved %+v, %v", f, err)
 	}
 	for name, id := range map[string]string{
-		"another agent's": elsewhere.ID, "somebody else's": theirs.ID, "unknown": "thr_" + strings.Repeat("0", 26), "junk": "junk", "a NUL": own.ID + "\x00",
+		"another agent's": elsewhere.ID, "somebody else's": theirs.ID, "unknown": "thr_" + strings.Repeat("0", 26),
+		"junk": "junk", "a NUL": own.ID + "\x00",
 	} {
 		_, err := w.Save(t.Context(), w.Ada, w.Agent, card, id)
-		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/threadId" {
+		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 ||
+			e.Fields[0].Pointer != "/threadId" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -160,8 +163,12 @@ func TestThreadOfAFavouriteBelongsToTheSameAgent(t *testing.T) {
 func TestBadCardsQueriesAndCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
-	for _, card := range []string{`[]`, `"x"`, `{`, `{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"` + strings.Repeat("x", favourite.MaxCard) + `"}`} {
-		if _, err := w.Save(t.Context(), w.Ada, w.Agent, json.RawMessage(card), ""); !core.IsKind(err, core.KindInvalid) {
+	for _, card := range []string{
+		`[]`, `"x"`, `{`, `{"a":1,"a":2}`, `{"a":"\ud800"}`,
+		`{"a":"` + strings.Repeat("x", favourite.MaxCard) + `"}`,
+	} {
+		if _, err := w.Save(t.Context(), w.Ada, w.Agent, json.RawMessage(card), ""); !core.IsKind(err,
+			core.KindInvalid) {
 			t.Errorf("the card %.20s: %v", card, err)
 		}
 	}
@@ -184,7 +191,8 @@ func TestBadCardsQueriesAndCursorsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if found, _, err := w.List(t.Context(), w.Ada, w.Agent, strings.Repeat("😀", 500), core.Page{}); err != nil || len(found) != 0 {
+	if found, _, err := w.List(t.Context(), w.Ada, w.Agent, strings.Repeat("😀", 500), core.Page{}); err != nil ||
+		len(found) != 0 {
 		t.Errorf("a query of the full length: %v, %v", found, err)
 	}
 }
@@ -199,22 +207,27 @@ func TestFavouritesAreHiddenFromOtherUsers(t *testing.T) {
 	_, _, errFind := w.List(ctx, w.Bob, w.Agent, "mine", core.Page{})
 	for name, err := range map[string]error{
 		"save": errSave, "list": errList, "find": errFind, "delete": w.Delete(ctx, w.Bob, w.Agent, "mine"),
-		"delete by another way": w.Delete(ctx, w.Bob, w.BobsAgent, "mine"), "export": w.Export(ctx, w.Bob, w.Agent, favourite.FormatCSV, new(bytes.Buffer)),
-		"under another agent": w.Delete(ctx, w.Ada, w.SecondAgent, "mine"), "unknown": w.Delete(ctx, w.Ada, w.Agent, "none"),
-		"a slash": w.Delete(ctx, w.Ada, w.Agent, "a/b"), "a NUL": w.Delete(ctx, w.Ada, w.Agent, "mine\x00"), "nothing": w.Delete(ctx, w.Ada, w.Agent, ""),
+		"delete by another way": w.Delete(ctx, w.Bob, w.BobsAgent, "mine"),
+		"export":                w.Export(ctx, w.Bob, w.Agent, favourite.FormatCSV, new(bytes.Buffer)),
+		"under another agent":   w.Delete(ctx, w.Ada, w.SecondAgent, "mine"),
+		"unknown":               w.Delete(ctx, w.Ada, w.Agent, "none"),
+		"a slash":               w.Delete(ctx, w.Ada, w.Agent, "a/b"), "a NUL": w.Delete(ctx, w.Ada, w.Agent, "mine\x00"),
+		"nothing": w.Delete(ctx, w.Ada, w.Agent, ""),
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var out bytes.Buffer
-	if err := w.Export(ctx, w.Ada, w.Agent, favourite.FormatCSV, &out); err != nil || !strings.Contains(out.String(), "mine") {
+	if err := w.Export(ctx, w.Ada, w.Agent, favourite.FormatCSV, &out); err != nil ||
+		!strings.Contains(out.String(), "mine") {
 		t.Errorf("exported %q, %v", out.String(), err)
 	}
 	if err := w.Delete(ctx, w.Ada, w.Agent, "mine"); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Save(ctx, core.Actor{UserID: w.Ada.UserID}, w.Agent, json.RawMessage(`{}`), ""); core.AsError(err).Code != "insufficient_scope" {
+	if _, err := w.Save(ctx, core.Actor{UserID: w.Ada.UserID}, w.Agent, json.RawMessage(`{}`),
+		""); core.AsError(err).Code != "insufficient_scope" {
 		t.Errorf("without a scope: %v", err)
 	}
 }

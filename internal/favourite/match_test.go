@@ -124,7 +124,10 @@ func TestMatcherRanksTheBestFirst(t *testing.T) {
 func TestMatcherIgnoresInvalidAndDeeplyNestedCards(t *testing.T) {
 	t.Parallel()
 	m := NewMatcher("x")
-	for _, card := range []string{``, `{`, `{"a":`, `{"a":"x`, `{"a":"x"`, `x`, `{"a":"x",}`, strings.Repeat("[", 200_000)} {
+	for _, card := range []string{
+		``, `{`, `{"a":`, `{"a":"x`, `{"a":"x"`, `x`, `{"a":"x",}`,
+		strings.Repeat("[", 200_000),
+	} {
 		if _, ok := m.Score([]byte(card)); ok {
 			t.Errorf("%.20q matches", card)
 		}
@@ -210,7 +213,8 @@ func TestFoldGivesOneFormToEverySpelling(t *testing.T) {
 			t.Errorf("%U folds to %+q by table and to %+q by rule", r, want, slow)
 		}
 		for name, other := range map[string]string{
-			"NFC": norm.NFC.String(s), "NFD": norm.NFD.String(s), "NFKC": norm.NFKC.String(s), "NFKD": norm.NFKD.String(s),
+			"NFC": norm.NFC.String(s), "NFD": norm.NFD.String(s), "NFKC": norm.NFKC.String(s),
+			"NFKD":  norm.NFKD.String(s),
 			"lower": strings.ToLower(s), "core.Fold": core.Fold(s), "folded": want,
 		} {
 			if got := strings.TrimSpace(fold(other)); got != want {
@@ -232,11 +236,18 @@ func words(text string) []string {
 // folding are the worst case.
 func BenchmarkMatcher(b *testing.B) {
 	for name, text := range map[string]struct{ title, sentence, q string }{
-		"ascii":    {"Computing Machinery and Intelligence", "I propose to consider the question whether machines can think. ", "computing machin"},
-		"cyrillic": {"Вычислительные машины и разум", "Я собираюсь рассмотреть вопрос, могут ли машины мыслить. ", "разум маши"},
+		"ascii": {
+			"Computing Machinery and Intelligence",
+			"I propose to consider the question whether machines can think. ", "computing machin",
+		},
+		"cyrillic": {
+			"Вычислительные машины и разум", "Я собираюсь рассмотреть вопрос, могут ли машины мыслить. ",
+			"разум маши",
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			card := fmt.Appendf(nil, `{"cardId":"crd_1","title":%q,"authors":["Alan M. Turing"],"year":1950,"venue":"Mind","snippet":%q}`,
+			card := fmt.Appendf(nil,
+				`{"cardId":"crd_1","title":%q,"authors":["Alan M. Turing"],"year":1950,"venue":"Mind","snippet":%q}`,
 				text.title, strings.Repeat(text.sentence, 8))
 			m := NewMatcher(text.q)
 			if _, ok := m.Score(card); !ok {

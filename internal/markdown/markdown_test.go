@@ -68,10 +68,14 @@ func lines(page *bytes.Buffer) []string {
 
 var texts = []string{
 	"", "plain", "two\nlines", "two\n\n\nparagraphs\n", "  indented\n\tby a tab\n    by four",
-	"# heading", "title\n===", "title\n---", "- item\n* item\n+ item\n1. item\n2) item", "> quote", "***", "```\ncode\n```", "~~~\ncode",
-	"*em* **strong** __x__ `code` ~~gone~~ $x$", "[a](javascript:b)", "![i](https://x.org/i.png)", "<script>alert(1)</script>", "<!-- x",
-	"https://x.org www.x.org a@b.org", "[^1]: note\n\n[^1]", "[a]: https://x.org\n\n[a]", "a | b\n--- | ---\n1 | 2", "a | b\n:-- | :--\n1 | 2",
-	"&amp; &copy; &#65;", `\`, `a\`, "a\\\nb", "term\n: definition", "- [ ] task", "\u2028\x00\x07", "שלום 🚀", "a  \nb", "=", "1986. A great year.",
+	"# heading", "title\n===", "title\n---", "- item\n* item\n+ item\n1. item\n2) item", "> quote", "***",
+	"```\ncode\n```", "~~~\ncode",
+	"*em* **strong** __x__ `code` ~~gone~~ $x$", "[a](javascript:b)", "![i](https://x.org/i.png)",
+	"<script>alert(1)</script>", "<!-- x",
+	"https://x.org www.x.org a@b.org", "[^1]: note\n\n[^1]", "[a]: https://x.org\n\n[a]", "a | b\n--- | ---\n1 | 2",
+	"a | b\n:-- | :--\n1 | 2",
+	"&amp; &copy; &#65;", `\`, `a\`, "a\\\nb", "term\n: definition", "- [ ] task", "\u2028\x00\x07", "שלום 🚀", "a  \nb",
+	"=", "1986. A great year.",
 	"HTTP://X.org ftp://x.org mailto:a@b.c", "\r\nx\r\n",
 }
 

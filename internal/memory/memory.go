@@ -117,7 +117,8 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text strin
 	}
 	now := s.clock.Now()
 	m := Memory{
-		ID: core.NewIDIn(ctx, core.PrefixMemory), AgentID: agentID, Text: text, Status: StatusActive, Origin: origin(actor),
+		ID: core.NewIDIn(ctx, core.PrefixMemory), AgentID: agentID, Text: text, Status: StatusActive,
+		Origin:    origin(actor),
 		CreatedAt: now, UpdatedAt: now,
 	}
 	return s.store.InsertMemory(ctx, actor.UserID, m, core.Fold(text))
@@ -134,7 +135,9 @@ func origin(actor core.Actor) Origin {
 }
 
 // List returns a page of memories of a status, newest first, and the cursor of the next page.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page) ([]Memory, string, error) {
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page,
+) ([]Memory, string, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpListMemories, agentID); err != nil {
 		return nil, "", err
 	}

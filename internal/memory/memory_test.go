@@ -56,7 +56,8 @@ func TestSameTextIsStoredOnce(t *testing.T) {
 	if elsewhere := w.add(t, w.SecondAgent, "Café society"); elsewhere.ID == first.ID {
 		t.Error("two agents share a memory")
 	}
-	if memories, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, core.Page{}); err != nil || len(memories) != 2 {
+	if memories, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, core.Page{}); err != nil ||
+		len(memories) != 2 {
 		t.Errorf("there are %d memories, %v", len(memories), err)
 	}
 }
@@ -95,12 +96,14 @@ func TestBadTextsAreRefused(t *testing.T) {
 	w := newService(t)
 	kept := w.add(t, w.Agent, "kept")
 	for name, text := range map[string]string{
-		"nothing": "", "white space": " \t\n\u2003", "4001 characters": strings.Repeat("😀", 4001), "a NUL": "a\x00b", "invalid UTF-8": "a\xff",
+		"nothing": "", "white space": " \t\n\u2003", "4001 characters": strings.Repeat("😀", 4001), "a NUL": "a\x00b",
+		"invalid UTF-8": "a\xff",
 	} {
 		_, errAdd := w.Add(t.Context(), w.Ada, w.Agent, text)
 		_, errChange := w.Change(t.Context(), w.Ada, w.Agent, kept.ID, worded(text))
 		for _, err := range []error{errAdd, errChange} {
-			if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/text" {
+			if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 ||
+				e.Fields[0].Pointer != "/text" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -114,7 +117,8 @@ func TestMemoriesAreChangedAndDeleted(t *testing.T) {
 	one, two := w.add(t, w.Agent, "one"), w.add(t, w.Agent, "two")
 	w.Clock.Advance(time.Hour)
 	changed, err := w.Change(t.Context(), w.Ada, w.Agent, one.ID, worded(" ONE "))
-	if err != nil || changed.Text != "ONE" || changed.ID != one.ID || !changed.CreatedAt.Equal(one.CreatedAt) || !changed.UpdatedAt.Equal(w.Clock.Now()) {
+	if err != nil || changed.Text != "ONE" || changed.ID != one.ID || !changed.CreatedAt.Equal(one.CreatedAt) ||
+		!changed.UpdatedAt.Equal(w.Clock.Now()) {
 		t.Errorf("changed to %+v, %v", changed, err)
 	}
 	if _, err := w.Change(t.Context(), w.Ada, w.Agent, one.ID, worded("Two")); !core.IsKind(err, core.KindConflict) {
@@ -127,7 +131,8 @@ func TestMemoriesAreChangedAndDeleted(t *testing.T) {
 		t.Errorf("text of a deleted memory: %v", err)
 	}
 	for name, id := range map[string]string{
-		"forgotten": two.ID, "of another agent": w.add(t, w.SecondAgent, "x").ID, "junk": "junk", "a NUL": one.ID + "\x00", "nothing": "",
+		"forgotten": two.ID, "of another agent": w.add(t, w.SecondAgent, "x").ID, "junk": "junk",
+		"a NUL": one.ID + "\x00", "nothing": "",
 	} {
 		_, err := w.Change(t.Context(), w.Ada, w.Agent, id, worded("text"))
 		for _, err := range []error{err, w.Delete(t.Context(), w.Ada, w.Agent, id)} {
@@ -143,7 +148,10 @@ func TestMemoriesAreHiddenFromOtherUsers(t *testing.T) {
 	w := newService(t)
 	m := w.add(t, w.Agent, "mine")
 	ctx := t.Context()
-	for agentID, what := range map[string]string{w.Agent: "There is no such agent.", w.BobsAgent: "There is no such memory."} {
+	for agentID, what := range map[string]string{
+		w.Agent:     "There is no such agent.",
+		w.BobsAgent: "There is no such memory.",
+	} {
 		_, errChange := w.Change(ctx, w.Bob, agentID, m.ID, worded("theirs"))
 		for _, err := range []error{errChange, w.Delete(ctx, w.Bob, agentID, m.ID)} {
 			if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != what {
@@ -151,10 +159,12 @@ func TestMemoriesAreHiddenFromOtherUsers(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := w.List(ctx, w.Bob, w.Agent, memory.StatusActive, core.Page{}); !core.IsKind(err, core.KindNotFound) {
+	if _, _, err := w.List(ctx, w.Bob, w.Agent, memory.StatusActive, core.Page{}); !core.IsKind(err,
+		core.KindNotFound) {
 		t.Errorf("list by another user: %v", err)
 	}
-	if _, err := w.Add(ctx, core.Actor{UserID: w.Ada.UserID}, w.Agent, "x"); core.AsError(err).Code != "insufficient_scope" {
+	if _, err := w.Add(ctx, core.Actor{UserID: w.Ada.UserID}, w.Agent,
+		"x"); core.AsError(err).Code != "insufficient_scope" {
 		t.Errorf("without a scope: %v", err)
 	}
 }
@@ -183,7 +193,8 @@ func TestMemoriesArePagedNewestFirst(t *testing.T) {
 		t.Errorf("listed %s", got)
 	}
 	for _, bad := range []core.Page{{Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("agents", "x")}} {
-		if _, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, bad); !core.IsKind(err, core.KindInvalid) {
+		if _, _, err := w.List(t.Context(), w.Ada, w.Agent, memory.StatusActive, bad); !core.IsKind(err,
+			core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}

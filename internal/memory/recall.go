@@ -92,7 +92,8 @@ func (s *Service) similarity(text string, memories []Memory) []float64 {
 	}
 	out := make([]float64, len(memories))
 	for i := range memories {
-		norm := saturation * (1 - lengthNorm + lengthNorm*float64(lengths[i])*float64(len(memories))/float64(max(total, 1)))
+		norm := saturation * (1 - lengthNorm +
+			lengthNorm*float64(lengths[i])*float64(len(memories))/float64(max(total, 1)))
 		for at, n := range counts[i] {
 			if n > 0 {
 				f := float64(n)

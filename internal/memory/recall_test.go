@@ -76,7 +76,8 @@ func TestRecallIsLimitedInLength(t *testing.T) {
 	for _, text := range []string{"tea one", "tea two", "tea three", "tea four", "tea five", "tea six"} {
 		w.add(t, w.Agent, text)
 	}
-	if got := w.recalled(t, "tea"); len(got) != 5 || slices.ContainsFunc(got, func(s string) bool { return len(s) > 20 }) {
+	if got := w.recalled(t, "tea"); len(got) != 5 ||
+		slices.ContainsFunc(got, func(s string) bool { return len(s) > 20 }) {
 		t.Errorf("recalled %q", got)
 	}
 	for _, c := range []struct {
@@ -113,7 +114,8 @@ func TestProposalIsNotRecalledBeforeItIsConfirmed(t *testing.T) {
 	propose(" I like  Green ")
 	propose("i like green")
 	list := proposed()
-	if len(list) != 1 || list[0].Text != "I like  Green" || list[0].Origin != memory.OriginAgent || list[0].Status != memory.StatusProposed {
+	if len(list) != 1 || list[0].Text != "I like  Green" || list[0].Origin != memory.OriginAgent ||
+		list[0].Status != memory.StatusProposed {
 		t.Fatalf("proposed %+v", list)
 	}
 	if got := w.recalled(t, "green"); len(got) != 0 {

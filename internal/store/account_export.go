@@ -38,15 +38,19 @@ func (r *exportRow) value() accountdata.Export {
 
 // BeginExport stores an export with its task, or returns the export in progress. The lock on the user serializes
 // concurrent calls.
-func (db *DB) BeginExport(ctx context.Context, e accountdata.Export, t task.Task) (stored accountdata.Export, inserted task.Task, err error) {
+func (db *DB) BeginExport(
+	ctx context.Context, e accountdata.Export, t task.Task,
+) (stored accountdata.Export, inserted task.Task, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		inserted = task.Task{}
 		var one int
-		if err := get(ctx, tx, `SELECT 1 FROM app_user WHERE id = $1`+db.dialect.lock, args{e.UserID}, &one); err != nil {
+		if err := get(ctx, tx, `SELECT 1 FROM app_user WHERE id = $1`+db.dialect.lock, args{e.UserID},
+			&one); err != nil {
 			return err
 		}
 		var r exportRow
-		err := get(ctx, tx, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{e.UserID}, r.dest()...)
+		err := get(ctx, tx, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`,
+			args{e.UserID}, r.dest()...)
 		switch {
 		case err == nil && r.export.Status == accountdata.StatusWorking:
 			stored = r.value()
@@ -85,7 +89,8 @@ func dropExport(ctx context.Context, tx querier, id string) error {
 // Export returns the export of a user.
 func (db *DB) Export(ctx context.Context, userID string) (accountdata.Export, error) {
 	var r exportRow
-	err := get(ctx, db.read, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return accountdata.Export{}, fail("read export", "export", err)
 	}
@@ -107,7 +112,8 @@ func (db *DB) CountOwned(ctx context.Context, userID string) (int64, error) {
 func (db *DB) RestartExport(ctx context.Context, f task.Fence, total int64) error {
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock, args{f.TaskID, f.Attempt, f.Owner}, &one)
+		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock,
+			args{f.TaskID, f.Attempt, f.Owner}, &one)
 		if err == nil {
 			err = get(ctx, tx, `UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
 				args{f.Attempt, total, f.TaskID}, &one)
@@ -138,7 +144,8 @@ func (db *DB) AppendExport(ctx context.Context, f task.Fence, n int64, data []by
 		if err != nil {
 			return lostIfNoRows(err)
 		}
-		_, err = tx.exec(ctx, `INSERT INTO account_export_part (export_id, attempt, n, data) VALUES ($1, $2, $3, $4)`, f.TaskID, f.Attempt, n, data)
+		_, err = tx.exec(ctx, `INSERT INTO account_export_part (export_id, attempt, n, data) VALUES ($1, $2, $3, $4)`,
+			f.TaskID, f.Attempt, n, data)
 		return err
 	})
 	return failTask("append to an export", err)
@@ -151,7 +158,8 @@ func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, ex
 			return err
 		}
 		if o.State == task.StateComplete {
-			_, err := tx.exec(ctx, `UPDATE account_export SET status = 'complete', finished_at = $1, expires_at = $2 WHERE id = $3`,
+			_, err := tx.exec(ctx,
+				`UPDATE account_export SET status = 'complete', finished_at = $1, expires_at = $2 WHERE id = $3`,
 				millis(o.At), millis(expires), f.TaskID)
 			return err
 		}
@@ -169,7 +177,8 @@ func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, ex
 // ExportPart returns one part of an archive.
 func (db *DB) ExportPart(ctx context.Context, e accountdata.Export, n int64) ([]byte, error) {
 	var data []byte
-	err := get(ctx, db.read, `SELECT data FROM account_export_part WHERE export_id = $1 AND attempt = $2 AND n = $3`, args{e.ID, e.Attempt, n}, &data)
+	err := get(ctx, db.read, `SELECT data FROM account_export_part WHERE export_id = $1 AND attempt = $2 AND n = $3`,
+		args{e.ID, e.Attempt, n}, &data)
 	return data, fail("read a part of an export", "export", err)
 }
 
@@ -187,7 +196,8 @@ func (db *DB) DeleteExport(ctx context.Context, userID string) error {
 
 // PruneExports deletes expired exports, each in its own transaction because archives may be large.
 func (db *DB) PruneExports(ctx context.Context, now time.Time) error {
-	ids, err := readIDs(ctx, db.read, `SELECT id FROM account_export WHERE expires_at IS NOT NULL AND expires_at <= $1`, args{millis(now)})
+	ids, err := readIDs(ctx, db.read, `SELECT id FROM account_export WHERE expires_at IS NOT NULL AND expires_at <= $1`,
+		args{millis(now)})
 	for _, id := range ids {
 		if err != nil {
 			break

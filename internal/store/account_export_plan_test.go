@@ -15,8 +15,12 @@ func callExports(t *testing.T, db *DB) {
 	ctx, now := t.Context(), time.Now()
 	begun := func(id string) task.Fence {
 		t.Helper()
-		made := task.Task{ID: id, Kind: "account_export", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now}
-		_, inserted, err := db.BeginExport(ctx, accountdata.Export{ID: id, UserID: "u", Status: accountdata.StatusWorking, CreatedAt: now}, made)
+		made := task.Task{
+			ID: id, Kind: "account_export", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now,
+			CreatedAt: now,
+		}
+		_, inserted, err := db.BeginExport(ctx,
+			accountdata.Export{ID: id, UserID: "u", Status: accountdata.StatusWorking, CreatedAt: now}, made)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +39,8 @@ func callExports(t *testing.T, db *DB) {
 		}
 	}
 	done("fail", db.FinishExport(ctx, begun("x1"), task.Outcome{State: task.StateFailed, Code: "c", At: now}, now))
-	done("complete", db.FinishExport(ctx, begun("x2"), task.Outcome{State: task.StateComplete, At: now}, now.Add(time.Hour)))
+	done("complete", db.FinishExport(ctx, begun("x2"), task.Outcome{State: task.StateComplete, At: now},
+		now.Add(time.Hour)))
 	e, err := db.Export(ctx, "u")
 	done("read", err)
 	_, err = db.ExportPart(ctx, e, 0)

@@ -75,12 +75,14 @@ func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock st
 		return agent.Agent{}, err
 	}
 	var r agentRow
-	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID}, r.dest()...); err != nil {
+	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID},
+		r.dest()...); err != nil {
 		return agent.Agent{}, err
 	}
 	r.agent.Grant = g
 	if g != core.GrantOwner {
-		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`, args{agentID}, &r.agent.Owner); err != nil {
+		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`,
+			args{agentID}, &r.agent.Owner); err != nil {
 			return agent.Agent{}, err
 		}
 	}
@@ -98,7 +100,9 @@ func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock st
 const ownerName = `(SELECT coalesce(nullif(u.name, ''), u.email) FROM app_user u WHERE u.id = agent.user_id)`
 
 // Agents returns up to n agents after a position: the user's own first, then agents shared with them.
-func (db *DB) Agents(ctx context.Context, userID string, only []string, after agent.Position, n int) ([]agent.Agent, error) {
+func (db *DB) Agents(
+	ctx context.Context, userID string, only []string, after agent.Position, n int,
+) ([]agent.Agent, error) {
 	agents, before := []agent.Agent{}, after.ID
 	var err error
 	if !after.Shared {
@@ -117,11 +121,14 @@ func (db *DB) Agents(ctx context.Context, userID string, only []string, after ag
 	return agents, nil
 }
 
-func (db *DB) ownAgents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+func (db *DB) ownAgents(
+	ctx context.Context, userID string, only []string, before string, n int,
+) ([]agent.Agent, error) {
 	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`
 	a := args{userID, beforeOrLast(before), n}
 	if len(only) > 0 {
-		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` + db.dialect.in("$4") +
+		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` +
+			db.dialect.in("$4") +
 			` ORDER BY id DESC LIMIT $3 + 0`
 		a = append(a, encodeList(only))
 	}
@@ -137,7 +144,9 @@ func (db *DB) ownAgents(ctx context.Context, userID string, only []string, befor
 }
 
 // appendShared fills the page up to n with the agents shared with the user, newest first.
-func (db *DB) appendShared(ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+func (db *DB) appendShared(
+	ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int,
+) ([]agent.Agent, error) {
 	grants, err := db.sharedWith(ctx, userID)
 	if err != nil || len(grants) == 0 {
 		return agents, err
@@ -148,7 +157,8 @@ func (db *DB) appendShared(ctx context.Context, agents []agent.Agent, userID str
 	var r agentRow
 	var owner string
 	var shared []agent.Agent
-	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"), args{encodeList(ids)},
+	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"),
+		args{encodeList(ids)},
 		append(r.dest(), &owner), func() error {
 			if a := r.value(); a.UserID != userID { // owners match their own grants to all users
 				a.Grant, a.Owner = grants[a.ID], owner
@@ -193,7 +203,9 @@ func (db *DB) withSources(ctx context.Context, q querier, agents []agent.Agent) 
 }
 
 // ChangeAgent calls change on the agent and stores the result, except its sources.
-func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change func(*agent.Agent) error) (agent.Agent, error) {
+func (db *DB) ChangeAgent(
+	ctx context.Context, userID, agentID string, change func(*agent.Agent) error,
+) (agent.Agent, error) {
 	var a agent.Agent
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		if a, err = db.readAgent(ctx, tx, userID, agentID, db.dialect.lock); err != nil {
@@ -216,7 +228,8 @@ func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change fu
 
 // DeleteAgent deletes an agent with everything that belongs to it.
 func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
-	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error { return db.deleteAgent(ctx, tx, userID, agentID) })
+	err := db.inBulkTx(ctx,
+		func(ctx context.Context, tx querier) error { return db.deleteAgent(ctx, tx, userID, agentID) })
 	return fail("delete agent", "agent", err)
 }
 
@@ -231,7 +244,8 @@ func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID strin
 	}
 	// The lock prevents new sources, so that every deleted source is logged.
 	var one int
-	err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID}, &one)
+	err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID},
+		&one)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func (db *DB) Audit(ctx context.Context, userID string, before int64, limit int)
 		before = lastTime
 	}
 	if userID == "" {
-		return db.auditEntries(ctx, limit, `SELECT `+auditColumns+` FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`, before, limit)
+		return db.auditEntries(ctx, limit,
+			`SELECT `+auditColumns+` FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2 + 0`, before, limit)
 	}
 	return db.auditEntries(ctx, limit, `
 		SELECT `+auditColumns+` FROM audit WHERE user_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`, userID, before, limit)
@@ -51,14 +52,18 @@ func (db *DB) Audit(ctx context.Context, userID string, before int64, limit int)
 
 // AuditFrom returns entries after seq, oldest first.
 func (db *DB) AuditFrom(ctx context.Context, seq int64, limit int) ([]audit.Entry, error) {
-	return db.auditEntries(ctx, limit, `SELECT `+auditColumns+` FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2 + 0`, seq, limit)
+	return db.auditEntries(ctx, limit, `SELECT `+auditColumns+` FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2 + 0`,
+		seq, limit)
 }
 
 func (db *DB) auditEntries(ctx context.Context, limit int, query string, a ...any) ([]audit.Entry, error) {
 	var e audit.Entry
 	var when int64
 	entries := make([]audit.Entry, 0, capacityFor(limit))
-	dest := []any{&e.Seq, &when, &e.UserID, &e.Actor, (*string)(&e.Event), &e.Detail, &e.Address, &e.Prev, &e.Hash, &e.RedactedBy}
+	dest := []any{
+		&e.Seq, &when, &e.UserID, &e.Actor, (*string)(&e.Event), &e.Detail, &e.Address, &e.Prev, &e.Hash,
+		&e.RedactedBy,
+	}
 	err := db.read.each(ctx, query, a, dest, func() error {
 		e.At = at(when)
 		entries = append(entries, e)

@@ -29,13 +29,19 @@ func TestCachedRowsReflectEveryWrite(t *testing.T) {
 	}
 	server, other := open(), open()
 	now := testkit.NewClock().Now()
-	u := account.User{ID: core.NewID(core.PrefixUser), Email: "a@example.org", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: now}
+	u := account.User{
+		ID: core.NewID(core.PrefixUser), Email: "a@example.org", Role: core.RoleMember,
+		Plan: core.PlanOpen, CreatedAt: now,
+	}
 	if err := server.InsertUser(ctx, u, "x"); err != nil {
 		t.Fatal(err)
 	}
 	a := agent.Agent{
 		ID: core.NewID(core.PrefixAgent), Name: "A", CreatedAt: now, UpdatedAt: now,
-		Sources: []agent.Source{{ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready"}},
+		Sources: []agent.Source{{
+			ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true,
+			Status: "ready",
+		}},
 	}
 	if _, err := server.AgentGrant(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
 		t.Fatalf("agent before it is there: %v", err)
@@ -50,7 +56,8 @@ func TestCachedRowsReflectEveryWrite(t *testing.T) {
 	}
 	for i, writer := range []*store.DB{other, server, other, other, server} {
 		title := "title " + string(rune('a'+i))
-		if _, err := writer.RenameThread(ctx, u.ID, a.ID, th.ID, title, now.Add(time.Duration(i)*time.Second)); err != nil {
+		if _, err := writer.RenameThread(ctx, u.ID, a.ID, th.ID, title,
+			now.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

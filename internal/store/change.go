@@ -22,7 +22,8 @@ func (db *DB) logChanges(ctx context.Context, tx querier, sourceID, op string, i
 	slices.Sort(ids) // a document that occurs twice is one change
 	ids = slices.Compact(ids)
 	var last int64
-	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`, args{len(ids)}, &last)
+	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`,
+		args{len(ids)}, &last)
 	if err != nil {
 		return err
 	}

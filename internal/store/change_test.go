@@ -17,7 +17,8 @@ import (
 func callSearch(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	if _, _, err := db.PutDocuments(ctx, "s", []source.Document{{ID: "d2", ExternalID: "gone", Hash: []byte("h")}}); err != nil {
+	if _, _, err := db.PutDocuments(ctx, "s",
+		[]source.Document{{ID: "d2", ExternalID: "gone", Hash: []byte("h")}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func() error{
@@ -78,8 +79,14 @@ func TestMigrationLogsExistingDocuments(t *testing.T) {
 			}
 			got, err := db.Changes(t.Context(), 0, head, 10)
 			want := []search.Change{
-				{Seq: 1, Op: search.Put, ID: "d1", Document: search.Document{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970}},
-				{Seq: 2, Op: search.Put, ID: "d2", Document: search.Document{ID: "d2", SourceID: "s", Title: "Two", Text: "x", Authors: []string{"B"}}},
+				{
+					Seq: 1, Op: search.Put, ID: "d1",
+					Document: search.Document{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970},
+				},
+				{Seq: 2, Op: search.Put, ID: "d2", Document: search.Document{
+					ID: "d2", SourceID: "s", Title: "Two",
+					Text: "x", Authors: []string{"B"},
+				}},
 			}
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log has %+v, %v\nwant %+v", got, err, want)
@@ -104,7 +111,8 @@ func TestUnloggedDeletionIsReadAsDelete(t *testing.T) {
 				t.Fatal(err)
 			}
 			changes, err := db.Changes(t.Context(), 0, 1000, 1000)
-			if err != nil || len(changes) != 3 || slices.ContainsFunc(changes, func(c search.Change) bool { return c.Op != search.Delete }) {
+			if err != nil || len(changes) != 3 ||
+				slices.ContainsFunc(changes, func(c search.Change) bool { return c.Op != search.Delete }) {
 				t.Errorf("the log has %+v, %v", changes, err)
 			}
 		})
@@ -160,7 +168,16 @@ func TestPostgresReadsTheChangeLogByIndex(t *testing.T) {
 func TestListRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
-		{}, {""}, {"", ""}, {"a"}, {"Ada Lovelace", "Grace Hopper"}, {`a","b`}, {`"`}, {`\`}, {",", "[", `"]`}, {"Gödel", "李", "a\nb", "<&>", "\u2028"},
+		{},
+		{""},
+		{"", ""},
+		{"a"},
+		{"Ada Lovelace", "Grace Hopper"},
+		{`a","b`},
+		{`"`},
+		{`\`},
+		{",", "[", `"]`},
+		{"Gödel", "李", "a\nb", "<&>", "\u2028"},
 	} {
 		got, err := decodeList[string](encodeList(words))
 		if err != nil || !slices.Equal(got, words) {

@@ -77,7 +77,8 @@ func TestCrashChild(t *testing.T) {
 		wg.Go(func() {
 			for t.Context().Err() == nil {
 				id := core.NewID(core.PrefixThread)
-				if err := db.InsertThread(t.Context(), "usr", thread.Thread{ID: id, AgentID: "agt", CreatedAt: now, UpdatedAt: now}); err != nil {
+				if err := db.InsertThread(t.Context(), "usr",
+					thread.Thread{ID: id, AgentID: "agt", CreatedAt: now, UpdatedAt: now}); err != nil {
 					t.Error(err)
 					return
 				}

@@ -45,7 +45,9 @@ func (r *documentRow) value() (d source.Document, err error) {
 
 // PutDocuments stores a batch of documents in one transaction, updates the source's counters and logs the changes. If
 // the batch exceeds the storage limit of the owner's plan, nothing is stored.
-func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.Document) (added, updated int, err error) {
+func (db *DB) PutDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) (added, updated int, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		added, updated = 0, 0
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
@@ -84,12 +86,15 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 }
 
 // DeleteDocuments deletes the given documents of a source in one transaction and returns how many existed.
-func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs []string, now time.Time) (deleted int, err error) {
+func (db *DB) DeleteDocuments(
+	ctx context.Context, sourceID string, externalIDs []string, now time.Time,
+) (deleted int, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
-		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `external_id IN `+db.dialect.in("$2"), encodeList(externalIDs))
+		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `external_id IN `+db.dialect.in("$2"),
+			encodeList(externalIDs))
 		return err
 	})
 	if err != nil {
@@ -99,7 +104,9 @@ func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs 
 }
 
 // deleteDocuments deletes the documents of a source that match a condition on $2.
-func (db *DB) deleteDocuments(ctx context.Context, tx querier, sourceID string, now time.Time, condition string, value any) (deleted int, err error) {
+func (db *DB) deleteDocuments(
+	ctx context.Context, tx querier, sourceID string, now time.Time, condition string, value any,
+) (deleted int, err error) {
 	var ids []string
 	var id string
 	var size, bytes int64
@@ -128,7 +135,8 @@ func (db *DB) lockSource(ctx context.Context, tx querier, sourceID string) error
 
 // countDocuments adds to the document counter of a source.
 func countDocuments(ctx context.Context, tx querier, sourceID string, more int, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`, more, millis(now), sourceID)
+	_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`,
+		more, millis(now), sourceID)
 	return err
 }
 
@@ -154,12 +162,14 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 		ON CONFLICT (source_id, external_id) DO NOTHING`,
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
-		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), d.File)
+		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt),
+		d.File)
 	if err != nil || added == 1 {
 		return putResult{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
 	}
 	var before int64
-	err = get(ctx, tx, `SELECT id, `+documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
+	err = get(ctx, tx, `SELECT id, `+
+		documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
 		args{sourceID, d.ExternalID, d.Hash}, &p.id, &before)
 	if errors.Is(err, sql.ErrNoRows) {
 		return putResult{}, nil

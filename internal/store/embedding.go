@@ -25,7 +25,8 @@ func (db *DB) EmbeddingDims(ctx context.Context, model string) (dims int, err er
 // EmbeddedThrough returns the position in the change log up to which all documents have vectors.
 func (db *DB) EmbeddedThrough(ctx context.Context, s embedding.Space) (uint64, error) {
 	var seq int64
-	err := get(ctx, db.read, `SELECT seq FROM embedding_progress WHERE model = $1 AND dims = $2`, args{s.Model, s.Dims}, &seq)
+	err := get(ctx, db.read, `SELECT seq FROM embedding_progress WHERE model = $1 AND dims = $2`,
+		args{s.Model, s.Dims}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -37,7 +38,9 @@ var errEnough = errors.New("enough rows")
 
 // UnembeddedDocuments returns documents without current vectors, in change log order. It stops after about the given
 // number of bytes of text, so that long documents do not fill the memory.
-func (db *DB) UnembeddedDocuments(ctx context.Context, s embedding.Space, after, through uint64, n, bytes int, without ...string) ([]embedding.Document, error) {
+func (db *DB) UnembeddedDocuments(
+	ctx context.Context, s embedding.Space, after, through uint64, n, bytes int, without ...string,
+) ([]embedding.Document, error) {
 	docs := make([]embedding.Document, 0, capacityFor(n))
 	var d embedding.Document
 	var seq int64
@@ -107,7 +110,9 @@ func (db *DB) Embeddings(ctx context.Context, s embedding.Space, ids []string) (
 
 // PutEmbeddings stores vectors, logs the documents completed by them as changed, and records the progress. Like every
 // change to documents, it locks their sources in id order first.
-func (db *DB) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time) error {
+func (db *DB) PutEmbeddings(
+	ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time,
+) error {
 	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if len(docs) > 0 {
 			if err := db.putEmbeddings(ctx, tx, s, docs, now); err != nil {
@@ -128,12 +133,15 @@ func (db *DB) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embed
 }
 
 // putEmbeddings uses few statements apart from the inserts, because other writers wait for the locked sources.
-func (db *DB) putEmbeddings(ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, now time.Time) error {
+func (db *DB) putEmbeddings(
+	ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, now time.Time,
+) error {
 	places, err := db.lockDocuments(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
-	docs = slices.DeleteFunc(slices.Clone(docs), func(d embedding.Embedded) bool { _, exists := places[d.ID]; return !exists })
+	docs = slices.DeleteFunc(slices.Clone(docs),
+		func(d embedding.Embedded) bool { _, exists := places[d.ID]; return !exists })
 	var changed, complete []string
 	for i, d := range docs {
 		if len(d.New) > 0 {
@@ -150,7 +158,8 @@ func (db *DB) putEmbeddings(ctx context.Context, tx querier, s embedding.Space, 
 		return err
 	}
 	// A document has no row in embedding_document until its change is logged with all vectors.
-	if _, err := tx.exec(ctx, `DELETE FROM embedding_document WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2`,
+	if _, err := tx.exec(ctx,
+		`DELETE FROM embedding_document WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2`,
 		encodeList(changed), s.Model); err != nil {
 		return err
 	}
@@ -195,7 +204,8 @@ func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embeddi
 		return err
 	}
 	for id, hashes := range stale {
-		_, err := tx.exec(ctx, `DELETE FROM embedding WHERE document_id = $1 AND text_hash IN `+db.dialect.in("$2"), id, encodeList(hashes))
+		_, err := tx.exec(ctx, `DELETE FROM embedding WHERE document_id = $1 AND text_hash IN `+db.dialect.in("$2"), id,
+			encodeList(hashes))
 		if err != nil {
 			return err
 		}
@@ -205,7 +215,9 @@ func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embeddi
 
 // completeDocuments records documents as complete. Documents that were not complete before are logged as changed, so
 // that indexes read their vectors.
-func (db *DB) completeDocuments(ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, complete []string) error {
+func (db *DB) completeDocuments(
+	ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, complete []string,
+) error {
 	if len(complete) == 0 {
 		return nil
 	}

@@ -19,7 +19,8 @@ func callEmbeddings(t *testing.T, db *DB) {
 	must(err)
 	for _, d := range docs {
 		e := embedding.Embedded{
-			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: []string{"h"}, New: map[string][]byte{"h": []byte("v")}, Complete: true,
+			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: []string{"h"}, New: map[string][]byte{"h": []byte("v")},
+			Complete: true,
 		}
 		must(db.PutEmbeddings(ctx, s, []embedding.Embedded{e}, d.Seq, now))
 		e.New = nil

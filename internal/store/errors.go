@@ -101,7 +101,8 @@ func mayEndTransaction(err error) bool {
 		return false
 	}
 	switch lite.Code() & 0xff {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG,
+		sqlite3.SQLITE_RANGE:
 		return false
 	}
 	return true

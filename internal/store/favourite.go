@@ -25,7 +25,9 @@ func (r *favouriteRow) value() favourite.Favourite {
 
 // SaveFavourite stores a card. Saving it again replaces the card but keeps its creation time, and its thread unless
 // another one is given. A deleted thread is dropped.
-func (db *DB) SaveFavourite(ctx context.Context, userID, agentID string, f favourite.Favourite) (favourite.Favourite, error) {
+func (db *DB) SaveFavourite(
+	ctx context.Context, userID, agentID string, f favourite.Favourite,
+) (favourite.Favourite, error) {
 	var created int64
 	err := db.execReturning(ctx, `
 		INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, created_at, updated_at)
@@ -43,7 +45,9 @@ func (db *DB) SaveFavourite(ctx context.Context, userID, agentID string, f favou
 }
 
 // Favourites returns up to n favourites, newest first. A negative n means all.
-func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *favourite.Key, n int) ([]favourite.Favourite, error) {
+func (db *DB) Favourites(
+	ctx context.Context, userID, agentID string, after *favourite.Key, n int,
+) ([]favourite.Favourite, error) {
 	created, cardID := int64(lastTime), ""
 	if after != nil {
 		created, cardID = millis(after.CreatedAt), after.CardID
@@ -69,6 +73,7 @@ func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *fav
 
 // DeleteFavourite removes a favourite.
 func (db *DB) DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error {
-	n, err := db.exec(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`, userID, agentID, cardID)
+	n, err := db.exec(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`,
+		userID, agentID, cardID)
 	return requireRow("delete favourite", "favourite", n, err)
 }

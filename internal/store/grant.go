@@ -137,11 +137,13 @@ func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) error {
 	var n int64
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The invitation comes first: if it is being accepted, the statement waits, and the grant exists afterwards.
-		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`, agentID, invitee)
+		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`,
+			agentID, invitee)
 		if err != nil {
 			return err
 		}
-		grants, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
+		grants, err := tx.exec(ctx,
+			`DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
 			agentID, invitee)
 		n = invitations + grants
 		return err

@@ -16,7 +16,9 @@ const idempotencyLife = 24 * time.Hour
 // hours, or if an earlier claim for the same request expired without a response. In the last case the seed of the first
 // attempt is kept, so that resources it may have created are not created twice. Otherwise the stored record is
 // returned.
-func (db *DB) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, claimed bool, err error) {
+func (db *DB) ClaimIdempotency(
+	ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+) (rec core.IdempotencyRecord, claimed bool, err error) {
 	// Retried because the key may be released between the statements.
 	for range maxAttempts {
 		n, err := db.exec(ctx, `
@@ -44,7 +46,9 @@ func (db *DB) ClaimIdempotency(ctx context.Context, userID, key string, hash []b
 }
 
 // takeOver claims an expired or abandoned key. For any other key the error is sql.ErrNoRows.
-func (db *DB) takeOver(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, error) {
+func (db *DB) takeOver(
+	ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+) (core.IdempotencyRecord, error) {
 	rec := core.IdempotencyRecord{Hash: hash}
 	err := db.execReturning(ctx, `
 		UPDATE idempotency SET
@@ -53,13 +57,15 @@ func (db *DB) takeOver(ctx context.Context, userID, key string, hash []byte, see
 			created_at = CASE WHEN created_at <= $3 THEN $5 ELSE created_at END
 		WHERE user_id = $6 AND key = $7 AND (created_at <= $3 OR (status = 0 AND locked_until <= $5 AND hash = $1))
 		RETURNING seed`,
-		args{hash, millis(lockUntil), millis(now.Add(-idempotencyLife)), seed, millis(now), userID, key}, []any{&rec.Seed})
+		args{hash, millis(lockUntil), millis(now.Add(-idempotencyLife)), seed, millis(now), userID, key},
+		[]any{&rec.Seed})
 	return rec, err
 }
 
 // FinishIdempotency stores the response to replay.
 func (db *DB) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
-	n, err := db.exec(ctx, `UPDATE idempotency SET status = $1, body = $2, locked_until = $3 WHERE user_id = $4 AND key = $5`,
+	n, err := db.exec(ctx,
+		`UPDATE idempotency SET status = $1, body = $2, locked_until = $3 WHERE user_id = $4 AND key = $5`,
 		status, body, millis(now), userID, key)
 	return requireRow("finish idempotency key", "idempotency key", n, err)
 }

@@ -18,7 +18,8 @@ func (db *DB) Secret(ctx context.Context) ([]byte, error) {
 	}
 	var secret []byte
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		if _, err := tx.exec(ctx, `INSERT INTO installation (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`, fresh); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO installation (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`,
+			fresh); err != nil {
 			return err
 		}
 		return get(ctx, tx, `SELECT secret FROM installation WHERE id = 1`, nil, &secret)

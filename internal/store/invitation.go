@@ -29,7 +29,8 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The lock serializes the counting of the owner's invitations.
 		var address string
-		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID}, &address); err != nil {
+		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID},
+			&address); err != nil {
 			return err
 		}
 		if o.Invitee == address {
@@ -65,7 +66,8 @@ func checkInvitationLimit(ctx context.Context, tx querier, ownerID string, limit
 	err := get(ctx, tx, `SELECT count(*) FROM agent a JOIN agent_invitation i ON i.agent_id = a.id WHERE a.user_id = $1`,
 		args{ownerID}, &open)
 	if err == nil && open >= limit {
-		return core.Conflict("conflict", fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
+		return core.Conflict("conflict",
+			fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
 	}
 	return err
 }
@@ -74,7 +76,8 @@ func checkInvitationLimit(ctx context.Context, tx querier, ownerID string, limit
 // the sign-in provider. An address that a user enters later is unverified and receives no invitations, otherwise users
 // could read invitations to other people.
 func deliverInvitations(ctx context.Context, tx querier, u account.User) error {
-	_, err := tx.exec(ctx, `UPDATE agent_invitation SET user_id = $1 WHERE invitee = $2 AND user_id IS NULL`, u.ID, u.Email)
+	_, err := tx.exec(ctx, `UPDATE agent_invitation SET user_id = $1 WHERE invitee = $2 AND user_id IS NULL`,
+		u.ID, u.Email)
 	return err
 }
 

@@ -12,7 +12,8 @@ import (
 
 // LiveAnswer returns the cached answer of a live source unless it has expired.
 func (db *DB) LiveAnswer(ctx context.Context, key []byte, now time.Time) (answer []byte, err error) {
-	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`, args{key, millis(now)}, &answer)
+	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`,
+		args{key, millis(now)}, &answer)
 	return answer, fail("read an answer", "answer", err)
 }
 
@@ -27,7 +28,9 @@ func (db *DB) PutLiveAnswer(ctx context.Context, key, answer []byte, expires tim
 // PutLiveDocuments stores expiring documents and returns them as stored, in the same order. Documents that were kept
 // are not changed, because citations must stay valid. If all are stored unchanged and do not expire soon, nothing is
 // written.
-func (db *DB) PutLiveDocuments(ctx context.Context, sourceID string, docs []source.Document) ([]source.Document, error) {
+func (db *DB) PutLiveDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) ([]source.Document, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -62,7 +65,9 @@ func expiresLateEnough(expires time.Time, d source.Document) bool {
 }
 
 // liveDocuments returns the stored documents of a source by external id.
-func (db *DB) liveDocuments(ctx context.Context, sourceID string, docs []source.Document) (map[string]source.Document, error) {
+func (db *DB) liveDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) (map[string]source.Document, error) {
 	names := make([]string, len(docs))
 	for i, d := range docs {
 		names[i] = d.ExternalID
@@ -96,8 +101,10 @@ func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Docu
 					open_access_url = excluded.open_access_url, hash = excluded.hash, updated_at = excluded.updated_at,
 					expires_at = excluded.expires_at
 				WHERE document.expires_at IS NOT NULL`,
-				d.ID, sourceID, d.ExternalID, d.Title, encodeList(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI, d.Venue, d.Type,
-				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt))
+				d.ID, sourceID, d.ExternalID, d.Title, encodeList(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI,
+				d.Venue, d.Type,
+				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt),
+				millis(d.UpdatedAt), optMillis(d.ExpiresAt))
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,8 @@ type memoryRow struct {
 func (r *memoryRow) dest() []any {
 	m := &r.memory
 	return []any{
-		&m.ID, &m.Text, (*string)(&m.Status), &r.pinned, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated,
+		&m.ID, &m.Text, (*string)(&m.Status), &r.pinned, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created,
+		&r.updated,
 	}
 }
 
@@ -95,7 +96,9 @@ func (db *DB) insertMemory(ctx context.Context, userID string, m memory.Memory, 
 }
 
 // conflictingMemory reads the row that prevents the insert of a memory.
-func (db *DB) conflictingMemory(ctx context.Context, userID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+func (db *DB) conflictingMemory(
+	ctx context.Context, userID string, m memory.Memory, hash []byte,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
 	err := get(ctx, db.read, `
 		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
@@ -106,12 +109,15 @@ func (db *DB) conflictingMemory(ctx context.Context, userID string, m memory.Mem
 }
 
 // reviveMemory turns an inactive row with the same text into the given memory.
-func (db *DB) reviveMemory(ctx context.Context, userID, memoryID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+func (db *DB) reviveMemory(
+	ctx context.Context, userID, memoryID string, m memory.Memory, hash []byte,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
 	err := db.execReturning(ctx, `
 		UPDATE memory SET text = $1, folded_hash = $2, status = $3, origin = $4, updated_at = $5
 		WHERE user_id = $6 AND agent_id = $7 AND id = $8 AND status <> $3 RETURNING `+memoryColumns,
-		args{m.Text, hash, string(m.Status), string(m.Origin), millis(m.UpdatedAt), userID, m.AgentID, memoryID}, r.dest())
+		args{m.Text, hash, string(m.Status), string(m.Origin), millis(m.UpdatedAt), userID, m.AgentID, memoryID},
+		r.dest())
 	return r.value(), err
 }
 
@@ -129,14 +135,17 @@ func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory,
 		_, err = tx.exec(ctx, `
 			DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id <= (
 				SELECT id FROM memory WHERE user_id = $4 AND agent_id = $5 AND status = $6 ORDER BY id DESC LIMIT 1 OFFSET $7 + 0)`,
-			userID, m.AgentID, string(memory.StatusProposed), userID, m.AgentID, string(memory.StatusProposed), memory.MaxProposed)
+			userID, m.AgentID, string(memory.StatusProposed), userID, m.AgentID, string(memory.StatusProposed),
+			memory.MaxProposed)
 		return err
 	})
 	return fail("propose memory", "agent", err)
 }
 
 // Memories returns up to n memories of a status, newest first.
-func (db *DB) Memories(ctx context.Context, userID, agentID string, status memory.Status, before string, n int) ([]memory.Memory, error) {
+func (db *DB) Memories(
+	ctx context.Context, userID, agentID string, status memory.Status, before string, n int,
+) ([]memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	memories := make([]memory.Memory, 0, capacityFor(n))
 	err := db.read.each(ctx, `
@@ -154,7 +163,9 @@ func (db *DB) Memories(ctx context.Context, userID, agentID string, status memor
 
 // ChangeMemory sets the given fields of a memory. A new text replaces a proposed or dismissed memory with the same
 // text.
-func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string, c memory.Change, now time.Time) (memory.Memory, error) {
+func (db *DB) ChangeMemory(
+	ctx context.Context, userID, agentID, memoryID string, c memory.Change, now time.Time,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The memory is read first; if it does not exist, nothing else changes.
@@ -179,7 +190,8 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string
 			args{r.memory.Text, r.pinned, millis(now), userID, agentID, memoryID}, r.dest()...)
 	})
 	if classify(err) == classUnique {
-		return memory.Memory{}, core.Conflict("conflict", "Another memory has the same text. Delete one of them or change the wording.")
+		return memory.Memory{}, core.Conflict("conflict",
+			"Another memory has the same text. Delete one of them or change the wording.")
 	}
 	if err != nil {
 		return memory.Memory{}, fail("change memory", "memory", err)
@@ -201,7 +213,9 @@ func claimTextHash(ctx context.Context, tx querier, userID, agentID, memoryID st
 }
 
 // ConfirmMemory makes a proposed memory active. An active one is returned unchanged.
-func (db *DB) ConfirmMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) (memory.Memory, error) {
+func (db *DB) ConfirmMemory(
+	ctx context.Context, userID, agentID, memoryID string, now time.Time,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
 	err := db.execReturning(ctx, `
 		UPDATE memory SET status = $1, updated_at = CASE WHEN status = $1 THEN updated_at ELSE $2 END
@@ -227,6 +241,7 @@ func (db *DB) DismissMemory(ctx context.Context, userID, agentID, memoryID strin
 
 // DeleteMemory deletes a memory, so that it is not proposed again.
 func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
-	n, err := db.exec(ctx, forgetMemory+` AND status <> $6`, statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
+	n, err := db.exec(ctx, forgetMemory+` AND status <> $6`,
+		statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
 	return requireRow("delete memory", "memory", n, err)
 }

@@ -80,7 +80,8 @@ func (db *DB) Messages(ctx context.Context, threadID string, before, n int) ([]t
 // Reply returns the reply of a turn.
 func (db *DB) Reply(ctx context.Context, threadID, turnID string) (thread.Message, error) {
 	var r messageRow
-	err := get(ctx, db.read, `SELECT `+messageColumns+` FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3`,
+	err := get(ctx, db.read,
+		`SELECT `+messageColumns+` FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3`,
 		args{turnID, string(thread.RoleAssistant), threadID}, r.dest()...)
 	if err != nil {
 		return thread.Message{}, fail("read reply", "reply", err)

@@ -36,8 +36,11 @@ type migration struct {
 	target  int64
 }
 
-func newMigration(db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption) (*migration, error) {
-	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
+func newMigration(
+	db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption,
+) (*migration, error) {
+	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log),
+		goose.WithDisableGlobalRegistry(true))
 	provider, err := goose.NewProvider(d.goose, db, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)

@@ -126,7 +126,8 @@ func TestConcurrentOpensOfANewDatabaseSucceed(t *testing.T) {
 			}
 			wg.Wait()
 			var applied int
-			if err := b.raw(t).QueryRow("SELECT count(*) FROM " + versionTable + " WHERE version_id = 1").Scan(&applied); err != nil || applied != 1 {
+			if err := b.raw(t).QueryRow("SELECT count(*) FROM " + versionTable +
+				" WHERE version_id = 1").Scan(&applied); err != nil || applied != 1 {
 				t.Errorf("the first migration was applied %d times (%v)", applied, err)
 			}
 		})
@@ -142,7 +143,8 @@ func TestNewerSchemaVersionIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			known := b.version(t)
-			if _, err := b.raw(t).Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (4711, " + map[string]string{"sqlite": "1", "postgres": "true"}[b.name] + ")"); err != nil {
+			if _, err := b.raw(t).Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (4711, " +
+				map[string]string{"sqlite": "1", "postgres": "true"}[b.name] + ")"); err != nil {
 				t.Fatal(err)
 			}
 			_, err := Open(t.Context(), b.options)
@@ -178,7 +180,10 @@ func TestFailedMigrationLeavesThePreviousVersion(t *testing.T) {
 				t.Errorf("version %d, want that of the last migration that went through", v)
 			}
 			// Restore the known version to read the database through the store.
-			for _, undo := range []string{"DROP TABLE good", fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", versionTable, known)} {
+			for _, undo := range []string{
+				"DROP TABLE good",
+				fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", versionTable, known),
+			} {
 				if _, err := b.raw(t).Exec(undo); err != nil {
 					t.Fatal(err)
 				}
@@ -235,7 +240,8 @@ func TestFileIsCopiedBeforeAMigration(t *testing.T) {
 			t.Errorf("%s is missing from %v", want, names)
 		}
 	}
-	if slices.Contains(names, "carrel.db.before-v9009") || slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "copying") }) {
+	if slices.Contains(names, "carrel.db.before-v9009") ||
+		slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "copying") }) {
 		t.Errorf("too much is left: %v", names)
 	}
 	// The copy is a complete database of the previous version.

@@ -21,7 +21,8 @@ func (db *DB) PutClient(ctx context.Context, c oauth.Client, unused int) error {
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
 				auth_method = excluded.auth_method, fetched_at = excluded.fetched_at
 			WHERE oauth_client.kind = 'document' AND excluded.kind = 'document'`,
-			c.ID, string(c.Kind), c.Name, c.URI, encodeList(c.RedirectURIs), string(c.AuthMethod), optBytes(c.SecretHash),
+			c.ID, string(c.Kind), c.Name, c.URI, encodeList(c.RedirectURIs), string(c.AuthMethod),
+			optBytes(c.SecretHash),
 			millis(c.CreatedAt), optMillis(c.FetchedAt), optMillis(c.UsedAt))
 		if err != nil {
 			return err
@@ -51,7 +52,8 @@ func (db *DB) Client(ctx context.Context, id string) (oauth.Client, error) {
 	err := get(ctx, db.read, `
 		SELECT id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at
 		FROM oauth_client WHERE id = $1`, args{id},
-		&c.ID, (*string)(&c.Kind), &c.Name, &c.URI, &uris, (*string)(&c.AuthMethod), &c.SecretHash, &created, &fetched, &used)
+		&c.ID, (*string)(&c.Kind), &c.Name, &c.URI, &uris, (*string)(&c.AuthMethod), &c.SecretHash, &created, &fetched,
+		&used)
 	if err == nil {
 		c.RedirectURIs, err = decodeList[string](uris)
 	}
@@ -82,7 +84,8 @@ func (db *DB) SigningKeys(ctx context.Context) ([]oauth.SigningKey, error) {
 
 // InsertSigningKey adds a key. If two nodes add the same number, one gets a conflict.
 func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
-	_, err := db.exec(ctx, `INSERT INTO oauth_key (number, id, sealed, created_at, active_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err := db.exec(ctx,
+		`INSERT INTO oauth_key (number, id, sealed, created_at, active_at) VALUES ($1, $2, $3, $4, $5)`,
 		k.Number, k.ID, k.Sealed, millis(k.CreatedAt), millis(k.ActiveAt))
 	return fail("insert signing key", "key", err)
 }
@@ -101,7 +104,10 @@ func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) err
 		{`DELETE FROM oauth_attempt WHERE last_at < $1`, args{millis(traces)}},
 		{`DELETE FROM oauth_client WHERE used_at IS NULL AND created_at < $1`, args{millis(unused)}},
 		// The previous key may still be in use for signing or for verification.
-		{`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`, args{millis(traces)}},
+		{
+			`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`,
+			args{millis(traces)},
+		},
 	} {
 		if _, err := db.exec(ctx, step.query, step.args...); err != nil {
 			return fail("prune oauth", "client", err)
@@ -130,7 +136,8 @@ func (db *DB) Grants(ctx context.Context, userID string) ([]oauth.Grant, error) 
 // RevokeGrant revokes a grant and reports whether it was active. A grant revoked before keeps its time.
 func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) (ended bool, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
+		n, err := tx.exec(ctx,
+			`UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
 			millis(now), grantID, userID)
 		if ended = n > 0; ended || err != nil {
 			return err
@@ -169,6 +176,7 @@ func (db *DB) TouchGrants(ctx context.Context, used map[string]credential.Use) e
 
 // revokeGrantOf revokes a grant inside a transaction and reports whether it was active.
 func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) (ended bool, err error) {
-	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), grantID)
+	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`,
+		millis(now), grantID)
 	return n > 0, err
 }

@@ -15,7 +15,8 @@ func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
 		ON CONFLICT (coalesce(user_id, ''), client_id, stage, problem) DO UPDATE SET
 			client_name = excluded.client_name, wrong = excluded.wrong, address = excluded.address, program = excluded.program,
 			count = oauth_attempt.count + excluded.count, last_at = excluded.last_at`,
-		a.ID, optText(a.UserID), a.ClientID, a.ClientName, string(a.Stage), a.Problem, a.Wrong, a.Address, a.Program, a.Count,
+		a.ID, optText(a.UserID), a.ClientID, a.ClientName, string(a.Stage), a.Problem, a.Wrong, a.Address, a.Program,
+		a.Count,
 		millis(a.FirstAt), millis(a.LastAt))
 	return fail("record attempt", "user", err)
 }
@@ -32,7 +33,8 @@ func (db *DB) Attempts(ctx context.Context, userID string, anonymous bool, limit
 	var first, last int64
 	list := []oauth.Attempt{}
 	err := db.read.each(ctx, query, args{userID, limit}, []any{
-		&a.ID, &user, &a.ClientID, &a.ClientName, (*string)(&a.Stage), &a.Problem, &a.Wrong, &a.Address, &a.Program, &a.Count, &first, &last,
+		&a.ID, &user, &a.ClientID, &a.ClientName, (*string)(&a.Stage), &a.Problem, &a.Wrong, &a.Address, &a.Program,
+		&a.Count, &first, &last,
 	}, func() error {
 		a.UserID, a.FirstAt, a.LastAt = user.String, at(first), at(last)
 		list = append(list, a)

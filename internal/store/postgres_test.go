@@ -30,7 +30,10 @@ func TestOldServerIsRefused(t *testing.T) {
 func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	for _, statement := range []string{"CREATE TABLE tally (id TEXT, n INTEGER)", "INSERT INTO tally VALUES ('a', 0), ('b', 0)"} {
+	for _, statement := range []string{
+		"CREATE TABLE tally (id TEXT, n INTEGER)",
+		"INSERT INTO tally VALUES ('a', 0), ('b', 0)",
+	} {
 		if _, err := db.exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +78,8 @@ func TestPanicRollsBack(t *testing.T) {
 	db := open(t, Options{URL: testkit.Postgres(t)})
 	for range postgresConns + 1 { // more than the pool has: no connection may leak
 		err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
-			if _, err := tx.exec(ctx, "INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
+			if _, err := tx.exec(ctx,
+				"INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
 				return err
 			}
 			panic("in a write")
@@ -115,7 +119,8 @@ func TestIdleTransactionLosesItsLocks(t *testing.T) {
 	address := testkit.Postgres(t)
 	plain := open(t, Options{URL: address})
 	var timeout string
-	if err := get(t.Context(), plain.read, "SHOW idle_in_transaction_session_timeout", nil, &timeout); err != nil || timeout != "5s" {
+	if err := get(t.Context(), plain.read, "SHOW idle_in_transaction_session_timeout", nil, &timeout); err != nil ||
+		timeout != "5s" {
 		t.Errorf("the timeout is %q (%v), want 5s", timeout, err)
 	}
 	if _, err := plain.exec(t.Context(), "CREATE TABLE tally AS SELECT 0 AS n"); err != nil {

@@ -47,11 +47,13 @@ func TestScrubRemovesDeletedAccountsFromTheFiles(t *testing.T) {
 				text := strings.Repeat(fmt.Sprintf("%s-%x ", who, random.Uint64()), 1+random.IntN(1+random.IntN(300)))
 				if _, err := tx.exec(ctx, `
 					INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'user', 1, 1)`,
-					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text, []byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
+					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text,
+					[]byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
 					return err
 				}
 			}
-			_, err := tx.exec(ctx, `UPDATE memory SET text = text || substr(text, 1, 500) WHERE id IN (SELECT id FROM memory ORDER BY id LIMIT 10)`)
+			_, err := tx.exec(ctx,
+				`UPDATE memory SET text = text || substr(text, 1, 500) WHERE id IN (SELECT id FROM memory ORDER BY id LIMIT 10)`)
 			return err
 		}); err != nil {
 			t.Fatal(err)

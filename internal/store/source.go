@@ -25,11 +25,13 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		// The lock on the agent serializes changes of the default source.
 		var one int
-		err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1 AND `+agentAccessible("$1", "$2")+db.dialect.lock, args{s.AgentID, userID}, &one)
+		err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1 AND `+agentAccessible("$1", "$2")+db.dialect.lock,
+			args{s.AgentID, userID}, &one)
 		if err != nil {
 			return fail("find agent", "agent", err)
 		}
-		n, err := tx.exec(ctx, insertSyncedSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status, s.Language,
+		n, err := tx.exec(ctx, insertSyncedSource, s.ID, s.AgentID, s.Name, s.Kind, 0, s.Documents, s.Status,
+			s.Language,
 			millis(s.CreatedAt), millis(s.UpdatedAt), s.Settings, s.Sealed, optMillis(s.NextSyncAt))
 		if err != nil {
 			return err
@@ -40,7 +42,8 @@ func (db *DB) InsertSource(ctx context.Context, userID string, s source.Source) 
 		if !s.Default {
 			return nil
 		}
-		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`, s.AgentID); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`,
+			s.AgentID); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, `UPDATE source SET is_default = 1 WHERE id = $1`, s.ID)
@@ -110,24 +113,29 @@ func (db *DB) SetDefaultSource(ctx context.Context, agentID, sourceID string) er
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`, agentID); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE source SET is_default = 0 WHERE agent_id = $1 AND is_default = 1`,
+			agentID); err != nil {
 			return err
 		}
-		return get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`, args{agentID, sourceID}, &one)
+		return get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`,
+			args{agentID, sourceID}, &one)
 	})
 	return fail("set the default source", "source", err)
 }
 
 // SetSourceLanguage sets the language of a source and returns the language in effect. A guess does not replace a known
 // language. If the language changes, all documents are logged again, because indexes analyze text by language.
-func (db *DB) SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (holds string, err error) {
+func (db *DB) SetSourceLanguage(
+	ctx context.Context, sourceID, language string, guessed bool, now time.Time,
+) (holds string, err error) {
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		err := get(ctx, tx, `SELECT language FROM source WHERE id = $1`+db.dialect.lock, args{sourceID}, &holds)
 		if err != nil || holds == language || guessed && holds != "" {
 			return err
 		}
 		holds = language
-		_, err = tx.exec(ctx, `UPDATE source SET language = $1, updated_at = $2 WHERE id = $3`, language, millis(now), sourceID)
+		_, err = tx.exec(ctx, `UPDATE source SET language = $1, updated_at = $2 WHERE id = $3`,
+			language, millis(now), sourceID)
 		if err != nil {
 			return err
 		}
@@ -143,10 +151,11 @@ func (db *DB) SetSourceLanguage(ctx context.Context, sourceID, language string, 
 func (db *DB) lockSources(ctx context.Context, tx querier, agentID string) ([]string, error) {
 	var ids []string
 	var id string
-	err := tx.each(ctx, `SELECT id FROM source WHERE agent_id = $1 ORDER BY id`+db.dialect.lock, args{agentID}, []any{&id}, func() error {
-		ids = append(ids, id)
-		return nil
-	})
+	err := tx.each(ctx, `SELECT id FROM source WHERE agent_id = $1 ORDER BY id`+db.dialect.lock, args{agentID},
+		[]any{&id}, func() error {
+			ids = append(ids, id)
+			return nil
+		})
 	return ids, err
 }
 
@@ -170,12 +179,14 @@ func (db *DB) DeleteSource(ctx context.Context, agentID, sourceID, successorID s
 		if err := get(ctx, tx, `SELECT 1 FROM agent WHERE id = $1`+db.dialect.lock, args{agentID}, &one); err != nil {
 			return err
 		}
-		err := get(ctx, tx, `SELECT is_default FROM source WHERE agent_id = $1 AND id = $2`+db.dialect.lock, args{agentID, sourceID}, &isDefault)
+		err := get(ctx, tx, `SELECT is_default FROM source WHERE agent_id = $1 AND id = $2`+db.dialect.lock,
+			args{agentID, sourceID}, &isDefault)
 		if err != nil {
 			return err
 		}
 		if isDefault == 1 && successorID == "" {
-			return core.Conflict("conflict", "This is the agent's default source. Name the source that becomes the default.")
+			return core.Conflict("conflict",
+				"This is the agent's default source. Name the source that becomes the default.")
 		}
 		if err := dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{sourceID}); err != nil {
 			return err
@@ -184,7 +195,8 @@ func (db *DB) DeleteSource(ctx context.Context, agentID, sourceID, successorID s
 			return err
 		}
 		if isDefault == 1 {
-			err := get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`, args{agentID, successorID}, &one)
+			err := get(ctx, tx, `UPDATE source SET is_default = 1 WHERE agent_id = $1 AND id = $2 RETURNING 1`,
+				args{agentID, successorID}, &one)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,10 @@ type fileRow struct {
 
 func (r *fileRow) dest() []any {
 	f := &r.file
-	return []any{&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error, &r.created, &r.updated}
+	return []any{
+		&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error,
+		&r.created, &r.updated,
+	}
 }
 
 func (r *fileRow) value() importer.File {
@@ -39,7 +42,8 @@ func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err erro
 				documents = excluded.documents, skipped = excluded.skipped, error = excluded.error, updated_at = excluded.updated_at
 			RETURNING id`,
 			args{
-				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error, millis(f.CreatedAt), millis(f.UpdatedAt),
+				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error,
+				millis(f.CreatedAt), millis(f.UpdatedAt),
 			}, &id)
 	})
 	return id, fail("store file", "source", err)
@@ -48,7 +52,8 @@ func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err erro
 // FileByName returns the file of a source with this name.
 func (db *DB) FileByName(ctx context.Context, sourceID, name string) (importer.File, error) {
 	var r fileRow
-	err := get(ctx, db.read, `SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND name = $2`, args{sourceID, name}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND name = $2`,
+		args{sourceID, name}, r.dest()...)
 	if err != nil {
 		return importer.File{}, fail("read file", "file", err)
 	}
@@ -78,7 +83,8 @@ func (db *DB) DeleteFile(ctx context.Context, sourceID, id string, now time.Time
 			return err
 		}
 		var one int
-		if err := get(ctx, tx, `DELETE FROM source_file WHERE source_id = $1 AND id = $2 RETURNING 1`, args{sourceID, id}, &one); err != nil {
+		if err := get(ctx, tx, `DELETE FROM source_file WHERE source_id = $1 AND id = $2 RETURNING 1`,
+			args{sourceID, id}, &one); err != nil {
 			return err
 		}
 		var err error
@@ -141,7 +147,8 @@ func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]importer.I
 // SourceByID returns a source and the id of its agent's owner.
 func (db *DB) SourceByID(ctx context.Context, sourceID string) (s source.Source, userID string, err error) {
 	var r sourceRow
-	err = get(ctx, db.read, `SELECT `+sourceColumns+`, a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1`,
+	err = get(ctx, db.read,
+		`SELECT `+sourceColumns+`, a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1`,
 		args{sourceID}, append(r.dest(), &userID)...)
 	if err != nil {
 		return source.Source{}, "", fail("read source", "source", err)
@@ -165,7 +172,8 @@ func (db *DB) DueSources(ctx context.Context, now time.Time, n int) ([]source.So
 // SetSynced records the time of a sync and of the next one.
 func (db *DB) SetSynced(ctx context.Context, sourceID string, synced time.Time, next *time.Time) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `UPDATE source SET synced_at = $1, next_sync_at = $2 WHERE id = $3`, millis(synced), optMillis(next), sourceID)
+		_, err := tx.exec(ctx, `UPDATE source SET synced_at = $1, next_sync_at = $2 WHERE id = $3`,
+			millis(synced), optMillis(next), sourceID)
 		return err
 	})
 	return fail("record a sync", "source", err)

@@ -24,7 +24,8 @@ func TestFileDocumentsUseAnIndex(t *testing.T) {
 		checked++
 		var id, parent, unused int
 		var step string
-		if err := conn.QueryRow("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "$"))...).Scan(&id, &parent, &unused, &step); err != nil {
+		if err := conn.QueryRow("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "$"))...).Scan(&id,
+			&parent, &unused, &step); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(step, "document_file (source_id=? AND file=?") {

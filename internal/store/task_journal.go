@@ -143,7 +143,8 @@ func (db *DB) TaskSteps(ctx context.Context, id string) ([]task.StepRecord, erro
 	var ended sql.NullInt64
 	err := db.read.each(ctx, `
 		SELECT n, kind, label, state, output, last_seq, started_at, ended_at FROM task_step WHERE task_id = $1 ORDER BY n`,
-		args{id}, []any{&s.N, &s.Kind, &s.Label, (*string)(&s.State), &s.Output, &s.LastSeq, &started, &ended}, func() error {
+		args{id}, []any{&s.N, &s.Kind, &s.Label, (*string)(&s.State), &s.Output, &s.LastSeq, &started, &ended},
+		func() error {
 			s.StartedAt, s.EndedAt = at(started), optAt(ended)
 			steps = append(steps, s)
 			return nil

@@ -52,7 +52,8 @@ func (db *DB) RenewNode(ctx context.Context, node string, lease time.Duration) (
 // LeaveNode ends a lease and queues the node's tasks again.
 func (db *DB) LeaveNode(ctx context.Context, node string) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `UPDATE task SET state = 'queued', owner = NULL WHERE state = 'running' AND owner = $1`, node)
+		_, err := tx.exec(ctx, `UPDATE task SET state = 'queued', owner = NULL WHERE state = 'running' AND owner = $1`,
+			node)
 		if err == nil {
 			_, err = tx.exec(ctx, `DELETE FROM node WHERE id = $1`, node)
 		}
@@ -111,9 +112,10 @@ func deadOwners(ctx context.Context, tx querier) ([]string, error) {
 func (db *DB) NodeTasks(ctx context.Context, node string) ([]string, error) {
 	var ids []string
 	var id string
-	err := db.read.each(ctx, `SELECT id FROM task WHERE state = 'running' AND owner = $1`, args{node}, []any{&id}, func() error {
-		ids = append(ids, id)
-		return nil
-	})
+	err := db.read.each(ctx, `SELECT id FROM task WHERE state = 'running' AND owner = $1`,
+		args{node}, []any{&id}, func() error {
+			ids = append(ids, id)
+			return nil
+		})
 	return ids, fail("list the node's tasks", "node", err)
 }

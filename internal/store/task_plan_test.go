@@ -67,10 +67,12 @@ func callTasks(t *testing.T, db *DB) {
 		func() error { _, err := db.PruneTasks(ctx, now.Add(48*time.Hour), 10); return err },
 		func() error { return db.LeaveNode(ctx, "n") },
 		func() error {
-			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1}, task.Outcome{State: task.StateQueued, RunAt: now})
+			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1},
+				task.Outcome{State: task.StateQueued, RunAt: now})
 		},
 		func() error {
-			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1}, task.Outcome{State: task.StateCancelled, At: now})
+			return db.FinishTask(ctx, task.Fence{TaskID: "2", Attempt: 1},
+				task.Outcome{State: task.StateCancelled, At: now})
 		},
 	} {
 		must(q())
@@ -93,12 +95,14 @@ func TestTaskStatementsUseAnIndex(t *testing.T) {
 		}
 		// Only queued tasks are ranked.
 		if strings.Contains(statement, "ranked") && !strings.HasPrefix(step, "SCAN") ||
-			strings.HasPrefix(step, "SCAN json_each") || strings.HasPrefix(step, "SCAN (subquery") || step == "SCAN ranked" {
+			strings.HasPrefix(step, "SCAN json_each") || strings.HasPrefix(step, "SCAN (subquery") ||
+			step == "SCAN ranked" {
 			return true
 		}
 		// Few rows: these tables and subqueries are small, and these indexes contain only active tasks.
 		return slices.ContainsFunc([]string{
-			" node", "picked", "CONSTANT ROW", "place", "waiting", "INDEX task_owner", "INDEX task_cancel", "INDEX task_queue",
+			" node", "picked", "CONSTANT ROW", "place", "waiting", "INDEX task_owner", "INDEX task_cancel",
+			"INDEX task_queue",
 			"INDEX task_running", "INDEX task_deadline",
 		}, func(small string) bool { return strings.Contains(step, small) })
 	})

@@ -13,7 +13,9 @@ import (
 const deltaLife = 24 * time.Hour
 
 // ClaimTasks assigns queued tasks to a node. Of each key only the first may start, and only if none is running.
-func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) ([]task.Task, bool, error) {
+func (db *DB) ClaimTasks(
+	ctx context.Context, node string, kinds []string, n int, now time.Time,
+) ([]task.Task, bool, error) {
 	// An empty queue is the common case and needs no write.
 	var waiting int
 	err := get(ctx, db.read, `
@@ -63,20 +65,24 @@ const ranked = `
 
 // ClaimLimitedTasks assigns queued tasks of one kind to a node within the limit per user. Nodes claim one after the
 // other; otherwise two could exceed a user's limit.
-func (db *DB) ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]task.Task, error) {
+func (db *DB) ClaimLimitedTasks(
+	ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time,
+) ([]task.Task, error) {
 	if perUser <= 0 {
 		perUser = math.MaxInt32
 	}
 	// Usually no task may start, even if some are waiting, and nothing is written.
 	var waiting int
-	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`, args{millis(now), kind, perUser}, &waiting)
+	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`,
+		args{millis(now), kind, perUser}, &waiting)
 	if err != nil || waiting == 0 {
 		return nil, fail("claim tasks", "task", err)
 	}
 	var tasks []task.Task
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		if db.onPostgres() {
-			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "claim "+kind); err != nil {
+			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+				"claim "+kind); err != nil {
 				return err
 			}
 		}
@@ -137,7 +143,8 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	n, err := tx.exec(ctx, `
 		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8, prune_at = $9
 		WHERE `+fenced(f)+` AND ($4 <> 'complete' OR cancel_requested_at IS NULL)`,
-		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At), millis(o.At.Add(deltaLife)))
+		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At),
+		millis(o.At.Add(deltaLife)))
 	if err != nil {
 		return err
 	}
@@ -187,7 +194,8 @@ func (db *DB) DueTasks(ctx context.Context, now time.Time, n int) ([]task.Task, 
 func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error) {
 	var ids []string
 	var id string
-	err := db.read.each(ctx, `SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
+	err := db.read.each(ctx,
+		`SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
 		args{millis(now), n}, []any{&id}, func() error {
 			ids = append(ids, id)
 			return nil
@@ -197,7 +205,8 @@ func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error)
 	}
 	list := db.dialect.in("$1")
 	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`, encodeList(ids))
+		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`,
+			encodeList(ids))
 		if err == nil {
 			_, err = tx.exec(ctx, `UPDATE task SET prune_at = NULL WHERE id IN `+list, encodeList(ids))
 		}

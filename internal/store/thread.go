@@ -32,7 +32,8 @@ func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) 
 	n, err := db.exec(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at, last_message_at)
 		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+agentAccessible("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
-		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt), millis(t.UpdatedAt),
+		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt),
+		millis(t.UpdatedAt),
 		optMillis(t.LastMessageAt))
 	if err == nil && n == 0 {
 		if err = requireAgentAccess(ctx, db.read, userID, t.AgentID); err == nil {
@@ -56,7 +57,8 @@ type threadKey struct{ userID, agentID, threadID string }
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
 	return cached(db, threadKey{userID, agentID, threadID}, func() (thread.Thread, error) {
 		r := threadRow{thread: thread.Thread{AgentID: agentID}}
-		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+		err := get(ctx, db.read,
+			`SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
 			args{threadID, userID, agentID}, r.dest()...)
 		if err != nil {
 			return thread.Thread{}, fail("read thread", "thread", err)
@@ -88,7 +90,9 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 }
 
 // RenameThread sets a thread's title without changing its position in the list.
-func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title string, now time.Time) (thread.Thread, error) {
+func (db *DB) RenameThread(
+	ctx context.Context, userID, agentID, threadID, title string, now time.Time,
+) (thread.Thread, error) {
 	r := threadRow{thread: thread.Thread{AgentID: agentID}}
 	err := db.execReturning(ctx, `
 		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
@@ -103,7 +107,8 @@ func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title
 // thread lose their reference to it.
 func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`, threadID, userID, agentID)
+		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+			threadID, userID, agentID)
 		if err := requireRow("delete thread", "thread", n, err); err != nil {
 			return err
 		}

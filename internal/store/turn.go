@@ -12,7 +12,9 @@ import (
 )
 
 // SubmitTurn stores a question with the task that answers it. The lock on the thread serializes concurrent questions.
-func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task) (stored task.Task, err error) {
+func (db *DB) SubmitTurn(
+	ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task,
+) (stored task.Task, err error) {
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `SELECT 1 FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`+db.dialect.lock,
@@ -78,7 +80,9 @@ func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
 }
 
 // touchThread increments the sequence number, moves the thread to the front, and sets the title if it has none.
-func touchThread(ctx context.Context, tx querier, threadID string, status thread.Status, title string, now time.Time) error {
+func touchThread(
+	ctx context.Context, tx querier, threadID string, status thread.Status, title string, now time.Time,
+) error {
 	n, err := tx.exec(ctx, `
 		UPDATE thread SET next_seq = next_seq + 1, status = $1,
 			title = CASE WHEN title = '' THEN $2 ELSE title END,

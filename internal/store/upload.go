@@ -43,7 +43,8 @@ func (db *DB) InsertUpload(ctx context.Context, u importer.Upload) error {
 // Upload returns an upload of a source.
 func (db *DB) Upload(ctx context.Context, sourceID, id string) (importer.Upload, error) {
 	var r uploadRow
-	err := get(ctx, db.read, `SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND id = $2`, args{sourceID, id}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND id = $2`,
+		args{sourceID, id}, r.dest()...)
 	if err != nil {
 		return importer.Upload{}, fail("read upload", "upload", err)
 	}
@@ -58,7 +59,8 @@ func (db *DB) AppendUpload(ctx context.Context, id string, offset int64, data []
 			UPDATE upload SET received = received + $1, updated_at = $2 WHERE id = $3 AND received = $4 AND ready = 0 RETURNING 1`,
 			args{int64(len(data)), millis(now), id, offset}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
-			return core.Conflict("conflict", "The upload is at another offset. Send a HEAD request and continue at the offset it returns.")
+			return core.Conflict("conflict",
+				"The upload is at another offset. Send a HEAD request and continue at the offset it returns.")
 		}
 		if err != nil {
 			return err
@@ -73,7 +75,8 @@ func (db *DB) AppendUpload(ctx context.Context, id string, offset int64, data []
 func (db *DB) FinishUpload(ctx context.Context, id string, now time.Time) error {
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		return get(ctx, tx, `UPDATE upload SET ready = 1, size = received, updated_at = $1 WHERE id = $2 RETURNING 1`, args{millis(now), id}, &one)
+		return get(ctx, tx, `UPDATE upload SET ready = 1, size = received, updated_at = $1 WHERE id = $2 RETURNING 1`,
+			args{millis(now), id}, &one)
 	})
 	return fail("finish upload", "upload", err)
 }
@@ -102,7 +105,8 @@ func (db *DB) ReadyUploads(ctx context.Context, sourceID string, n int) ([]impor
 
 // WaitingUploads returns the number and total size of a source's completed uploads that are not imported yet.
 func (db *DB) WaitingUploads(ctx context.Context, sourceID string) (files int, bytes int64, err error) {
-	err = get(ctx, db.read, `SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM upload WHERE source_id = $1 AND ready = 1`,
+	err = get(ctx, db.read,
+		`SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM upload WHERE source_id = $1 AND ready = 1`,
 		args{sourceID}, &files, &bytes)
 	return files, bytes, fail("count uploads", "source", err)
 }
@@ -110,7 +114,8 @@ func (db *DB) WaitingUploads(ctx context.Context, sourceID string) (files int, b
 // UploadChunk returns the chunk of an upload that starts at an offset.
 func (db *DB) UploadChunk(ctx context.Context, id string, offset int64) ([]byte, error) {
 	var data []byte
-	err := get(ctx, db.read, `SELECT data FROM upload_chunk WHERE upload_id = $1 AND start = $2`, args{id, offset}, &data)
+	err := get(ctx, db.read, `SELECT data FROM upload_chunk WHERE upload_id = $1 AND start = $2`,
+		args{id, offset}, &data)
 	return data, fail("read upload", "upload", err)
 }
 

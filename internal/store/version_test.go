@@ -40,7 +40,10 @@ func TestVersionChangesWithEveryCommit(t *testing.T) {
 	}
 	fresh("opening")
 	for i, db := range []*store.DB{server, command, server, command, command} {
-		u := account.User{ID: core.NewID(core.PrefixUser), Email: core.NewSeed(), Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: testkit.NewClock().Now()}
+		u := account.User{
+			ID: core.NewID(core.PrefixUser), Email: core.NewSeed(), Role: core.RoleMember,
+			Plan: core.PlanOpen, CreatedAt: testkit.NewClock().Now(),
+		}
 		if err := db.InsertUser(t.Context(), u, "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,8 @@ func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (
 			return err
 		}
 		if n >= limit {
-			return core.Conflict("conflict", fmt.Sprintf("This account has %d webhooks, which is the maximum. Delete one first.", n))
+			return core.Conflict("conflict",
+				fmt.Sprintf("This account has %d webhooks, which is the maximum. Delete one first.", n))
 		}
 		_, err := tx.exec(ctx, `
 			INSERT INTO webhook (id, user_id, url, events, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -123,9 +124,11 @@ func (db *DB) RecordDelivery(ctx context.Context, webhookID string, d webhook.De
 		switch {
 		case err != nil:
 		case d.Gone():
-			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(d.At), webhookID)
+			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`,
+				millis(d.At), webhookID)
 		case enable:
-			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`, webhookID)
+			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`,
+				webhookID)
 		}
 		return err
 	})
@@ -148,7 +151,8 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 	if reply.Error != nil {
 		turn.Error = &webhook.TurnError{Code: reply.Error.Code}
 	}
-	if err := get(ctx, tx, `SELECT agent_id FROM thread WHERE id = $1`, args{reply.ThreadID}, &turn.AgentID); err != nil {
+	if err := get(ctx, tx, `SELECT agent_id FROM thread WHERE id = $1`,
+		args{reply.ThreadID}, &turn.AgentID); err != nil {
 		return err
 	}
 	for _, w := range webhooks {

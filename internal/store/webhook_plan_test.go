@@ -21,8 +21,12 @@ func callWebhooks(t *testing.T, db *DB) {
 			t.Fatal(err)
 		}
 	}
-	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "w1", ThreadID: "t", TurnID: "wx", Role: thread.RoleUser},
-		task.Task{ID: "wx", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
+	turn, err := db.SubmitTurn(ctx, "u", "a", "",
+		thread.Message{ID: "w1", ThreadID: "t", TurnID: "wx", Role: thread.RoleUser},
+		task.Task{
+			ID: "wx", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now,
+			CreatedAt: now,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

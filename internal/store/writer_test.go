@@ -209,7 +209,8 @@ func TestFailedWriteDoesNotAffectItsBatch(t *testing.T) {
 			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
 		},
 	)
-	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil || !strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
+	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil ||
+		!strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
 		classify(errs[3]) != classUnique || classify(errs[4]) != classUnique || errs[5] != nil {
 		t.Errorf("errors: %v", errs)
 	}
@@ -259,10 +260,12 @@ func TestRerunWritesAreStoredOnce(t *testing.T) {
 	}
 	var returned int
 	errs, _ := n.queue(add, add, func() error {
-		err := n.execReturning(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil, []any{&returned})
+		err := n.execReturning(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil,
+			[]any{&returned})
 		return err
 	}, func() error { return n.put(insertNote, "tally") }, spoiler, add)
-	if errs[0] != nil || errs[1] != nil || errs[2] != nil || classify(errs[3]) != classUnique || errs[4] == nil || errs[5] != nil {
+	if errs[0] != nil || errs[1] != nil || errs[2] != nil || classify(errs[3]) != classUnique || errs[4] == nil ||
+		errs[5] != nil {
 		t.Errorf("errors: %v", errs)
 	}
 	if runs != 5 {
@@ -346,7 +349,8 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 	n := newNotebook(t)
 	put := func(id string, bulk bool) func() error {
 		return func() error {
-			return n.write.transaction(t.Context(), bulk, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
+			return n.write.transaction(t.Context(), bulk,
+				func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
 		}
 	}
 	errs, commits := n.queue(put("a", false), put("b", false), put("bulk", true), put("c", false), put("d", false))

@@ -12,7 +12,9 @@ import (
 )
 
 // bench runs a benchmark on a node of each database with the options of a server.
-func bench(b *testing.B, run func(ctx context.Context, r *task.Run) (task.Outcome, error), measure func(b *testing.B, c *cluster, e *task.Engine)) {
+func bench(b *testing.B, run func(ctx context.Context, r *task.Run) (task.Outcome, error),
+	measure func(b *testing.B, c *cluster, e *task.Engine),
+) {
 	b.Helper()
 	for _, backend := range backends {
 		b.Run(backend.name, func(b *testing.B) {

@@ -125,7 +125,8 @@ func (x *chaos) history(rt *rapid.T) {
 			owner := x.nodes[i].Owner()
 			x.nodes[i].Die()
 			// End the lease now instead of waiting for it, so that the test does not depend on the clock.
-			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil && !errors.Is(err, task.ErrLost) {
+			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil &&
+				!errors.Is(err, task.ErrLost) {
 				rt.Fatal(err)
 			}
 			x.nodes[i] = x.node()
@@ -134,7 +135,8 @@ func (x *chaos) history(rt *rapid.T) {
 			i := pick(rt)
 			owner := x.nodes[i].Owner()
 			x.nodes[i].Pause()
-			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil && !errors.Is(err, task.ErrLost) {
+			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil &&
+				!errors.Is(err, task.ErrLost) {
 				rt.Fatal(err)
 			}
 			_ = x.nodes[i].Renew(x.t.Context())
@@ -148,7 +150,8 @@ func (x *chaos) history(rt *rapid.T) {
 			if len(x.ids) == 0 {
 				rt.Skip("no tasks")
 			}
-			if _, err := x.nodes[pick(rt)].Cancel(x.t.Context(), rapid.SampledFrom(x.ids).Draw(rt, "task")); err != nil {
+			if _, err := x.nodes[pick(rt)].Cancel(x.t.Context(),
+				rapid.SampledFrom(x.ids).Draw(rt, "task")); err != nil {
 				rt.Fatal(err)
 			}
 		},

@@ -91,11 +91,14 @@ func TestTaskFailsAfterItsDeadline(t *testing.T) {
 		}
 		c.kind(task.Kind{Name: "work", Deadline: time.Minute, Run: run})
 		c.kind(task.Kind{Name: "patient", Deadline: time.Hour, Run: run})
-		c.kind(task.Kind{Name: "deaf", Deadline: time.Minute, Run: func(context.Context, *task.Run) (task.Outcome, error) {
-			started.Add(1)
-			<-release
-			return task.Outcome{}, nil
-		}})
+		c.kind(task.Kind{
+			Name: "deaf", Deadline: time.Minute,
+			Run: func(context.Context, *task.Run) (task.Outcome, error) {
+				started.Add(1)
+				<-release
+				return task.Outcome{}, nil
+			},
+		})
 		e := c.node(func(o *task.Options) { o.Grace = 50 * time.Millisecond })
 		other := c.submit(e, task.Spec{Kind: "patient", Key: "k"})
 		late := map[string]task.Task{
@@ -124,12 +127,15 @@ func TestTaskEndsEvenIfItsFinishFails(t *testing.T) {
 		}
 		run := func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil }
 		c.kind(task.Kind{Name: "work", Run: run, Finish: finish})
-		c.kind(task.Kind{Name: "refused", Run: run, Finish: func(ctx context.Context, f task.Fence, o task.Outcome) error {
-			if o.State == task.StateComplete {
-				return errors.New("no")
-			}
-			return finish(ctx, f, o)
-		}})
+		c.kind(task.Kind{
+			Name: "refused", Run: run,
+			Finish: func(ctx context.Context, f task.Fence, o task.Outcome) error {
+				if o.State == task.StateComplete {
+					return errors.New("no")
+				}
+				return finish(ctx, f, o)
+			},
+		})
 		c.kind(task.Kind{Name: "broken", Run: run, Finish: func(context.Context, task.Fence, task.Outcome) error {
 			if refusals.Add(1) == 1 {
 				panic("no")
@@ -146,7 +152,10 @@ func TestTaskEndsEvenIfItsFinishFails(t *testing.T) {
 		for _, want := range []struct{ kind, end, event string }{
 			{"work", "complete ", `{"messageId":"key of work"}`},
 			{"refused", "failed internal", `{"messageId":"key of refused"}`},
-			{"broken", "failed internal", `{"status":"failed","error":{"code":"internal","detail":"Something went wrong on our side."}}`},
+			{
+				"broken", "failed internal",
+				`{"status":"failed","error":{"code":"internal","detail":"Something went wrong on our side."}}`,
+			},
 			{"away", "complete ", `{"messageId":"key of away"}`},
 		} {
 			got := c.wait(e, c.submit(e, task.Spec{Kind: want.kind, Key: "key of " + want.kind}).ID)

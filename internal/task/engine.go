@@ -221,8 +221,9 @@ func (e *Engine) Prepare(s Spec) (Task, error) {
 	}
 	now := e.clock.Now()
 	t := Task{
-		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID, IdemKey: s.IdemKey, RequestHash: s.RequestHash,
-		Input: s.Input, State: StateQueued, RunAt: now, CreatedAt: now,
+		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID,
+		IdemKey: s.IdemKey, RequestHash: s.RequestHash, Input: s.Input,
+		State: StateQueued, RunAt: now, CreatedAt: now,
 	}
 	switch {
 	case s.RunAt.After(now):

@@ -216,7 +216,8 @@ func TestSubmittedTaskRunsAtOnceAndWaitReturnsItsResult(t *testing.T) {
 			r.Delta("Hel")
 			r.Delta("lo")
 			r.Emit("note", []byte(`{"x":1}`))
-			b, err := r.Step(ctx, "answer", "Answering", func(context.Context, *task.Step) ([]byte, error) { return r.Task().Input, nil })
+			b, err := r.Step(ctx, "answer", "Answering",
+				func(context.Context, *task.Step) ([]byte, error) { return r.Task().Input, nil })
 			return task.Outcome{Result: append(a, b...)}, err
 		})
 		e := c.node()
@@ -286,7 +287,9 @@ func TestTasksOfOneKeyRunSequentiallyInOrder(t *testing.T) {
 func TestTaskFailureHidesInternalErrors(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		for name, run := range map[string]func() (task.Outcome, error){
-			"public":  func() (task.Outcome, error) { return task.Outcome{Result: []byte("half")}, core.NotFound("model") },
+			"public": func() (task.Outcome, error) {
+				return task.Outcome{Result: []byte("half")}, core.NotFound("model")
+			},
 			"private": func() (task.Outcome, error) { return task.Outcome{}, errors.New("password") },
 			"panic":   func() (task.Outcome, error) { panic("password") },
 		} {

@@ -29,27 +29,32 @@ func TestLimitedKindKeepsItsLimitsAndRunsEveryTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		const perNode, perUser = 3, 2
 		for _, user := range []string{"ada", "bert"} {
-			if err := c.db.InsertUser(t.Context(), account.User{ID: user, Email: user, CreatedAt: c.clock.Now()}, "h"); err != nil {
+			if err := c.db.InsertUser(t.Context(), account.User{ID: user, Email: user, CreatedAt: c.clock.Now()},
+				"h"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g := &gauge{now: map[string]int{}, most: map[string]int{}}
 		gate, full := make(chan struct{}), make(chan struct{}, 100)
-		c.kind(task.Kind{Name: "import", MaxRunning: perNode, MaxPerUser: perUser, Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			g.add(1, "all", r.Task().UserID)
-			defer g.add(-1, "all", r.Task().UserID)
-			full <- struct{}{}
-			select {
-			case <-gate:
-			case <-ctx.Done():
-			}
-			return task.Outcome{}, context.Cause(ctx)
-		}})
+		c.kind(task.Kind{
+			Name: "import", MaxRunning: perNode, MaxPerUser: perUser,
+			Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+				g.add(1, "all", r.Task().UserID)
+				defer g.add(-1, "all", r.Task().UserID)
+				full <- struct{}{}
+				select {
+				case <-gate:
+				case <-ctx.Done():
+				}
+				return task.Outcome{}, context.Cause(ctx)
+			},
+		})
 		c.options.SingleNode = true
 		e := c.node()
 		var all []task.Task
 		for range 6 {
-			all = append(all, c.submit(e, task.Spec{Kind: "import", UserID: "ada"}), c.submit(e, task.Spec{Kind: "import", UserID: "bert"}))
+			all = append(all, c.submit(e, task.Spec{Kind: "import", UserID: "ada"}),
+				c.submit(e, task.Spec{Kind: "import", UserID: "bert"}))
 		}
 		for _, x := range all {
 			if x.State != task.StateQueued {

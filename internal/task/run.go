@@ -226,14 +226,16 @@ func (r *Run) finish(o *Outcome) bool {
 			err = nil
 		case errors.Is(err, ErrLost) || refusals > 1:
 		default:
-			r.engine.log.Error("the outcome of a task was rejected", "task", r.task.ID, "kind", r.task.Kind, "error", err)
+			r.engine.log.Error("the outcome of a task was rejected",
+				"task", r.task.ID, "kind", r.task.Kind, "error", err)
 			*o = Outcome{State: StateFailed, Code: CodeInternal, Detail: detailInternal, At: o.At, Entry: o.Entry}
 			refusals++
 			err = nil
 		}
 	}
 	if !errors.Is(err, ErrLost) {
-		r.engine.log.Error("the outcome of a task could not be stored", "task", r.task.ID, "kind", r.task.Kind, "error", err)
+		r.engine.log.Error("the outcome of a task could not be stored",
+			"task", r.task.ID, "kind", r.task.Kind, "error", err)
 	}
 	return false
 }

@@ -44,7 +44,9 @@ func Once(s *Step) { s.once = true }
 // and must be called in the same order in every attempt. A step that ended in an earlier attempt returns its recorded
 // result or error without running. An error is recorded unless the run was stopped. The result is durable before the
 // next step runs.
-func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error), options ...StepOption) ([]byte, error) {
+func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error),
+	options ...StepOption,
+) ([]byte, error) {
 	if r.inStep.Load() {
 		return nil, fmt.Errorf("%w: a step inside a step", ErrJournal)
 	}

@@ -23,7 +23,9 @@ type Queue interface {
 	Task(ctx context.Context, id string) (Task, error)
 	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. backlog
 	// reports whether tasks are waiting, even if none could be claimed.
-	ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) (tasks []Task, backlog bool, err error)
+	ClaimTasks(
+		ctx context.Context, node string, kinds []string, n int, now time.Time,
+	) (tasks []Task, backlog bool, err error)
 	// ClaimLimitedTasks assigns up to n queued tasks of one kind to the node, at most one per key, so that no user has
 	// more than perUser of them running. Users with the fewest running tasks come first. A task that starts for the
 	// first time gets the deadline.

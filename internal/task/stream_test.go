@@ -67,7 +67,8 @@ func TestReconnectingReaderSeesEveryEvent(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						if p := ev.Position(); p.Number < after.Number || p.Number == after.Number && p.Seq <= after.Seq {
+						if p := ev.Position(); p.Number < after.Number || p.Number == after.Number &&
+							p.Seq <= after.Seq {
 							t.Errorf("%s came after %s", p, after)
 						}
 						after = ev.Position()
@@ -176,7 +177,10 @@ func TestPositionRoundTrips(t *testing.T) {
 		got, err := task.ParsePosition(p.String())
 		same(t, "position", fmt.Sprint(got, err), fmt.Sprint(p, nil))
 	}
-	for _, bad := range []string{"", "1", "1.", ".1", "-1.2", "1.2.3", "+1.2", "01.2", "1.2 ", "99999999999999999999.1"} {
+	for _, bad := range []string{
+		"", "1", "1.", ".1", "-1.2", "1.2.3", "+1.2", "01.2", "1.2 ",
+		"99999999999999999999.1",
+	} {
 		if _, err := task.ParsePosition(bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}

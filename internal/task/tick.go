@@ -84,7 +84,8 @@ func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
 		return nil
 	}
 	now := e.clock.Now()
-	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now, now.Add(k.Deadline))
+	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now,
+		now.Add(k.Deadline))
 	if err != nil {
 		return err
 	}

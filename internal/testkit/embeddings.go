@@ -132,7 +132,8 @@ func (e *Embeddings) check(r *http.Request) ([]string, error) {
 		return nil, fmt.Errorf("%s %s", r.Method, r.URL)
 	case r.Header.Get("Content-Type") != "application/json":
 		return nil, errors.New("Content-Type " + r.Header.Get("Content-Type"))
-	case e.Key != "" && r.Header.Get("Authorization") != "Bearer "+e.Key, e.Key == "" && len(r.Header["Authorization"]) > 0:
+	case e.Key != "" && r.Header.Get("Authorization") != "Bearer "+e.Key, e.Key == "" &&
+		len(r.Header["Authorization"]) > 0:
 		return nil, errors.New("the wrong key")
 	case body.Model != e.Model:
 		return nil, errors.New("model " + body.Model)
@@ -176,7 +177,8 @@ func (e *Embeddings) reply(texts []string) []byte {
 // Vector returns the vector of a text. It is not normalized.
 func (e *Embeddings) Vector(text string) []float32 {
 	v := make([]float32, e.Dims)
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if same, ok := e.Synonyms[word]; ok {
 			word = same
 		}

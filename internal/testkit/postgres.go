@@ -156,7 +156,8 @@ func (c *postgresCluster) create(t testing.TB, template string) string {
 	c.mu.Lock()
 	name := c.nextName()
 	c.mu.Unlock()
-	if err := c.exec("CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template) + " STRATEGY FILE_COPY"); err != nil {
+	if err := c.exec("CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template) +
+		" STRATEGY FILE_COPY"); err != nil {
 		t.Fatalf("create a test database: %v", err)
 	}
 	t.Cleanup(func() {

@@ -232,14 +232,17 @@ func TestPostgresVersionIsParsed(t *testing.T) {
 
 func TestMissingPostgresSkipsTheTestUnlessRequired(t *testing.T) {
 	t.Setenv(EnvRequirePostgres, "")
-	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "skip" || !strings.Contains(got.message, "apt-get install postgresql") {
+	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "skip" ||
+		!strings.Contains(got.message, "apt-get install postgresql") {
 		t.Errorf("not installed: %+v, want a skip that says what to install", got)
 	}
-	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, errors.New("initdb: no space")) }); got.outcome != "fatal" {
+	if got := runHelper(t,
+		func(tb testing.TB) { withoutPostgres(tb, errors.New("initdb: no space")) }); got.outcome != "fatal" {
 		t.Errorf("installed but broken: %+v, want a failure", got)
 	}
 	t.Setenv(EnvRequirePostgres, "1")
-	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "fatal" || !strings.Contains(got.message, "apt-get install postgresql") {
+	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "fatal" ||
+		!strings.Contains(got.message, "apt-get install postgresql") {
 		t.Errorf("required: %+v, want a failure that says what to install", got)
 	}
 }

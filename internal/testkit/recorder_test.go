@@ -35,8 +35,10 @@ func (r *recorder) note(v, message string) {
 	r.result = result{v, r.message + message}
 }
 
-func (r *recorder) Helper()                           {}
-func (r *recorder) Failed() bool                      { return r.result.outcome == "error" || r.result.outcome == "fatal" }
+func (r *recorder) Helper() {}
+func (r *recorder) Failed() bool {
+	return r.result.outcome == "error" || r.result.outcome == "fatal"
+}
 func (r *recorder) Error(args ...any)                 { r.note("error", fmt.Sprint(args...)) }
 func (r *recorder) Errorf(format string, args ...any) { r.note("error", fmt.Sprintf(format, args...)) }
 

@@ -23,7 +23,8 @@ func TestSweepRemovesOnlyUnlockedFolders(t *testing.T) {
 		}
 		return dir
 	}
-	held, left, starting, foreign := folder("carrel-test-1"), folder("carrel-test-2"), folder("carrel-test-3"), folder("other")
+	held, left, starting, foreign := folder("carrel-test-1"), folder("carrel-test-2"), folder("carrel-test-3"),
+		folder("other")
 	for _, dir := range []string{held, left, foreign} {
 		lock, err := lockScratch(dir)
 		if err != nil {

@@ -24,8 +24,10 @@ func fullAnswer() thread.Answer {
 	return thread.Answer{
 		Text: "Codd proposed it [1].", Partial: true,
 		Citations: []thread.Citation{{
-			N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model", Authors: []string{"Edgar F. Codd"},
-			Year: 1970, URL: "https://example.org", DOI: "10.1145/362384.362685", Quote: "A relational model \x00 is proposed.", Start: 3, End: 40, Page: 2,
+			N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model",
+			Authors: []string{"Edgar F. Codd"},
+			Year:    1970, URL: "https://example.org", DOI: "10.1145/362384.362685",
+			Quote: "A relational model \x00 is proposed.", Start: 3, End: 40, Page: 2,
 		}},
 		Checks:       []thread.Check{{Start: 0, End: 21, State: thread.Unsupported, Reason: "No number."}},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_1", Text: "I read German."}},
@@ -49,7 +51,8 @@ func TestReplyKeepsAllFieldsOfItsAnswer(t *testing.T) {
 	if turn.Reply.Text != "Codd proposed it [1]." || !reflect.DeepEqual(turn.Reply.Answer, want) {
 		t.Errorf("the reply is %+v", turn.Reply)
 	}
-	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "fail"}, t.Context()); err == nil {
+	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "fail"},
+		t.Context()); err == nil {
 		t.Error("it did not fail")
 	}
 	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})

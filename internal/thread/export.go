@@ -20,7 +20,9 @@ const exportPage = 200
 
 // Export writes a thread as Markdown: every message with its quotes, and a bibliography of the cited works. entry
 // returns the bibliography entry of a work as one line of Markdown.
-func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string, entry func(context.Context, Citation) (string, error), w io.Writer) error {
+func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string,
+	entry func(context.Context, Citation) (string, error), w io.Writer,
+) error {
 	t, err := s.getFor(ctx, actor, core.OpExportThread, agentID, threadID)
 	if err != nil {
 		return err
@@ -170,7 +172,8 @@ func (e exporter) citations(cited []Citation) {
 		if c.Page > 0 {
 			place += ", p. " + strconv.Itoa(c.Page)
 		}
-		_, _ = e.WriteString("- " + markdown.Text("["+strconv.Itoa(c.N)+"] “"+core.OneLine(c.Quote)+"”") + " (" + place + ")\n")
+		_, _ = e.WriteString("- " + markdown.Text("["+strconv.Itoa(c.N)+"] “"+core.OneLine(c.Quote)+"”") + " (" +
+			place + ")\n")
 	}
 }
 

@@ -28,7 +28,9 @@ type Feedback struct {
 var noteRule = core.TextRule{Max: 2000}
 
 // GiveFeedback stores feedback on a reply, replacing earlier feedback.
-func (s *Service) GiveFeedback(ctx context.Context, actor core.Actor, agentID, threadID, messageID string, thumb Thumb, note string) (Feedback, error) {
+func (s *Service) GiveFeedback(
+	ctx context.Context, actor core.Actor, agentID, threadID, messageID string, thumb Thumb, note string,
+) (Feedback, error) {
 	if err := s.checkReply(ctx, actor, core.OpGiveFeedback, agentID, threadID, messageID); err != nil {
 		return Feedback{}, err
 	}
@@ -56,7 +58,9 @@ func (s *Service) RemoveFeedback(ctx context.Context, actor core.Actor, agentID,
 }
 
 // checkReply checks access to the operation and the thread, and the form of the message id.
-func (s *Service) checkReply(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID, messageID string) error {
+func (s *Service) checkReply(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID, messageID string,
+) error {
 	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return err
 	}

@@ -22,7 +22,9 @@ type Conversation struct {
 }
 
 // Messages returns a page of a thread. The first page holds the newest messages, so that polling it shows the reply.
-func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page) (Conversation, error) {
+func (s *Service) Messages(
+	ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page,
+) (Conversation, error) {
 	if _, err := s.getFor(ctx, actor, core.OpListMessages, agentID, threadID); err != nil {
 		return Conversation{}, err
 	}
@@ -61,7 +63,9 @@ const readTries = 5
 // read returns the active turn and the messages before a sequence number, newest first, in a consistent state: a turn
 // with a reply is not active, and a question without a reply has an active turn. The turn is read first, so that a turn
 // that ends in between is shown with its reply.
-func (s *Service) read(ctx context.Context, threadID string, before, n int) (turn *Progress, messages []Message, err error) {
+func (s *Service) read(
+	ctx context.Context, threadID string, before, n int,
+) (turn *Progress, messages []Message, err error) {
 	for range readTries {
 		if turn, err = s.progress(ctx, threadID); err != nil {
 			return nil, nil, err
@@ -69,7 +73,8 @@ func (s *Service) read(ctx context.Context, threadID string, before, n int) (tur
 		if messages, err = s.store.Messages(ctx, threadID, before, n); err != nil {
 			return nil, nil, err
 		}
-		if turn != nil && slices.ContainsFunc(messages, func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
+		if turn != nil && slices.ContainsFunc(messages,
+			func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
 			turn = nil // ended meanwhile
 		}
 		open := before == 0 && len(messages) > 0 && messages[0].Role == RoleUser

@@ -130,7 +130,9 @@ func (s *Service) WaitForChange(ctx context.Context, threadID string, after task
 // Events streams the events of a thread after a position until the context ends. Without a position it starts at the
 // beginning of the latest turn, even if that has ended: a client that opens the stream after sending a message must see
 // the end of a short turn. In a thread without turns it waits for one.
-func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
+func (s *Service) Events(
+	ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position,
+) (iter.Seq2[task.Event, error], error) {
 	if err := s.allow(ctx, actor, core.OpStreamEvents, agentID); err != nil {
 		return nil, err
 	}

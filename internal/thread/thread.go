@@ -180,7 +180,9 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, threadID s
 }
 
 // getFor returns a thread if the actor may perform the operation on the agent.
-func (s *Service) getFor(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID string) (Thread, error) {
+func (s *Service) getFor(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID string,
+) (Thread, error) {
 	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return Thread{}, err
 	}
@@ -202,7 +204,9 @@ func (s *Service) CheckThread(ctx context.Context, actor core.Actor, agentID, th
 }
 
 // List returns a page of threads, newest activity first, and the cursor of the next page.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Thread, string, error) {
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID string, page core.Page,
+) ([]Thread, string, error) {
 	if err := s.allow(ctx, actor, core.OpListThreads, agentID); err != nil {
 		return nil, "", err
 	}
@@ -219,7 +223,8 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 		return threads, "", err
 	}
 	last := threads[rows-1]
-	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10), last.ID), nil
+	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10),
+		last.ID), nil
 }
 
 func decodeKey(cursor string) (*Key, error) {

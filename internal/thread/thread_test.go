@@ -45,7 +45,8 @@ func newServiceAt(t *testing.T, path string, answerer thread.Answerer) *testServ
 		t.Fatal(err)
 	}
 	users := fixture.NewUsers(t, db, core.PlanOpen)
-	tasks := task.New(task.Deps{Store: db, Clock: users.Clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true})
+	tasks := task.New(task.Deps{Store: db, Clock: users.Clock, Log: slog.New(slog.DiscardHandler)},
+		task.Options{SingleNode: true})
 	s := &testService{Users: users, Service: thread.NewService(thread.Deps{
 		Store: db, Agents: users.Agents, Clock: users.Clock, Tasks: tasks, Answerer: answerer,
 	})}
@@ -97,11 +98,13 @@ func TestMessageIsAnsweredAndListed(t *testing.T) {
 	if err != nil || read.Turn != nil || read.Next != "" || len(messages) != 2 {
 		t.Fatalf("read %+v, %v", read, err)
 	}
-	if messages[0].Role != thread.RoleUser || messages[0].Text != "Who proposed the relational model?" || !reflect.DeepEqual(messages[1], turn.Reply) {
+	if messages[0].Role != thread.RoleUser || messages[0].Text != "Who proposed the relational model?" ||
+		!reflect.DeepEqual(messages[1], turn.Reply) {
 		t.Errorf("read %+v", messages)
 	}
 	now, err := w.Get(t.Context(), w.Ada, w.Agent, made.ID)
-	if err != nil || now.Title != "Who proposed the relational model?" || now.LastMessageAt == nil || !now.LastMessageAt.Equal(w.Clock.Now()) {
+	if err != nil || now.Title != "Who proposed the relational model?" || now.LastMessageAt == nil ||
+		!now.LastMessageAt.Equal(w.Clock.Now()) {
 		t.Errorf("the thread is %+v, %v", now, err)
 	}
 }
@@ -129,7 +132,8 @@ func TestRepeatedRequestIsIdempotent(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(one, two) || one.ID == said.ID {
 		t.Errorf("sent %+v, then %+v, %v", one, two, err)
 	}
-	if read, err := w.Messages(t.Context(), w.Ada, w.Agent, first.ID, core.Page{}); err != nil || len(read.Messages) != 4 {
+	if read, err := w.Messages(t.Context(), w.Ada, w.Agent, first.ID, core.Page{}); err != nil ||
+		len(read.Messages) != 4 {
 		t.Errorf("there are %d messages, %v", len(read.Messages), err)
 	}
 }
@@ -145,23 +149,29 @@ func TestBadTextsAndTitlesAreRefused(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "white space": " \n\u00a0", "8001": strings.Repeat("a", 8001), "8001 astral": strings.Repeat("😀", 8001),
+		"nothing": "", "white space": " \n\u00a0", "8001": strings.Repeat("a", 8001),
+		"8001 astral":    strings.Repeat("😀", 8001),
 		"8001 combining": "a" + strings.Repeat("\u0301", 8000), "a NUL": "\x00", "invalid UTF-8": "\xff",
 	} {
 		_, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: text}, t.Context())
 		check(name, "/text", err)
 	}
-	for name, title := range map[string]string{"201": strings.Repeat("é", 201), "a NUL": "\x00", "invalid UTF-8": "\xff"} {
+	for name, title := range map[string]string{
+		"201": strings.Repeat("é", 201), "a NUL": "\x00",
+		"invalid UTF-8": "\xff",
+	} {
 		_, errMake := w.Create(t.Context(), w.Ada, w.Agent, title)
 		_, errRename := w.Rename(t.Context(), w.Ada, w.Agent, made.ID, title)
 		check(name, "/title", errMake)
 		check(name, "/title", errRename)
 	}
-	if read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{}); err != nil || len(read.Messages) != 0 {
+	if read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{}); err != nil ||
+		len(read.Messages) != 0 {
 		t.Errorf("there are %d messages, %v", len(read.Messages), err)
 	}
 	w.say(t, made.ID, strings.Repeat("😀", 8000))
-	if renamed, err := w.Rename(t.Context(), w.Ada, w.Agent, made.ID, " "+strings.Repeat("é", 200)+" "); err != nil || len([]rune(renamed.Title)) != 200 {
+	if renamed, err := w.Rename(t.Context(), w.Ada, w.Agent, made.ID, " "+strings.Repeat("é", 200)+" "); err != nil ||
+		len([]rune(renamed.Title)) != 200 {
 		t.Errorf("renamed to %+v, %v", renamed, err)
 	}
 }
@@ -221,7 +231,8 @@ func TestMessagesArePagedBackwards(t *testing.T) {
 		t.Errorf("read %v", sequence)
 	}
 	for _, bad := range []string{"0", "-1", "x", "", "2147483648", "9223372036854775808"} {
-		if _, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{Cursor: core.EncodeCursor("messages", bad)}); bad != "" && !core.IsKind(err, core.KindInvalid) {
+		if _, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID,
+			core.Page{Cursor: core.EncodeCursor("messages", bad)}); bad != "" && !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("before %q: %v", bad, err)
 		}
 	}
@@ -260,7 +271,8 @@ func TestThreadsAreHiddenFromOtherUsersAndAgents(t *testing.T) {
 	}
 	poor := w.Ada
 	poor.Plan = core.PlanNone
-	if _, err := w.Send(ctx, poor, w.Agent, made.ID, thread.NewMessage{Text: "x"}, t.Context()); core.AsError(err).Code != "no_subscription" {
+	if _, err := w.Send(ctx, poor, w.Agent, made.ID, thread.NewMessage{Text: "x"},
+		t.Context()); core.AsError(err).Code != "no_subscription" {
 		t.Errorf("without a plan: %v", err)
 	}
 	if err := w.Delete(ctx, w.Ada, w.Agent, made.ID); err != nil {

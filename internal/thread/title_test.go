@@ -26,12 +26,16 @@ func TestTitleIsTheFirstWordsOnOneLine(t *testing.T) {
 
 // FuzzTitleOf checks that titles are one line of limited length and start like the message.
 func FuzzTitleOf(f *testing.F) {
-	for _, seed := range []string{"", "a", " \n ", strings.Repeat("é ", 100), strings.Repeat("x", 100), "a\u2028b", "\xff\xfe", "\u0301" + strings.Repeat("a\u0301", 60)} {
+	for _, seed := range []string{
+		"", "a", " \n ", strings.Repeat("é ", 100), strings.Repeat("x", 100), "a\u2028b",
+		"\xff\xfe", "\u0301" + strings.Repeat("a\u0301", 60),
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		title := titleOf(text)
-		if n := utf8.RuneCountInString(title); n > maxTitle+1 || strings.ContainsAny(title, "\n\r\t\v\f\u0085\u2028\u2029") {
+		if n := utf8.RuneCountInString(title); n > maxTitle+1 ||
+			strings.ContainsAny(title, "\n\r\t\v\f\u0085\u2028\u2029") {
 			t.Errorf("%q has a title of %d characters: %q", text, n, title)
 		}
 		if title == "" && strings.TrimSpace(text) != "" {
@@ -41,7 +45,8 @@ func FuzzTitleOf(f *testing.F) {
 			return
 		}
 		words := strings.Join(strings.Fields(text), " ")
-		if cut, short := strings.CutSuffix(title, "…"); title != words && (!short || !strings.HasPrefix(words, cut) || cut == "") {
+		if cut, short := strings.CutSuffix(title, "…"); title != words &&
+			(!short || !strings.HasPrefix(words, cut) || cut == "") {
 			t.Errorf("%q has the title %q", text, title)
 		}
 		if titleOf(title) != title && utf8.RuneCountInString(title) <= maxTitle {

@@ -38,7 +38,8 @@ func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error
 		return task.Outcome{}, fmt.Errorf("read a turn's input: %w", err)
 	}
 	answer, err := s.answerer.Answer(ctx, r, Question{
-		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text, Research: in.Research,
+		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text,
+		Research: in.Research,
 	})
 	result, jsonErr := json.Marshal(answer)
 	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
@@ -127,7 +128,9 @@ func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID strin
 // Send adds a message to a thread and waits for the reply until the waiting context ends. A repeated text joins the
 // active turn; another text is a conflict. The turn continues if the caller stops waiting. With an error, the returned
 // turn has an id if it was stored.
-func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage, waiting context.Context) (Turn, error) { //nolint:revive // waiting is not the context of this call
+func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage,
+	waiting context.Context,
+) (Turn, error) { //nolint:revive // waiting is not the context of this call
 	if err := s.AllowSend(ctx, actor, agentID, m.Research); err != nil {
 		return Turn{}, err
 	}
@@ -144,7 +147,8 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 		return Turn{}, err
 	}
 	t, err := s.tasks.Prepare(task.Spec{
-		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID, CredentialID: actor.CredentialID, Input: input,
+		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID,
+		CredentialID: actor.CredentialID, Input: input,
 	})
 	if err != nil {
 		return Turn{}, err

@@ -67,7 +67,8 @@ func statusError(status int) string {
 	case status >= 200 && status <= 299:
 		return ""
 	case status >= 300 && status <= 399:
-		return fmt.Sprintf("The receiver replied with status %d. Redirects are not followed: use the final URL.", status)
+		return fmt.Sprintf("The receiver replied with status %d. Redirects are not followed: use the final URL.",
+			status)
 	case status == http.StatusGone:
 		return "The receiver replied with status 410 (gone). The webhook is disabled."
 	}

@@ -138,13 +138,15 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, url string, want
 	}
 	chosen := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !slices.Contains(wanted, e) })
 	if len(chosen) == 0 || slices.ContainsFunc(wanted, func(e Event) bool { return !slices.Contains(events, e) }) {
-		wrong = append(wrong, core.FieldError{Pointer: "/events", Detail: "Must name at least one of turn.completed and turn.failed."})
+		wrong = append(wrong,
+			core.FieldError{Pointer: "/events", Detail: "Must name at least one of turn.completed and turn.failed."})
 	}
 	if len(wrong) > 0 {
 		return Webhook{}, "", core.Invalid(wrong...)
 	}
 	w := Webhook{
-		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: actor.UserID, URL: url, Events: chosen, CreatedAt: s.clock.Now(),
+		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: actor.UserID, URL: url, Events: chosen,
+		CreatedAt: s.clock.Now(),
 	}
 	w.Sealed = s.sealer.Seal(newSecret(), w.ID)
 	w, err := s.store.InsertWebhook(ctx, w, MaxPerUser)
@@ -199,7 +201,8 @@ func (s *Service) Test(ctx context.Context, actor core.Actor, webhookID string) 
 	}
 	at := s.clock.Now()
 	body := encode(eventTest, at, testData{WebhookID: w.ID})
-	d, _, err := s.post(ctx, message{id: core.NewID(core.PrefixDelivery), url: w.URL, secret: secret, body: body}, testTimeout)
+	d, _, err := s.post(ctx, message{id: core.NewID(core.PrefixDelivery), url: w.URL, secret: secret, body: body},
+		testTimeout)
 	if err != nil {
 		return Delivery{}, err
 	}

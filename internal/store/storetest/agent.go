@@ -33,7 +33,8 @@ var agentTests = []test{
 		a := agentOf(w.ada.id, "Reader", w.now)
 		a.Description, a.Instructions, a.Model = "Reads.", "Read\nslowly.", "some/model"
 		a.UpdatedAt = w.after(1)
-		a.Sources = append(a.Sources, agent.Source{ID: core.NewID(core.PrefixSource), Name: "More", Kind: "upload", Status: "ready"})
+		a.Sources = append(a.Sources,
+			agent.Source{ID: core.NewID(core.PrefixSource), Name: "More", Kind: "upload", Status: "ready"})
 		w.must(w.db.InsertAgent(w.ctx, a))
 		got, err := w.db.Agent(w.ctx, w.ada.id, a.ID)
 		w.must(err)

@@ -13,7 +13,8 @@ import (
 )
 
 func (w *fixture) auditLog() *audit.Log {
-	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, slog.New(slog.DiscardHandler))
+	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" },
+		slog.New(slog.DiscardHandler))
 }
 
 func (w *fixture) note(log *audit.Log, userID, n string) {
@@ -39,7 +40,8 @@ var auditTests = []test{
 		w.must(err)
 		w.same("older", details(older), []string{`{"n":"0"}`})
 		e := older[0]
-		if e.UserID != w.ada.id || e.Actor != w.ada.id || e.Event != audit.SignedIn || e.Address != "203.0.113.7" || e.At.IsZero() {
+		if e.UserID != w.ada.id || e.Actor != w.ada.id || e.Event != audit.SignedIn || e.Address != "203.0.113.7" ||
+			e.At.IsZero() {
 			w.t.Errorf("an entry is %+v", e)
 		}
 	}},
@@ -50,7 +52,10 @@ var auditTests = []test{
 		w.must(err)
 		testkit.Concurrently(callers, func(i int) {
 			for n := range each {
-				if err := log.Append(w.ctx, audit.Record{Event: audit.SignedIn, UserID: w.ada.id, Detail: map[string]string{"n": fmt.Sprint(i, n)}}); err != nil {
+				if err := log.Append(w.ctx, audit.Record{
+					Event: audit.SignedIn, UserID: w.ada.id,
+					Detail: map[string]string{"n": fmt.Sprint(i, n)},
+				}); err != nil {
 					w.t.Error(err)
 				}
 			}

@@ -33,7 +33,10 @@ func (w *fixture) summary(after uint64) []string {
 	w.t.Helper()
 	out := []string{}
 	for _, c := range w.since(after) {
-		out = append(out, fmt.Sprint(map[search.Op]string{search.Put: "put", search.Delete: "delete", search.Drop: "drop"}[c.Op], " ", c.ID))
+		out = append(out, fmt.Sprint(map[search.Op]string{
+			search.Put: "put", search.Delete: "delete",
+			search.Drop: "drop",
+		}[c.Op], " ", c.ID))
 	}
 	return out
 }
@@ -61,9 +64,13 @@ var changeTests = []test{
 		w.put(w.bert.source, 1, 0, theirs)
 		w.same("changes", w.since(before), []search.Change{
 			{Seq: before + 1, Op: search.Put, ID: full.ID, Document: search.Document{
-				ID: full.ID, SourceID: w.ada.source, Title: full.Title, Text: "text", DOI: "10.1/a", Authors: full.Authors, Year: 1936,
+				ID: full.ID, SourceID: w.ada.source, Title: full.Title, Text: "text", DOI: "10.1/a",
+				Authors: full.Authors, Year: 1936,
 			}},
-			{Seq: before + 2, Op: search.Put, ID: bare.ID, Document: search.Document{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title}},
+			{
+				Seq: before + 2, Op: search.Put, ID: bare.ID,
+				Document: search.Document{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title},
+			},
 			{Seq: before + 3, Op: search.Put, ID: theirs.ID, Document: search.Document{
 				ID: theirs.ID, SourceID: w.bert.source, Title: theirs.Title, Text: "texte", Language: "fr",
 			}},
@@ -120,8 +127,13 @@ var changeTests = []test{
 		w.same("batches", sizes, []int{4, 4, 2})
 		inner, err := w.db.Changes(w.ctx, before+2, before+5, 100)
 		w.must(err)
-		w.same("a span has its end and not its start", []uint64{inner[0].Seq, inner[len(inner)-1].Seq}, []uint64{before + 3, before + 5})
-		for _, span := range [][2]uint64{{before + 5, before + 5}, {before + 6, before + 5}, {w.head(), w.head() + 100}} {
+		w.same("a span has its end and not its start", []uint64{inner[0].Seq, inner[len(inner)-1].Seq},
+			[]uint64{before + 3, before + 5})
+		for _, span := range [][2]uint64{
+			{before + 5, before + 5},
+			{before + 6, before + 5},
+			{w.head(), w.head() + 100},
+		} {
 			none, err := w.db.Changes(w.ctx, span[0], span[1], 100)
 			w.must(err)
 			w.same("an empty span", none, []search.Change{})
@@ -216,7 +228,8 @@ var changeTests = []test{
 					return
 				}
 				for round := 0; ; round++ {
-					_, _, err := w.db.PutDocuments(w.ctx, src, []source.Document{w.doc(strconv.Itoa(i), strconv.Itoa(round)), w.doc("shared", fmt.Sprint(i, round))})
+					_, _, err := w.db.PutDocuments(w.ctx, src, []source.Document{w.doc(strconv.Itoa(i),
+						strconv.Itoa(round)), w.doc("shared", fmt.Sprint(i, round))})
 					if err != nil {
 						w.wantMissing(err, "source")
 						return
@@ -255,7 +268,8 @@ func followed(w *fixture) {
 			src := sources[[]int{i, 0}[round%2]]
 			var err error
 			if random.IntN(4) == 0 {
-				_, err = w.db.DeleteDocuments(w.ctx, src, []string{strconv.Itoa(random.IntN(30)), strconv.Itoa(random.IntN(30))}, w.now)
+				_, err = w.db.DeleteDocuments(w.ctx, src,
+					[]string{strconv.Itoa(random.IntN(30)), strconv.Itoa(random.IntN(30))}, w.now)
 			} else {
 				docs := make([]source.Document, batch)
 				for k := range docs {

@@ -12,7 +12,8 @@ import (
 // doc returns a document as an import creates it.
 func (w *fixture) doc(externalID, text string) source.Document {
 	return source.Document{
-		ID: core.NewID(core.PrefixDocument), ExternalID: externalID, Title: "On " + externalID, Text: text, Hash: []byte(text),
+		ID: core.NewID(core.PrefixDocument), ExternalID: externalID, Title: "On " + externalID, Text: text,
+		Hash:      []byte(text),
 		CreatedAt: w.now, UpdatedAt: w.now,
 	}
 }
@@ -45,7 +46,10 @@ func (w *fixture) documents(p person) int {
 var documentTests = []test{
 	{"DocumentRoundTrips", func(w *fixture) {
 		full := w.doc("full", "text")
-		full.Authors, full.Year, full.URL, full.DOI, full.Venue, full.Type = []string{"Ada", "Grace \"H\""}, 1936, "https://a", "10.1/a", "J", "article"
+		full.Authors, full.Year, full.URL, full.DOI, full.Venue, full.Type = []string{
+			"Ada",
+			"Grace \"H\"",
+		}, 1936, "https://a", "10.1/a", "J", "article"
 		full.PublishedAt, full.CitationCount, full.OpenAccessURL = "1936-05-28", new(int), "https://a/free"
 		bare := w.doc("bare", "")
 		bare.Hash = []byte{0, 1}

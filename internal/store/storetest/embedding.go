@@ -107,7 +107,8 @@ var embeddingTests = []test{
 		before := w.head()
 		a, b, c := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y"), w.document(w.bert, "c", "z")
 		w.same("at first", w.lacking(small, before), []string{"a", "b", "c"})
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
 		w.same("one is left in part", w.lacking(small, before), []string{"b", "c"})
 		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has a later position now
 		docs, err := w.db.UnembeddedDocuments(w.ctx, small, before, w.head(), 1, 1<<20)
@@ -119,7 +120,8 @@ var embeddingTests = []test{
 		docs, err = w.db.UnembeddedDocuments(w.ctx, small, before, b.Seq, 10, 1<<20)
 		w.must(err)
 		w.same("up to a place", docs, []embedding.Document{b})
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(b, true, "h2", "+h3"), embedded(c, true, "+h4")}, c.Seq, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(b, true, "h2", "+h3"), embedded(c, true, "+h4")}, c.Seq, w.now))
 		w.same("none", w.lacking(small, before), []string{})
 		w.same("vectors", w.vectors(small, b), []string{"h2", "h3"})
 	}},
@@ -128,7 +130,8 @@ var embeddingTests = []test{
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, false, "+h1", "h2")}, 0, w.now))
 		w.same("not before it is complete", w.head(), head)
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "h1", "+h2"), embedded(b, true, "+h3")}, 0, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "h1", "+h2"), embedded(b, true, "+h3")}, 0, w.now))
 		w.same("both", w.head(), head+2)
 		changes, err := w.db.Changes(w.ctx, head, head+2, 10)
 		w.must(err)
@@ -172,14 +175,16 @@ var embeddingTests = []test{
 	}},
 	{"VectorsAreDeletedWithTheirDocument", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y")
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g1"), embedded(b, true, "+g2")}, 0, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+g1"), embedded(b, true, "+g2")}, 0, w.now))
 		_, err := w.db.DeleteDocuments(w.ctx, w.ada.source, []string{"a"}, w.now)
 		w.must(err)
 		w.same("deleted", w.vectors(small, a), []string(nil))
 		w.same("the other", w.vectors(small, b), []string{"g2"})
 		head := w.head()
 		// Vectors computed meanwhile are dropped and delete nothing.
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g3"), embedded(b, true, "g2", "+g4")}, 0, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+g3"), embedded(b, true, "g2", "+g4")}, 0, w.now))
 		w.same("too late", w.vectors(small, a), []string(nil))
 		w.same("the log", w.head(), head)
 		w.same("of the changed one", w.vectors(small, b), []string{"g2", "g4"})
@@ -234,7 +239,8 @@ var embeddingTests = []test{
 					p := []person{w.ada, w.bert}[n%2]
 					name := fmt.Sprintf("d%d", 2*((n+i)%6)+n%2)
 					if _, _, err := w.db.PutDocuments(w.ctx, p.source, []source.Document{{
-						ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name, Text: "y",
+						ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name,
+						Text: "y",
 						Hash: fmt.Append(nil, i, n), CreatedAt: w.now, UpdatedAt: w.now,
 					}}); err != nil {
 						w.t.Error(err)

@@ -10,7 +10,10 @@ import (
 )
 
 func (w *fixture) card(id string, ms int) favourite.Favourite {
-	return favourite.Favourite{CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms), UpdatedAt: w.after(ms)}
+	return favourite.Favourite{
+		CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms),
+		UpdatedAt: w.after(ms),
+	}
 }
 
 func (w *fixture) save(p person, f favourite.Favourite) favourite.Favourite {
@@ -78,7 +81,8 @@ var favouriteTests = []test{
 	{"ConcurrentSavesOfACardMakeOneFavourite", func(w *fixture) {
 		for round := range 10 {
 			testkit.Concurrently(16, func(i int) {
-				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent, w.card(fmt.Sprint("card", round), i)); err != nil {
+				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent,
+					w.card(fmt.Sprint("card", round), i)); err != nil {
 					w.t.Error(err)
 				}
 			})

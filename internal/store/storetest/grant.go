@@ -90,19 +90,28 @@ var grantTests = []test{
 			w.same("after "+strconv.Itoa(i), w.agentsOf(w.bert, nil, after, 10), all[i+1:])
 			w.same("a page of one", w.agentsOf(w.bert, nil, after, 1), all[i+1:min(i+2, len(all))])
 		}
-		w.same("only some", w.agentsOf(w.bert, []string{w.ada.agent, w.bert.agent}, agent.Position{}, 10), []string{w.bert.agent, w.ada.agent})
-		w.same("an owner sees it once", w.agentsOf(w.ada, nil, agent.Position{}, 10), []string{newest, w.ada.second, w.ada.agent})
+		w.same("only some", w.agentsOf(w.bert, []string{w.ada.agent, w.bert.agent}, agent.Position{}, 10),
+			[]string{w.bert.agent, w.ada.agent})
+		w.same("an owner sees it once", w.agentsOf(w.ada, nil, agent.Position{}, 10),
+			[]string{newest, w.ada.second, w.ada.agent})
 		got, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
 		w.must(err)
-		w.same("read", []any{got.UserID, got.Owner, got.Grant, got.Shared(), len(got.Sources)}, []any{w.ada.id, "Ada", core.GrantUser, true, 1})
+		w.same("read", []any{got.UserID, got.Owner, got.Grant, got.Shared(), len(got.Sources)},
+			[]any{w.ada.id, "Ada", core.GrantUser, true, 1})
 		listed, err := w.db.Agents(w.ctx, w.bert.id, nil, agent.Position{ID: newest, Shared: true}, 1)
 		w.must(err)
 		w.same("listed", listed, []agent.Agent{got})
 		w.must(w.db.DeleteShareWithAll(w.ctx, newest))
 	}},
 	{"ThreadsOfASharedAgentBelongToTheirWriter", func(w *fixture) {
-		t := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, Status: thread.StatusIdle, CreatedAt: w.now, UpdatedAt: w.now}
-		m := memory.Memory{ID: core.NewID(core.PrefixMemory), AgentID: w.ada.agent, Text: "t", Status: memory.StatusActive, CreatedAt: w.now, UpdatedAt: w.now}
+		t := thread.Thread{
+			ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, Status: thread.StatusIdle,
+			CreatedAt: w.now, UpdatedAt: w.now,
+		}
+		m := memory.Memory{
+			ID: core.NewID(core.PrefixMemory), AgentID: w.ada.agent, Text: "t",
+			Status: memory.StatusActive, CreatedAt: w.now, UpdatedAt: w.now,
+		}
 		f := favourite.Favourite{CardID: "c", Card: []byte(`{}`), CreatedAt: w.now, UpdatedAt: w.now}
 		write := func() (errs [3]error) {
 			errs[0] = w.db.InsertThread(w.ctx, w.bert.id, t)
@@ -129,7 +138,8 @@ var grantTests = []test{
 	{"OnlyItsOwnerDeletesAnAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)
 		w.wantMissing(w.db.DeleteAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
-		changed, err := w.db.ChangeAgent(w.ctx, w.bert.id, w.ada.agent, func(a *agent.Agent) error { a.Name = "Bert was here"; return nil })
+		changed, err := w.db.ChangeAgent(w.ctx, w.bert.id, w.ada.agent,
+			func(a *agent.Agent) error { a.Name = "Bert was here"; return nil })
 		w.must(err)
 		w.same("changed", []any{changed.Name, changed.UserID}, []any{"Bert was here", w.ada.id})
 	}},

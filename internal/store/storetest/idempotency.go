@@ -97,7 +97,8 @@ var idempotencyTests = []test{
 			key := core.NewSeed()
 			var mine atomic.Int32
 			testkit.Concurrently(16, func(int) {
-				_, ok, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte("r"), core.NewSeed(), w.now, w.after(1))
+				_, ok, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte("r"), core.NewSeed(), w.now,
+					w.after(1))
 				if err != nil {
 					w.t.Error(err)
 				}

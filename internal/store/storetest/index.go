@@ -20,7 +20,8 @@ var indexTests = []test{
 		w.must(w.db.SetNodeIndex(w.ctx, "a", 1<<62))
 		w.must(w.db.SetNodeIndex(w.ctx, "b", 9))
 		w.must(w.db.SetNodeIndex(w.ctx, "b", 3)) // an index that is being rebuilt
-		w.same("indexes", w.indexes(time.Hour), []store.NodeIndex{{Node: "a", Through: 1 << 62}, {Node: "b", Through: 3}})
+		w.same("indexes", w.indexes(time.Hour),
+			[]store.NodeIndex{{Node: "a", Through: 1 << 62}, {Node: "b", Through: 3}})
 		w.same("heard of later than now", w.indexes(-time.Minute), []store.NodeIndex{})
 		w.must(w.db.DeleteNodeIndex(w.ctx, "a"))
 		w.must(w.db.DeleteNodeIndex(w.ctx, "never there"))

@@ -41,7 +41,8 @@ var invitationTests = []test{
 		invitations, err := w.db.Invitations(w.ctx, w.bert.id, w.held())
 		w.must(err)
 		w.same("invitations", invitations, []agent.Invitation{{
-			AgentID: w.ada.agent, Name: "Ada's first", Grant: core.GrantUser, OwnerName: "Ada", OwnerEmail: w.ada.user.Email, CreatedAt: w.now,
+			AgentID: w.ada.agent, Name: "Ada's first", Grant: core.GrantUser, OwnerName: "Ada",
+			OwnerEmail: w.ada.user.Email, CreatedAt: w.now,
 		}})
 		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.ada.id, w.ada.agent, w.held(), w.now), "invitation")
 		w.must(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
@@ -56,7 +57,10 @@ var invitationTests = []test{
 	{"InvitationDoesNotRevealWhetherAnAccountExists", func(w *fixture) {
 		declined := w.user("Decliner")
 		known := []string{w.bert.user.Email, declined.Email, w.bert.id}
-		unknown := []string{"nobody-" + w.ada.id + "@example.org", "neither-" + w.ada.id + "@example.org", core.NewID(core.PrefixUser)}
+		unknown := []string{
+			"nobody-" + w.ada.id + "@example.org", "neither-" + w.ada.id + "@example.org",
+			core.NewID(core.PrefixUser),
+		}
 		for i, invitee := range append(known, unknown...) {
 			w.must(w.offer(w.ada.agent, invitee, core.GrantViewer, w.now.Add(time.Duration(i)*time.Second)))
 		}
@@ -65,7 +69,10 @@ var invitationTests = []test{
 		w.must(err)
 		want := []agent.Share{}
 		for i, invitee := range append(known, unknown...) {
-			want = append(want, agent.Share{Invitee: invitee, Grant: core.GrantViewer, CreatedAt: w.now.Add(time.Duration(i) * time.Second)})
+			want = append(want, agent.Share{
+				Invitee: invitee, Grant: core.GrantViewer,
+				CreatedAt: w.now.Add(time.Duration(i) * time.Second),
+			})
 		}
 		w.same("shares", shares, want)
 		for _, invitee := range append(known, unknown...) {
@@ -93,7 +100,8 @@ var invitationTests = []test{
 		w.same("when it is over", len(later), 3)
 		// Other owners are not affected.
 		carl := w.person("Carl")
-		w.must(w.db.Offer(w.ctx, carl.id, carl.agent, agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
+		w.must(w.db.Offer(w.ctx, carl.id, carl.agent,
+			agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
 		w.same("another owner", w.invitationsOf(w.bert.id), []string{carl.agent, w.ada.second})
 	}},
 	{"AUserLeavesASharedAgent", func(w *fixture) {
@@ -109,13 +117,17 @@ var invitationTests = []test{
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},
 	{"InvitationWaitsForAnAccountWithAVerifiedAddress", func(w *fixture) {
-		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org", "taken-"+w.ada.id+"@example.org"
+		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org",
+			"taken-"+w.ada.id+"@example.org"
 		for _, address := range []string{made, provided, taken} {
 			w.must(w.offer(w.ada.agent, address, core.GrantUser, w.now))
 		}
 		newcomer := func(address string) account.User {
 			id := core.NewID(core.PrefixUser)
-			return account.User{ID: id, Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+			return account.User{
+				ID: id, Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember,
+				Plan: core.PlanOpen, CreatedAt: w.now,
+			}
 		}
 		u := newcomer(made)
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))

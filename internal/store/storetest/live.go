@@ -95,7 +95,8 @@ var liveTests = []test{
 		}
 		w.same("count", w.documents(w.ada), 1)
 		w.same("changes", w.summary(before), []string{"put " + kept.ID})
-		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)), w.result("2", "two again", w.after(9)))
+		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)),
+			w.result("2", "two again", w.after(9)))
 		w.same("kept", stored[0].Text, "one")
 		w.same("not kept", stored[1].Text, "two again")
 		w.must(w.db.PruneLive(w.ctx, w.now.Add(2*week)))

@@ -13,7 +13,8 @@ import (
 // newMemory returns an unsaved memory.
 func (w *fixture) newMemory(agentID, text string) memory.Memory {
 	return memory.Memory{
-		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
+		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive,
+		Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 }
 
@@ -219,7 +220,8 @@ var memoryTests = []test{
 		}
 		// A proposal that was dropped without being dismissed may be repeated.
 		w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("fact 000"), "fact 000"))
-		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil || list[0].Text != "fact 000" {
+		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil ||
+			list[0].Text != "fact 000" {
 			w.t.Errorf("the newest is %+v, %v", list, err)
 		}
 	}},

@@ -16,8 +16,9 @@ func (c still) Now() time.Time { return c.at }
 func (w *fixture) client(name string) oauth.Client {
 	w.t.Helper()
 	c := oauth.Client{
-		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: name, RedirectURIs: []string{"https://app.example/cb"},
-		AuthMethod: oauth.AuthNone, CreatedAt: w.now,
+		ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: name,
+		RedirectURIs: []string{"https://app.example/cb"},
+		AuthMethod:   oauth.AuthNone, CreatedAt: w.now,
 	}
 	w.must(w.db.PutClient(w.ctx, c, 100))
 	return c
@@ -29,13 +30,16 @@ var allScopes = []string{"openid", "agents", "manage", "offline_access"}
 func (w *fixture) authCode(userID, clientID string) (oauth.Code, oauth.Redemption) {
 	w.t.Helper()
 	c := oauth.Code{
-		GrantID: core.NewID(core.PrefixGrant), UserID: userID, ClientID: clientID, RedirectURI: "https://app.example/cb", Challenge: "challenge",
-		Nonce: "nonce", Scopes: allScopes, Resources: []string{"https://r.example"}, AuthTime: w.now, ExpiresAt: w.now.Add(time.Minute),
+		GrantID: core.NewID(core.PrefixGrant), UserID: userID, ClientID: clientID,
+		RedirectURI: "https://app.example/cb", Challenge: "challenge",
+		Nonce: "nonce", Scopes: allScopes, Resources: []string{"https://r.example"}, AuthTime: w.now,
+		ExpiresAt: w.now.Add(time.Minute),
 	}
 	h := hash()
 	w.must(w.db.InsertAuthCode(w.ctx, c, h))
 	return c, oauth.Redemption{
-		CodeHash: h, ClientID: clientID, RedirectURI: c.RedirectURI, Challenge: c.Challenge, Narrow: whole, AccessHash: hash(), RefreshHash: hash(),
+		CodeHash: h, ClientID: clientID, RedirectURI: c.RedirectURI, Challenge: c.Challenge, Narrow: whole,
+		AccessHash: hash(), RefreshHash: hash(),
 	}
 }
 

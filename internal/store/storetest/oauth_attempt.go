@@ -18,8 +18,10 @@ func (w *fixture) ends(want bool) func(bool, error) {
 // attempt returns an unsaved failed attempt.
 func (w *fixture) attempt(userID, clientID, problem string, after int) oauth.Attempt {
 	return oauth.Attempt{
-		ID: core.NewID("try"), UserID: userID, ClientID: clientID, ClientName: "App", Stage: oauth.StageToken, Problem: problem,
-		Wrong: "This.", Count: 1, FirstAt: w.after(after), LastAt: w.after(after), Address: "192.0.2.1", Program: "app/1",
+		ID: core.NewID("try"), UserID: userID, ClientID: clientID, ClientName: "App", Stage: oauth.StageToken,
+		Problem: problem,
+		Wrong:   "This.", Count: 1, FirstAt: w.after(after), LastAt: w.after(after), Address: "192.0.2.1",
+		Program: "app/1",
 	}
 }
 

@@ -55,8 +55,9 @@ var oauthClientTests = []test{
 		var clients []oauth.Client
 		for i := range 4 {
 			c := oauth.Client{
-				ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App", RedirectURIs: []string{"https://app.example/cb"},
-				AuthMethod: oauth.AuthNone, CreatedAt: w.after(i + 1),
+				ID: core.NewID(core.PrefixClient), Kind: oauth.ClientRegistered, Name: "App",
+				RedirectURIs: []string{"https://app.example/cb"},
+				AuthMethod:   oauth.AuthNone, CreatedAt: w.after(i + 1),
 			}
 			w.must(w.db.PutClient(w.ctx, c, 2))
 			clients = append(clients, c)

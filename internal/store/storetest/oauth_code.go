@@ -17,8 +17,9 @@ var oauthCodeTests = []test{
 		w.must(err)
 		now := w.after(3)
 		want := oauth.Grant{
-			ID: code.GrantID, UserID: w.ada.id, ClientID: c.ID, ClientName: "App", Scopes: code.Scopes, Resources: code.Resources,
-			AuthTime: w.now, CreatedAt: now, ExpiresAt: now.Add(oauth.RefreshIdle), LastUsedAt: &now,
+			ID: code.GrantID, UserID: w.ada.id, ClientID: c.ID, ClientName: "App", Scopes: code.Scopes,
+			Resources: code.Resources,
+			AuthTime:  w.now, CreatedAt: now, ExpiresAt: now.Add(oauth.RefreshIdle), LastUsedAt: &now,
 		}
 		w.same("grant", issued.Token.Grant, want)
 		w.same("user", issued.Token.User, w.ada.user)

@@ -86,7 +86,8 @@ var oauthRefreshTests = []test{
 			var same atomic.Int32
 			testkit.Concurrently(callers, func(int) {
 				issued, err := w.db.RotateRefresh(w.ctx, still{now}, rot)
-				if err == nil && issued.Token.Grant.ID == g.ID && issued.Token.ExpiresAt.Equal(now.Add(oauth.AccessLife)) {
+				if err == nil && issued.Token.Grant.ID == g.ID &&
+					issued.Token.ExpiresAt.Equal(now.Add(oauth.AccessLife)) {
 					same.Add(1)
 				} else {
 					w.t.Errorf("got %+v, %v", issued, err)
@@ -111,7 +112,8 @@ var oauthRefreshTests = []test{
 			rot := rotation(c.ID, r.RefreshHash)
 			testkit.Concurrently(callers, func(i int) {
 				if i != callers/2 {
-					if _, err := w.db.RotateRefresh(w.ctx, still{w.now}, rot); err != nil && !core.IsKind(err, core.KindNotFound) {
+					if _, err := w.db.RotateRefresh(w.ctx, still{w.now}, rot); err != nil &&
+						!core.IsKind(err, core.KindNotFound) {
 						w.t.Errorf("refresh: %v", err)
 					}
 					return

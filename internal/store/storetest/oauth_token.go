@@ -18,7 +18,8 @@ var oauthTokenTests = []test{
 		end := w.now.Add(oauth.AccessLife)
 		w.same("found", got, credential.Found{
 			Key: credential.Key{
-				ID: g.ID, UserID: w.ada.id, Kind: core.CredentialOAuth, Name: "App", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage},
+				ID: g.ID, UserID: w.ada.id, Kind: core.CredentialOAuth, Name: "App",
+				Scopes:    []core.Scope{core.ScopeAgents, core.ScopeManage},
 				CreatedAt: w.now, ExpiresAt: &end,
 			},
 			Entitlement: w.has(w.ada), User: w.ada.user, Audience: []string{"https://r.example"},
@@ -41,7 +42,10 @@ var oauthTokenTests = []test{
 		c := w.client("App")
 		g, _ := w.grant(w.ada.id, c)
 		later := w.after(9)
-		w.must(w.db.TouchGrants(w.ctx, map[string]credential.Use{g.ID: {At: later, Address: "203.0.113.7", Program: "node"}, "grt_none": {At: later}}))
+		w.must(w.db.TouchGrants(w.ctx, map[string]credential.Use{g.ID: {
+			At: later, Address: "203.0.113.7",
+			Program: "node",
+		}, "grt_none": {At: later}}))
 		w.must(w.db.TouchGrants(w.ctx, map[string]credential.Use{g.ID: {At: w.after(3)}}))
 		grants, err := w.db.Grants(w.ctx, w.ada.id)
 		w.must(err)

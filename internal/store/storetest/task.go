@@ -204,7 +204,8 @@ var taskTests = []test{
 			if seq == 3 {
 				kind = "note"
 			}
-			events = append(events, task.Event{TaskID: f.TaskID, Number: 1, Seq: seq + 1, Attempt: 1, Kind: kind, Payload: []byte("{}")})
+			events = append(events,
+				task.Event{TaskID: f.TaskID, Number: 1, Seq: seq + 1, Attempt: 1, Kind: kind, Payload: []byte("{}")})
 		}
 		w.must(w.db.RecordTask(w.ctx, f, task.Entry{Events: events}))
 		stored, err := w.db.TaskEvents(w.ctx, f.TaskID, 0, 100)

@@ -74,7 +74,8 @@ var limitedTaskTests = []test{
 		var claimed atomic.Int32
 		testkit.Concurrently(8, func(i int) {
 			for range 4 {
-				got, err := w.db.ClaimLimitedTasks(w.ctx, "n"+strconv.Itoa(i), "import", 4, 3, w.now, w.now.Add(time.Hour))
+				got, err := w.db.ClaimLimitedTasks(w.ctx, "n"+strconv.Itoa(i), "import", 4, 3, w.now,
+					w.now.Add(time.Hour))
 				if err != nil {
 					w.t.Error(err)
 				}

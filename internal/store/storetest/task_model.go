@@ -80,7 +80,8 @@ var modelKeys = []string{"k0", "k1", "k2"}
 
 func newModel(t testing.TB, rt *rapid.T, db *store.DB) *model {
 	m := &model{
-		t: t, rt: rt, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC), alive: map[string]bool{},
+		t: t, rt: rt, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
+		alive: map[string]bool{},
 	}
 	// Joining with singleNode removes the nodes of earlier histories.
 	m.join(true)
@@ -197,7 +198,8 @@ func (m *model) again(rt *rapid.T) {
 	t := m.byID(f.TaskID)
 	t.State, t.Owner, t.RunAt = task.StateQueued, "", m.now
 	m.claimFor(rt, f.Owner, []string{"a", "b"}, 100)
-	m.want("record", m.db.RecordTask(m.ctx, f, task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: 1000}}}), task.ErrLost)
+	m.want("record", m.db.RecordTask(m.ctx, f, task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: 1000}}}),
+		task.ErrLost)
 }
 
 func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
@@ -206,11 +208,13 @@ func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 		first := !slices.ContainsFunc(m.tasks, func(o *modelTask) bool {
 			return o.Key == t.Key && o.State == task.StateQueued && o.Number < t.Number
 		})
-		if t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first && m.running(t.Key) == nil {
+		if t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first &&
+			m.running(t.Key) == nil {
 			want = append(want, t)
 		}
 	}
-	slices.SortFunc(want, func(a, b *modelTask) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(want,
+		func(a, b *modelTask) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
 	want = want[:min(n, len(want))]
 	got, backlog, err := m.db.ClaimTasks(m.ctx, node, kinds, n, m.now)
 	m.must(err)
@@ -250,11 +254,18 @@ func (m *model) step(rt *rapid.T) {
 	state := rapid.SampledFrom([]task.StepState{task.StepStarted, task.StepFinished, task.StepFailed}).Draw(rt, "state")
 	last, err := m.db.LastTaskEvent(m.ctx, f.TaskID)
 	m.must(err)
-	entry := task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: last + 1, Attempt: f.Attempt, Kind: "step", Payload: []byte("{}")}}}
+	entry := task.Entry{Events: []task.Event{{
+		TaskID: f.TaskID, Seq: last + 1, Attempt: f.Attempt, Kind: "step",
+		Payload: []byte("{}"),
+	}}}
 	if rapid.Bool().Draw(rt, "with a step") {
-		entry.Steps = []task.StepRecord{{N: n, Kind: "k", State: state, Output: []byte(f.Owner), LastSeq: last + 1, StartedAt: m.now}}
+		entry.Steps = []task.StepRecord{{
+			N: n, Kind: "k", State: state, Output: []byte(f.Owner), LastSeq: last + 1,
+			StartedAt: m.now,
+		}}
 		entry.Progress = state != task.StepStarted
-		entry.Events = append(entry.Events, task.Event{TaskID: f.TaskID, Seq: last + 2, Kind: "delta", Payload: []byte("{}")})
+		entry.Events = append(entry.Events,
+			task.Event{TaskID: f.TaskID, Seq: last + 2, Kind: "delta", Payload: []byte("{}")})
 	}
 	want := task.ErrLost
 	if m.holds(f) {
@@ -438,9 +449,11 @@ func (m *model) delete(rt *rapid.T) {
 
 // compare fails the history unless a task has its expected state.
 func (m *model) compare(rt *rapid.T, got task.Task, want *modelTask) {
-	if got.Fence() != want.Fence() || got.State != want.State || got.Crashes != want.Crashes || got.Number != want.Number ||
+	if got.Fence() != want.Fence() || got.State != want.State || got.Crashes != want.Crashes ||
+		got.Number != want.Number ||
 		!got.RunAt.Equal(want.RunAt) || (got.CancelRequestedAt == nil) != (want.CancelRequestedAt == nil) ||
-		string(got.Result) != string(want.Result) || got.ErrorCode != want.ErrorCode || (got.FinishedAt == nil) == got.State.Ended() {
+		string(got.Result) != string(want.Result) || got.ErrorCode != want.ErrorCode ||
+		(got.FinishedAt == nil) == got.State.Ended() {
 		rt.Fatalf("stored\n%+v, want\n%+v", got, want.Task)
 	}
 }

@@ -82,7 +82,10 @@ var turnTests = []test{
 			_, t, err := w.submit(w.ada, th.ID, "hello")
 			w.must(err)
 			_, reply := w.exchange(th.ID, "half", 5)
-			reply.TurnID, reply.Status, reply.Error = t.ID, string(state), &thread.TurnError{Code: "why", Detail: "Because."}
+			reply.TurnID, reply.Status, reply.Error = t.ID, string(state), &thread.TurnError{
+				Code:   "why",
+				Detail: "Because.",
+			}
 			w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, Code: "why", At: w.after(5)}, reply))
 			reply.Seq = 2
 			w.same("reply", w.messages(th.ID)[0], reply)
@@ -95,7 +98,8 @@ var turnTests = []test{
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "Why?")
 		w.must(err)
-		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, Code: task.CodeInternal, At: w.now}))
+		w.must(w.db.FinishTask(w.ctx, t.Fence(),
+			task.Outcome{State: task.StateFailed, Code: task.CodeInternal, At: w.now}))
 		now, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
 		w.must(err)
 		w.same("thread", now.Status, thread.StatusIdle)
@@ -108,16 +112,19 @@ var turnTests = []test{
 		reply.TurnID = t.ID
 		stale := t.Fence()
 		stale.Attempt++
-		if err := w.db.FinishTurn(w.ctx, stale, task.Outcome{State: task.StateComplete, At: w.now}, reply); !errors.Is(err, task.ErrLost) {
+		if err := w.db.FinishTurn(w.ctx, stale, task.Outcome{State: task.StateComplete, At: w.now},
+			reply); !errors.Is(err, task.ErrLost) {
 			w.t.Errorf("another attempt: %v", err)
 		}
 		_, err = w.db.CancelTask(w.ctx, t.ID, w.now)
 		w.must(err)
-		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateComplete, At: w.now}, reply); !errors.Is(err, task.ErrCancelled) {
+		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateComplete, At: w.now},
+			reply); !errors.Is(err, task.ErrCancelled) {
 			w.t.Errorf("after a cancellation: %v", err)
 		}
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
-		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateCancelled, At: w.now}, reply); !errors.Is(err, task.ErrLost) {
+		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateCancelled, At: w.now},
+			reply); !errors.Is(err, task.ErrLost) {
 			w.t.Errorf("of a deleted thread: %v", err)
 		}
 		w.same("messages", len(w.messages(th.ID)), 0)

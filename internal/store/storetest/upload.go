@@ -13,7 +13,10 @@ import (
 
 func (w *fixture) upload(sourceID, name string) importer.Upload {
 	w.t.Helper()
-	u := importer.Upload{ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now, UpdatedAt: w.now}
+	u := importer.Upload{
+		ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now,
+		UpdatedAt: w.now,
+	}
 	w.must(w.db.InsertUpload(w.ctx, u))
 	return u
 }
@@ -21,7 +24,8 @@ func (w *fixture) upload(sourceID, name string) importer.Upload {
 func (w *fixture) file(sourceID, name string) importer.File {
 	w.t.Helper()
 	f := importer.File{
-		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2, Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
+		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2,
+		Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	id, err := w.db.PutFile(w.ctx, f)
 	w.must(err)
@@ -114,7 +118,10 @@ var uploadTests = []test{
 		w.same("second page", []string{page[0].ID}, []string{first.ID})
 	}},
 	{"ImportProgressIsUpdated", func(w *fixture) {
-		i := importer.Import{ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now, UpdatedAt: w.now}
+		i := importer.Import{
+			ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now,
+			UpdatedAt: w.now,
+		}
 		w.must(w.db.PutImport(w.ctx, i))
 		i.State, i.UpdatedAt, i.Files.Done = task.StateComplete, w.after(1), 3
 		i.Errors = []importer.Problem{{File: "a", Reason: "b"}}

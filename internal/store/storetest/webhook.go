@@ -176,7 +176,8 @@ var webhookTests = []test{
 		})
 		w.endTurn(w.ada, task.StateFailed, &thread.TurnError{Code: "timeout", Detail: "words of somebody"})
 		got = w.deliveries(w.ada)
-		w.same("delivered of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])}, []int{2, 1, 0})
+		w.same("delivered of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])},
+			[]int{2, 1, 0})
 		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.TurnError{Code: "timeout"})
 		w.same("another's", len(w.deliveries(w.bert)), 0)
 	}},
