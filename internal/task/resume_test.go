@@ -363,39 +363,6 @@ func TestTaskFailsAfterThreeCrashesWithoutProgress(t *testing.T) {
 	})
 }
 
-func TestOnceStepIsNotRepeated(t *testing.T) {
-	onBoth(t, func(t *testing.T, c *cluster) {
-		var ran counter
-		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			_, err := r.Step(ctx, "pay", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
-				ran.add("pay")
-				return nil, hang(ctx)
-			}, task.Once)
-			if !errors.Is(err, task.ErrOutcomeUnknown) {
-				return task.Outcome{}, err
-			}
-			_, err = r.Step(ctx, "tell", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
-				if ran.add("tell") == 1 {
-					return nil, hang(ctx)
-				}
-				return nil, nil
-			})
-			return task.Outcome{Result: []byte("unknown")}, err
-		})
-		e := c.node(singleNode)
-		id := c.submit(e, task.Spec{}).ID
-		c.until("the payment", func() bool { return ran.get("pay") == 1 })
-		// The start of a Once step is durable before it runs, so there is no need to wait for the journal.
-		e.Die()
-		e = c.node(singleNode)
-		c.until("the second step", func() bool { return ran.get("tell") == 1 })
-		e.Die()
-		e = c.node(singleNode)
-		same(t, "result", string(c.wait(e, id).Result), "unknown")
-		same(t, "payments", ran.get("pay"), 1)
-	})
-}
-
 func TestStepIsDurableBeforeTheNextStepRuns(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		c.options.EventBatchDelay = time.Hour // no timer writes the journal

@@ -16,8 +16,6 @@ type Step struct {
 	run    *Run
 	record StepRecord
 	began  time.Time // by the system clock
-	once   bool
-	again  bool
 }
 
 // quickStep is the duration up to which a step's end is batched with later writes. The end of a longer step is
@@ -30,31 +28,18 @@ func (s *Step) N() int { return s.record.N }
 // Key returns an idempotency key for external calls. It is the same in every attempt.
 func (s *Step) Key() string { return s.run.task.ID + ":" + strconv.Itoa(s.record.N) }
 
-// Again reports whether an earlier attempt started the step.
-func (s *Step) Again() bool { return s.again }
-
-// StepOption changes how a step is run.
-type StepOption func(*Step)
-
-// Once marks a step that must not be repeated. Its start is durable before it runs. If a crash interrupted it, it does
-// not run again and returns ErrOutcomeUnknown.
-func Once(s *Step) { s.once = true }
-
 // Step runs fn as the next step of the task and journals its result. Steps are numbered in call order, must not nest,
 // and must be called in the same order in every attempt. A step that ended in an earlier attempt returns its recorded
 // result or error without running. An error is recorded unless the run was stopped. The result is durable before the
 // next step runs.
-func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error),
-	options ...StepOption,
+func (r *Run) Step(
+	ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error),
 ) ([]byte, error) {
 	if r.inStep.Load() {
 		return nil, fmt.Errorf("%w: a step inside a step", ErrJournal)
 	}
 	n := int(r.n.Add(1))
 	s := &Step{run: r, record: StepRecord{N: n, Kind: kind, Label: label, State: StepStarted}}
-	for _, option := range options {
-		option(s)
-	}
 	if old, ok := r.journal[n]; ok {
 		if old.Kind != kind {
 			return nil, fmt.Errorf("%w: step %d is %q and was %q", ErrJournal, n, kind, old.Kind)
@@ -62,7 +47,6 @@ func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.
 		if old.State != StepStarted {
 			return old.result()
 		}
-		s.again = true
 		s.record.StartedAt = old.StartedAt
 	}
 	// A process suspended past its lease resumes here or in a write. It must not start a step.
@@ -80,15 +64,12 @@ func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.
 // do runs the step and records its end.
 func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, error)) ([]byte, error) {
 	r := s.run
-	if s.once && s.again {
-		return nil, s.end(nil, ErrOutcomeUnknown)
-	}
 	if s.record.StartedAt.IsZero() {
 		s.record.StartedAt = r.engine.clock.Now()
 	}
-	// The start of a repeatable step is batched; usually it is written together with its end. The step runs only after
+	// The start of a step is batched; usually it is written together with its end. The step runs only after
 	// all earlier steps are durable.
-	if pending := r.events.recordStep(r, s.record); pending || s.once {
+	if r.events.recordStep(r, s.record) {
 		if err := r.flush(); err != nil {
 			return nil, err
 		}
@@ -124,14 +105,13 @@ func (s *Step) end(out []byte, err error) error {
 
 // stepError is the stored form of a step's error.
 type stepError struct {
-	Kind    core.Kind `json:"kind,omitempty"`
-	Code    string    `json:"code,omitempty"`
-	Detail  string    `json:"detail"`
-	Unknown bool      `json:"unknown,omitempty"`
+	Kind   core.Kind `json:"kind,omitempty"`
+	Code   string    `json:"code,omitempty"`
+	Detail string    `json:"detail"`
 }
 
 func encodeStepError(err error) []byte {
-	kept := stepError{Detail: err.Error(), Unknown: errors.Is(err, ErrOutcomeUnknown)}
+	kept := stepError{Detail: err.Error()}
 	var told *core.Error
 	if errors.As(err, &told) {
 		kept.Kind, kept.Code, kept.Detail = told.Kind, told.Code, told.Detail
@@ -149,10 +129,7 @@ func (s StepRecord) result() ([]byte, error) {
 	if err := json.Unmarshal(s.Output, &kept); err != nil {
 		return nil, fmt.Errorf("%w: the error of step %d: %w", ErrJournal, s.N, err)
 	}
-	switch {
-	case kept.Unknown:
-		return nil, ErrOutcomeUnknown
-	case kept.Code != "":
+	if kept.Code != "" {
 		return nil, &core.Error{Kind: kept.Kind, Code: kept.Code, Detail: kept.Detail}
 	}
 	return nil, errors.New(kept.Detail)

@@ -217,8 +217,6 @@ var (
 	ErrDeadline = errors.New("task: deadline passed")
 	// ErrShutdown means that this node is shutting down; the task continues on another or after the restart.
 	ErrShutdown = errors.New("task: the node shuts down")
-	// ErrOutcomeUnknown is the result of a Once step that a crash interrupted.
-	ErrOutcomeUnknown = errors.New("task: the step was interrupted and its outcome is unknown")
 	// ErrJournal means that a run called other steps than an earlier attempt: the kind is not deterministic.
 	ErrJournal = errors.New("task: the steps differ from those in the journal")
 )

@@ -106,8 +106,8 @@ func TestProgressTextMatchesTheStream(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		_, err = r.Step(ctx, "b", "B", func(ctx context.Context, s *task.Step) ([]byte, error) {
-			if s.Again() {
+		_, err = r.Step(ctx, "b", "B", func(ctx context.Context, _ *task.Step) ([]byte, error) {
+			if r.Task().Attempt > 1 {
 				r.Delta("once more")
 			} else {
 				r.Delta("lost")
