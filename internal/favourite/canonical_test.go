@@ -156,10 +156,10 @@ func FuzzCanonical(f *testing.F) {
 		}
 		var before, after any
 		if err := json.Unmarshal(in, &before); err != nil {
-			t.Fatalf("accepted what is not JSON: %q: %v", in, err)
+			t.Fatalf("accepted invalid JSON: %q: %v", in, err)
 		}
 		if err := json.Unmarshal(once, &after); err != nil {
-			t.Fatalf("made what is not JSON: %q: %v", once, err)
+			t.Fatalf("produced invalid JSON: %q: %v", once, err)
 		}
 		// DeepEqual is sufficient: a decoded -0 equals 0, and JSON has no NaN.
 		if !reflect.DeepEqual(before, after) {

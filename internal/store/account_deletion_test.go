@@ -213,13 +213,13 @@ func TestDeletedAccountLeavesNoRowsBehind(t *testing.T) {
 			all := tables(t, l.db)
 			for _, name := range all {
 				if !filled[name] && otherTables[name] == "" {
-					t.Errorf("the table %s is new: say in rowsOfUsers what it holds of a user, so that it is deleted with them", name)
+					t.Errorf("table %s is new: add its user data to rowsOfUsers, so that the deletion is tested", name)
 				}
 				if n := mentions(t, l.db, name, "leaves"); n > 0 && name != "document_change" {
 					t.Errorf("%d rows of %s still name who left", n, name)
 				}
 				if filled[name] && mentions(t, l.db, name, "stays") == 0 {
-					t.Errorf("what is somebody else's is gone from %s, too", name)
+					t.Errorf("rows of another user were deleted from %s", name)
 				}
 			}
 			if len(all) < len(rowsOfUsers) {
@@ -299,7 +299,7 @@ func TestRedactionWithoutADeletionIsDetected(t *testing.T) {
 			}
 			var broken *audit.BrokenError
 			if _, err := l.log.Verify(t.Context(), nil); !errors.As(err, &broken) {
-				t.Errorf("nobody noticed: %v", err)
+				t.Errorf("not detected: %v", err)
 			}
 		})
 	}

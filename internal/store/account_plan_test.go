@@ -38,7 +38,7 @@ func TestAccountStatementsUseAnIndex(t *testing.T) {
 		func() error { return db.RenameConnection(ctx, "u", "m", name) },
 		func() error {
 			if err := db.RenameConnection(ctx, "u", grant, name); !core.IsKind(err, core.KindNotFound) {
-				t.Errorf("a grant that is not there: %v", err)
+				t.Errorf("missing grant: %v", err)
 			}
 			return nil
 		},

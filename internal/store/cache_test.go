@@ -44,7 +44,7 @@ func TestCachedRowsReflectEveryWrite(t *testing.T) {
 		}},
 	}
 	if _, err := server.AgentGrant(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
-		t.Fatalf("agent before it is there: %v", err)
+		t.Fatalf("agent before the insert: %v", err)
 	}
 	a.UserID = u.ID
 	if err := server.InsertAgent(ctx, a); err != nil {

@@ -55,7 +55,7 @@ func TestLockChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lock.Type == syscall.F_UNLCK {
-		t.Fatal("nobody holds the index")
+		t.Fatal("the WAL index is not locked")
 	}
 	fmt.Println("the index is in use")
 }

@@ -57,7 +57,7 @@ var billingTests = []test{
 		c, id := w.customer(w.ada), "evt_"+w.ada.id
 		none := w.bought(w.ada, account.Plan{Name: "no such plan"}, account.SubscriptionActive)
 		if _, err := w.db.KeepSubscription(w.ctx, c, none, id, w.now); err == nil {
-			w.t.Error("a subscription to a plan that is not there was kept")
+			w.t.Error("a subscription to a missing plan was stored")
 		}
 		taken, err := w.db.EventTaken(w.ctx, id)
 		w.must(err)
@@ -74,7 +74,7 @@ var billingTests = []test{
 		gift := account.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: account.SubscriptionActive, Source: account.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutSubscription(w.ctx, gift))
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, account.SubscriptionPastDue))
-		w.same("what is bought takes the place of a gift", w.has(w.ada).Plan.Name, p.Name)
+		w.same("a purchase replaces an assigned plan", w.has(w.ada).Plan.Name, p.Name)
 		w.wantKind(w.db.PutSubscription(w.ctx, gift), core.KindConflict, "")
 		w.wantKind(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone), core.KindConflict, "")
 		u, err := w.db.UserByID(w.ctx, w.ada.id)

@@ -300,7 +300,7 @@ func followed(w *fixture) {
 	if len(want) == 0 || f.steps < 10 {
 		w.t.Errorf("%d documents in %d steps prove nothing", len(want), f.steps)
 	}
-	w.same("what the follower has", f.texts, want)
+	w.same("documents of the follower", f.texts, want)
 }
 
 // follower applies the changes of the log.

@@ -31,7 +31,7 @@ func (w *fixture) connections(userID string) []string {
 var connectionTests = []test{
 	{"ConnectionsAreActiveMintedKeys", func(w *fixture) {
 		w.must(w.db.InsertKey(w.ctx, w.key(w.ada.id), hash())) // a key created by the user is not a connection
-		w.minted(w.bert.id, "of somebody else", w.now)
+		w.minted(w.bert.id, "of another user", w.now)
 		first, second := w.minted(w.ada.id, "first", w.after(-2)), w.minted(w.ada.id, "second", w.after(-1))
 		revoked := w.minted(w.ada.id, "revoked", w.now)
 		w.must(w.db.RevokeKey(w.ctx, w.ada.id, revoked.ID, w.now))

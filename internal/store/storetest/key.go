@@ -80,7 +80,7 @@ var keyTests = []test{
 			})
 			got, err := w.db.KeyByHash(w.ctx, h, period)
 			if err == nil && got.Key.RevokedAt == nil {
-				w.t.Error("it outlives the key that it was made with")
+				w.t.Error("it outlives its parent key")
 			}
 		}
 	}},
@@ -142,7 +142,7 @@ var keyTests = []test{
 		w.same("keys", got, []credential.Key{second, first})
 		got, err = w.db.Keys(w.ctx, "usr_none")
 		w.must(err)
-		w.same("keys of nobody", got, []credential.Key{})
+		w.same("keys of an unknown user", got, []credential.Key{})
 	}},
 	{"OnlyTheOwnerReplacesTheSecretOfAKey", func(w *fixture) {
 		k, old, fresh := w.key(w.ada.id), hash(), hash()

@@ -203,7 +203,7 @@ var memoryTests = []test{
 		// A memory added by the user replaces a proposed or dismissed one.
 		w.same("of a proposal", w.remember(w.ada, "Waiting").ID, waiting.ID)
 		if again := w.remember(w.ada, "dismissed"); again.ID == dismissed.ID || again.Text != "dismissed" {
-			w.t.Errorf("of one that was dismissed: %+v", again)
+			w.t.Errorf("of a dismissed memory: %+v", again)
 		}
 		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 3)
 		w.same("proposed", w.proposals(), []memory.Memory{})

@@ -44,7 +44,7 @@ var oauthAttemptTests = []test{
 		nobodys.Count, nobodys.LastAt = 2, nobodysAgain.LastAt
 		got, err = w.db.Attempts(w.ctx, w.ada.id, true, 9)
 		w.must(err)
-		w.same("ada's and nobody's", got, []oauth.Attempt{counted, other, nobodys})
+		w.same("with anonymous attempts", got, []oauth.Attempt{counted, other, nobodys})
 		got, err = w.db.Attempts(w.ctx, w.ada.id, true, 1)
 		w.must(err)
 		w.same("the latest", got, []oauth.Attempt{counted})

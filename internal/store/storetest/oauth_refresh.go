@@ -161,7 +161,7 @@ func (w *fixture) readsTheClockUnderTheLock(act func(core.Clock) error) {
 		}()
 		select {
 		case <-done:
-			w.t.Error("somebody else could act between the look at the clock and the change")
+			w.t.Error("a second call completed between reading the clock and the change")
 		case <-time.After(50 * time.Millisecond):
 		}
 		return w.now

@@ -28,7 +28,7 @@ var oauthTokenTests = []test{
 		w.must(w.reserve(w.with(g.ID), 30))
 		got, err = w.db.TokenByHash(w.ctx, r.AccessHash, core.Month(w.now))
 		w.must(err)
-		w.same("cap and what is used of it", []int64{*got.Cap, got.CapUsed}, []int64{50, 30})
+		w.same("cap and usage", []int64{*got.Cap, got.CapUsed}, []int64{50, 30})
 		w.ends(true)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(2)))
 		w.ends(false)(w.db.RevokeGrant(w.ctx, w.ada.id, g.ID, w.after(3)))
 		got, err = w.db.TokenByHash(w.ctx, r.AccessHash, period)

@@ -43,7 +43,7 @@ var resetTests = []test{
 		w.must(err)
 		w.same("hash", stored, "another")
 		w.same("sessions", w.liveSessions(w.ada.id), []string{})
-		w.same("of somebody else", w.liveSessions(w.bert.id), []string{other.ID})
+		w.same("of another user", w.liveSessions(w.bert.id), []string{other.ID})
 		_, err = w.db.TOTP(w.ctx, w.ada.id)
 		w.must(err) // this reset does not clear the factors
 	}},

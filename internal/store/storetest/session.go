@@ -91,7 +91,7 @@ var sessionTests = []test{
 		w.same("of the user", w.liveSessions(w.ada.id), []string{kept.ID})
 		w.must(w.db.RevokeSessions(w.ctx, w.ada.id, "", w.now))
 		w.same("of the user, later", w.liveSessions(w.ada.id), []string{})
-		w.same("of somebody else", w.liveSessions(w.bert.id), []string{other.ID})
+		w.same("of another user", w.liveSessions(w.bert.id), []string{other.ID})
 	}},
 	{"NewPasswordRevokesSessions", func(w *fixture) {
 		kept, gone := w.session(w.ada.id), w.session(w.ada.id)

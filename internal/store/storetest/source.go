@@ -70,12 +70,12 @@ var sourceTests = []test{
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, s))
 		got, err := w.db.Sources(w.ctx, w.ada.id, w.ada.agent)
 		w.must(err)
-		w.same("as it was made", got[1], s)
+		w.same("after the insert", got[1], s)
 		s.Name, s.Settings, s.Sealed, s.NextSyncAt, s.UpdatedAt = "Renamed", "", nil, nil, w.after(5)
 		w.must(w.db.UpdateSource(w.ctx, s))
 		got, err = w.db.Sources(w.ctx, w.ada.id, w.ada.agent)
 		w.must(err)
-		w.same("as it was changed", got[1], s)
+		w.same("after the change", got[1], s)
 		s.AgentID = w.bert.agent
 		w.wantMissing(w.db.UpdateSource(w.ctx, s), "source")
 	}},

@@ -233,7 +233,7 @@ func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 // runner draws a run: the newest, a lost one of a running task, or any.
 func (m *model) runner(rt *rapid.T) task.Fence {
 	if len(m.runners) == 0 {
-		rt.Skip("nobody ran")
+		rt.Skip("no run yet")
 	}
 	switch rapid.IntRange(0, 2).Draw(rt, "which") {
 	case 0:
