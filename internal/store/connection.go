@@ -52,7 +52,7 @@ func (r *connectionRow) value() (c credential.Connection, err error) {
 	if err != nil {
 		return c, err
 	}
-	// Grants also have scopes outside the API, such as profile.
+	// Grants also have scopes outside the API, such as openid.
 	c.Scopes = oauth.APIScopes(granted)
 	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = at(r.created), optAt(r.expires), optAt(r.used)
 	return c, nil

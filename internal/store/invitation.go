@@ -23,7 +23,7 @@ func accountOf(invitee, param string) string {
 }
 
 // Offer changes the account's existing grant, or else creates or changes an invitation. It runs the same statements
-// whether or not the invitee has an account, so that the timing does not reveal it.
+// whether or not the invitee has an account, so that the owner cannot tell.
 func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer, limit int) error {
 	invited := accountOf(o.Invitee, "$2")
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {

@@ -151,7 +151,7 @@ var embeddingTests = []test{
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1")}, 0, w.now))
 		b := w.document(w.ada, "a", "y")
-		c := w.document(w.ada, "a", "y, and more") // changed while the vectors of b were computed
+		c := w.document(w.ada, "a", "y, and more") // changed while the vectors of the previous version were computed
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(b, true, "+h2")}, b.Seq, w.now))
 		w.same("not complete", w.lacking(small, b.Seq), []string{"a"})
