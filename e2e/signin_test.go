@@ -78,7 +78,7 @@ func TestPeopleSignIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := testkit.StartServer(t, testkit.ServerOptions{Database: database(), Args: []string{"--log-level", "debug"}})
-			code := regexp.MustCompile(`and type  (\S+)`).FindStringSubmatch(s.Log())
+			code := regexp.MustCompile(`and enter  (\S+)`).FindStringSubmatch(s.Log())
 			if code == nil {
 				t.Fatalf("no code is printed: %s", s.Log())
 			}

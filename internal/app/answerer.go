@@ -1,35 +1,33 @@
 package app
 
 import (
-	"log/slog"
-
 	"carrel/internal/config"
 	"carrel/internal/model"
 	"carrel/internal/research"
 	"carrel/internal/thread"
 )
 
-// newAnswerer returns who answers messages: the agent, with the model that the settings name or without any.
-func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer, error) {
-	if env.Answerer != nil {
-		return env.Answerer, nil
+// newAnswerer returns the research agent, with the configured model or without one.
+func (in *App) newAnswerer(o Options) (thread.Answerer, error) {
+	if o.Answerer != nil {
+		return o.Answerer, nil
 	}
-	m := in.config.Model
+	m := in.Config.Model
 	provider, err := model.New(model.Options{
 		API: model.API(m.API), BaseURL: m.BaseURL, Key: m.Key, Name: m.Name, Allowed: m.Allowed,
-	}, in.clock)
+	}, in.Clock)
 	if err != nil {
 		return nil, err
 	}
 	in.closers = append(in.closers, provider.Close)
-	in.agents.AllowModels(provider.Models())
+	in.Agents.AllowModels(provider.Models())
 	return research.New(research.Deps{
-		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
-		Spend: in.spending, Model: provider, Clock: in.clock, Log: log,
+		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories, Agents: in.Store,
+		Spend: in.Spending, Model: provider, Clock: in.Clock, Log: o.Log,
 	}, research.Options{Prices: prices(m)}), nil
 }
 
-// prices are what the settings say that models cost.
+// prices returns the configured prices of models.
 func prices(m config.Model) model.Prices {
 	out := model.Prices{Each: make(map[string]model.Price, len(m.Prices))}
 	for name, p := range m.Prices {

@@ -10,10 +10,10 @@ import (
 	"carrel/internal/streamwatch"
 )
 
-// newMCP returns the endpoint for the Model Context Protocol of a server.
-func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
+// newMCP creates the MCP endpoint.
+func (in *App) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
 	return mcp.New(mcp.Edge{
 		BaseURL:      cfg.BaseURL,
-		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
-	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
+		Authenticate: in.Credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
+	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.Store.Version})
 }

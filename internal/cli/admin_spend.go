@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 )
 
 type spendCommands struct {
-	Set   spendSet   `cmd:"" help:"Set what an account, or one of its credentials, may spend in a month."`
-	Check spendCheck `cmd:"" help:"Check that the sums of what was spent are those of the ledger."`
+	Set   spendSet   `cmd:"" help:"Set the monthly spend cap of an account or of one of its credentials."`
+	Check spendCheck `cmd:"" help:"Compare the stored sums with the ledger."`
 }
 
 type spendSet struct {
-	User       string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	userFlag
 	Credential string `placeholder:"ID" help:"Only for this key or connection of the account."`
-	Cap        string `required:"" placeholder:"USD" help:"US dollars a month, such as 12.50; none takes the cap away."`
+	Cap        string `required:"" placeholder:"USD" help:"US dollars per month, such as 12.50; none removes the cap."`
 	JSON       bool   `help:"Print one JSON object."`
 }
 
@@ -29,26 +29,22 @@ func (c spendSet) Run(ctx context.Context, env *Env, parent *adminCommand) error
 	if err != nil {
 		return err
 	}
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		if c.Credential != "" {
-			if err := a.plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
+			if err := a.Plans.CapCredential(ctx, core.Operator(u.ID), c.Credential, micros); err != nil {
 				return err
 			}
 			return a.print(c.JSON, map[string]any{"credential": map[string]any{"id": c.Credential, "spendCapMicros": micros}},
-				"The cap of %s is %s a month.", c.Credential, usdOr(micros))
+				"The cap of %s is %s per month.", c.Credential, usdOr(micros))
 		}
-		if err := a.accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
+		if err := a.Accounts.SetSpendCap(ctx, core.Operator(""), u.ID, micros); err != nil {
 			return err
 		}
 		u.SpendCap = micros
 		if micros == nil {
-			return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s has no spend cap of their own now.", u.Email)
+			return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s no longer has its own spend cap.", u.Email)
 		}
-		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s may spend %s a month.", u.Email, core.USD(*micros))
+		return a.print(c.JSON, map[string]any{"user": userJSON(u)}, "%s may spend %s per month.", u.Email, core.USD(*micros))
 	})
 }
 
@@ -56,10 +52,10 @@ type spendCheck struct {
 	JSON bool `help:"Print one JSON object: {\"differences\":[…]}."`
 }
 
-// Run compares sums with the ledger. A difference is an error, also for scripts.
+// Run compares the stored sums with the ledger and fails if one differs.
 func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		differences, err := a.spending.Check(ctx, core.Operator(""))
+		differences, err := a.Spending.Check(ctx, core.Operator(""))
 		if err != nil {
 			return err
 		}
@@ -78,7 +74,7 @@ func (c spendCheck) Run(ctx context.Context, env *Env, parent *adminCommand) err
 				return err
 			}
 		}
-		return fmt.Errorf("%d sums are not those of the ledger", len(list))
+		return fmt.Errorf("%d sums differ from the ledger", len(list))
 	})
 }
 
@@ -94,13 +90,13 @@ func differenceRows(differences []account.SpendDifference) [][]string {
 }
 
 type usageCommands struct {
-	Show usageShow `cmd:"" help:"Show what an account has used, or all of them."`
+	Show usageShow `cmd:"" help:"Show the usage of one account or of all accounts."`
 }
 
 type usageShow struct {
-	User string `aliases:"email" placeholder:"EMAIL" help:"The account. Default: all of them."`
+	User string `aliases:"email" placeholder:"EMAIL" help:"The account. Default: all."`
 	By   string `enum:"day,agent,credential,model,user" default:"day" help:"day, agent, credential, model or user. Default: day."`
-	From string `placeholder:"DAY" help:"First day, such as 2026-11-01. Default: the first of the last day's month."`
+	From string `placeholder:"DAY" help:"First day, such as 2026-11-01. Default: the first day of the month of --to."`
 	To   string `placeholder:"DAY" help:"Last day. Default: today."`
 	JSON bool   `help:"Print one JSON object: {\"usage\":[…]}."`
 }
@@ -116,7 +112,7 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		r, err := a.usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
+		r, err := a.Usages.Of(ctx, core.Operator(""), userID, account.UsageQuery{From: c.From, To: c.To, By: account.UsageBy(c.By)})
 		if err != nil {
 			return err
 		}
@@ -131,27 +127,27 @@ func (c usageShow) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		if c.JSON {
 			return a.print(true, map[string]any{"from": r.From, "to": r.To, "by": r.By, "usage": list, "searches": r.Searches}, "")
 		}
-		return a.table(strings.ToUpper(c.By)+"\tCALLS\tSPENT\tOF IT ESTIMATED\tRESERVED", rows)
+		return a.table(strings.ToUpper(c.By)+"\tCALLS\tSPENT\tESTIMATED\tRESERVED", rows)
 	})
 }
 
-// parseCap reads a cap; none is no cap.
+// parseCap parses a cap; "none" is nil.
 func parseCap(s string) (*int64, error) {
 	if s == "none" {
-		return nil, nil //nolint:nilnil // no cap is a cap, too
+		return nil, nil //nolint:nilnil // nil means no cap
 	}
 	n, err := parseUSD(s)
 	return &n, err
 }
 
-// maxCap keeps sums of micro-dollars far from overflow.
+// maxCap, in dollars, keeps sums of micro-dollars from overflowing.
 const maxCap = 1e9
 
-// parseUSD reads an amount of dollars as micro-dollars, exactly.
+// parseUSD converts an amount of dollars to micro-dollars without rounding.
 func parseUSD(s string) (int64, error) {
 	bad := core.InvalidField("/cap", "Must be an amount of US dollars from 0 to 1000000000 with at most 6 decimals, or none.")
 	if strings.Trim(s, "0123456789.") != "" {
-		return 0, bad // no signs, exponents or fractions, which big.Rat would read
+		return 0, bad // big.Rat would accept signs, exponents and fractions
 	}
 	r, ok := new(big.Rat).SetString(s)
 	if !ok || r.Cmp(big.NewRat(maxCap, 1)) > 0 {

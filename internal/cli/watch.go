@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bytes"
@@ -19,31 +19,31 @@ import (
 	"carrel/internal/format"
 )
 
-type librarianCommands struct {
-	Watch sourceWatch `cmd:"" help:"Keep a source of a server the same as a folder of this machine."`
+type clientSourceCommands struct {
+	Watch sourceWatch `cmd:"" help:"Keep a source in step with a folder of this machine."`
 }
 
-// sourceWatch sends a folder to a server, which may be elsewhere, and then what changes in it.
+// sourceWatch uploads a folder to a server and then every change in it.
 type sourceWatch struct {
-	Server string        `required:"" placeholder:"URL" help:"The server's address." env:"CARREL_SERVER"`
+	Server string        `required:"" placeholder:"URL" help:"The address of the server." env:"CARREL_SERVER"`
 	Key    string        `placeholder:"KEY" help:"An API key that may manage agents." env:"CARREL_KEY"`
 	Agent  string        `required:"" placeholder:"ID" help:"The agent's id."`
 	Source string        `required:"" placeholder:"ID" help:"The id of a source of kind upload."`
-	Every  time.Duration `default:"5s" help:"How often the folder is looked at."`
-	Once   bool          `help:"Send what there is and end."`
-	Folder string        `arg:"" type:"existingdir" help:"The folder. Files that can't be read, hidden ones and links are left out."`
+	Every  time.Duration `default:"5s" help:"Interval between scans of the folder."`
+	Once   bool          `help:"Synchronise once and exit."`
+	Folder string        `arg:"" type:"existingdir" help:"The folder. Hidden files, symbolic links and files of unsupported formats are skipped."`
 }
 
-// Run watches until it is stopped. What fails is told and tried again at the next look.
+// Run scans the folder until it is stopped. Errors are printed and retried with the next scan.
 func (c sourceWatch) Run(ctx context.Context, env *Env) error {
 	w := &watcher{command: c, env: env, client: &http.Client{}, sent: map[string]string{}}
 	for {
-		err := w.look(ctx)
+		err := w.scan(ctx)
 		if c.Once || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
-			_, _ = fmt.Fprintf(env.Err, "carrel: %v; it is tried again\n", err)
+			_, _ = fmt.Fprintf(env.Err, "carrel: %v; retrying\n", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -53,18 +53,18 @@ func (c sourceWatch) Run(ctx context.Context, env *Env) error {
 	}
 }
 
-// watcher knows what was sent.
+// watcher synchronises a folder with a source.
 type watcher struct {
 	command sourceWatch
 	env     *Env
 	client  *http.Client
-	// sent is the size and time of each file as it was sent.
+	// sent maps file names to the size and modification time at their upload.
 	sent map[string]string
 }
 
-// look compares the folder with what was sent, sends what is new and removes what is gone.
-func (w *watcher) look(ctx context.Context) error {
-	there := map[string]bool{}
+// scan uploads new and changed files and removes deleted ones.
+func (w *watcher) scan(ctx context.Context) error {
+	present := map[string]bool{}
 	err := filepath.WalkDir(w.command.Folder, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -82,20 +82,20 @@ func (w *watcher) look(ctx context.Context) error {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		there[name] = true
+		present[name] = true
 		return w.send(ctx, entry, path, name)
 	})
 	if err != nil {
 		return err
 	}
-	return w.removeGone(ctx, there)
+	return w.removeDeleted(ctx, present)
 }
 
-// send uploads a file, unless it is as it was sent. The server passes over one that it has.
+// send uploads a file unless it is unchanged since its last upload. The server skips identical content.
 func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string) error {
 	info, err := entry.Info()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it went meanwhile
+		return nil // deleted since the scan began
 	}
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	// The body is made as it is sent: a file may be larger than the memory.
+	defer func() { _ = f.Close() }() // opened for reading
+	// A pipe streams the body, because a file may be larger than the memory.
 	body, pipe := io.Pipe()
 	form := multipart.NewWriter(pipe)
 	go func() {
@@ -117,14 +117,14 @@ func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string
 		if err == nil {
 			_, err = io.Copy(part, f)
 		}
-		_ = pipe.CloseWithError(errors.Join(err, form.Close())) // it always returns nil
+		_ = pipe.CloseWithError(errors.Join(err, form.Close())) // always nil
 	}()
 	err = w.call(ctx, http.MethodPost, "/files", form.FormDataContentType(), body, nil)
-	_ = body.Close() // ends the goroutine, whatever was read
-	if refused, is := errors.AsType[*refusal](err); is && refused.ofBody() {
-		// The others are sent all the same, and this one when it has changed.
+	_ = body.Close() // ends the goroutine even if the body was not read
+	if rejected, ok := errors.AsType[*responseError](err); ok && rejected.rejectsFile() {
+		// The other files are still sent, and this one again when it changes.
 		w.sent[name] = version
-		_, _ = fmt.Fprintf(w.env.Err, "carrel: %s is not taken: %v\n", name, refused)
+		_, _ = fmt.Fprintf(w.env.Err, "carrel: %s was rejected: %v\n", name, rejected)
 		return nil
 	}
 	if err != nil {
@@ -135,8 +135,8 @@ func (w *watcher) send(ctx context.Context, entry fs.DirEntry, path, name string
 	return nil
 }
 
-// removeGone removes the files from the source that the folder no longer has.
-func (w *watcher) removeGone(ctx context.Context, there map[string]bool) error {
+// removeDeleted removes files from the source that are no longer in the folder.
+func (w *watcher) removeDeleted(ctx context.Context, present map[string]bool) error {
 	for cursor := ""; ; {
 		var list struct {
 			Files      []struct{ ID, Name string }
@@ -146,7 +146,7 @@ func (w *watcher) removeGone(ctx context.Context, there map[string]bool) error {
 			return err
 		}
 		for _, f := range list.Files {
-			if there[f.Name] {
+			if present[f.Name] {
 				continue
 			}
 			if err := w.call(ctx, http.MethodDelete, "/files/"+f.ID, "", nil, nil); err != nil {
@@ -161,24 +161,24 @@ func (w *watcher) removeGone(ctx context.Context, there map[string]bool) error {
 	}
 }
 
-// refusal is an answer that something can't be done.
-type refusal struct {
+// responseError is an error response of the server.
+type responseError struct {
 	status int
 	detail string
 }
 
-// Error is what the server says of it.
-func (r *refusal) Error() string { return r.detail }
+// Error returns the detail of the problem.
+func (r *responseError) Error() string { return r.detail }
 
-// ofBody reports whether what was sent is refused, and not who sent it or when.
-func (r *refusal) ofBody() bool {
+// rejectsFile reports whether the server rejected the file itself, so that a retry would fail again.
+func (r *responseError) rejectsFile() bool {
 	return r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge || r.status == http.StatusUnsupportedMediaType
 }
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 1 << 20
+// maxResponse limits the size of a response.
+const maxResponse = 1 << 20
 
-// call makes a request about the source, and reads its reply into out unless that is nil.
+// call sends a request about the source and decodes the reply into out unless it is nil.
 func (w *watcher) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	c := w.command
 	address := strings.TrimSuffix(c.Server, "/") + "/api/agents/" + url.PathEscape(c.Agent) + "/sources/" + url.PathEscape(c.Source) + path
@@ -195,16 +195,16 @@ func (w *watcher) call(ctx context.Context, method, path, contentType string, bo
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
 		return err
 	}
 	if res.StatusCode >= http.StatusBadRequest {
 		var problem struct{ Detail string }
 		if json.Unmarshal(bytes.TrimSpace(answer), &problem) != nil || problem.Detail == "" {
-			problem.Detail = "the server answered with status " + res.Status
+			problem.Detail = "the server replied with status " + res.Status
 		}
-		return &refusal{status: res.StatusCode, detail: problem.Detail}
+		return &responseError{status: res.StatusCode, detail: problem.Detail}
 	}
 	if out == nil {
 		return nil

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"carrel/internal/task"
 )
 
-// ownerOf returns the actor for commands about an agent.
+// ownerOf returns an operator acting for the owner of an agent.
 func (a admin) ownerOf(ctx context.Context, agentID string) (core.Actor, error) {
-	owner, err := a.store.AgentOwner(ctx, agentID)
+	owner, err := a.Store.AgentOwner(ctx, agentID)
 	if core.IsKind(err, core.KindNotFound) {
 		return core.Actor{}, errors.New("there is no such agent; see: carrel admin agent list --user EMAIL")
 	}
@@ -23,12 +23,12 @@ func (a admin) ownerOf(ctx context.Context, agentID string) (core.Actor, error) 
 
 type sourceStatus struct {
 	Agent string `required:"" placeholder:"ID" help:"The agent's id."`
-	ID    string `placeholder:"ID" help:"A source's id; all of the agent's when omitted."`
-	Wait  bool   `help:"With --id: show how far its import is until it ends."`
+	ID    string `placeholder:"ID" help:"The id of a source. Default: all sources of the agent."`
+	Wait  bool   `help:"With --id: show the progress of its import until it ends."`
 	JSON  bool   `help:"Print one JSON object: {\"sources\":[…]}."`
 }
 
-// Run shows what sources hold and how far their imports are.
+// Run shows sources and the progress of their imports.
 func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
 		actor, err := a.ownerOf(ctx, c.Agent)
@@ -40,7 +40,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 				return err
 			}
 		}
-		sources, err := a.sources.List(ctx, actor, c.Agent)
+		sources, err := a.Sources.List(ctx, actor, c.Agent)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 			if c.ID != "" && src.ID != c.ID {
 				continue
 			}
-			imports, err := a.intake.Imports(ctx, actor, c.Agent, src.ID)
+			imports, err := a.Imports.Imports(ctx, actor, c.Agent, src.ID)
 			if err != nil {
 				return err
 			}
@@ -65,14 +65,14 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 	})
 }
 
-// progressOf says in a few words how far an import is.
+// progressOf describes the progress of an import.
 func progressOf(i importer.Import) string {
 	if i.ID == "" {
 		return ""
 	}
 	s := fmt.Sprintf("%d/%d files, %d documents", i.Files.Done, i.Files.Total, i.Documents.Added+i.Documents.Updated)
 	if i.Failed > 0 {
-		s += fmt.Sprintf(", %d not read", i.Failed)
+		s += fmt.Sprintf(", %d failed", i.Failed)
 	}
 	if i.ETASeconds > 0 {
 		s += ", " + (time.Duration(i.ETASeconds) * time.Second).String() + " left"
@@ -80,14 +80,14 @@ func progressOf(i importer.Import) string {
 	return s
 }
 
-// awaitImport shows how far an import is until it has ended.
+// awaitImport shows the progress of an import until it ends.
 func (a admin) awaitImport(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
 	bar := progressBar(a.env, 0, "Importing")
 	defer bar.finish()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		imports, err := a.intake.Imports(ctx, actor, agentID, sourceID)
+		imports, err := a.Imports.Imports(ctx, actor, agentID, sourceID)
 		if err != nil || len(imports) == 0 || imports[0].State != task.StateQueued && imports[0].State != task.StateRunning {
 			return err
 		}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 )
 
 type auditCommands struct {
-	List   auditList   `cmd:"" help:"List what happened to accounts and credentials, newest first."`
-	Verify auditVerify `cmd:"" help:"Check that no entry was changed, removed or put in later."`
+	List   auditList   `cmd:"" help:"List entries, newest first."`
+	Verify auditVerify `cmd:"" help:"Check that no entry was changed, removed or inserted."`
 }
 
 type auditList struct {
-	User   string `aliases:"email" placeholder:"EMAIL" help:"Only what happened to this account."`
+	User   string `aliases:"email" placeholder:"EMAIL" help:"Only entries about this account."`
 	Before int64  `placeholder:"SEQ" help:"Only entries before this one."`
-	Limit  int    `default:"50" help:"How many at most. Default: 50."`
+	Limit  int    `default:"50" help:"Maximum number of entries. Default: 50."`
 	JSON   bool   `help:"Print one JSON object: {\"entries\":[…]}."`
 }
 
@@ -37,24 +37,15 @@ func (c auditList) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			}
 			userID = u.ID
 		}
-		entries, err := a.audit.List(ctx, userID, c.Before, c.Limit)
+		entries, err := a.Audit.List(ctx, userID, c.Before, c.Limit)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			list := make([]map[string]any, len(entries))
-			for i, e := range entries {
-				list[i] = auditJSON(e)
-			}
-			return a.print(true, map[string]any{"entries": list}, "")
-		}
-		rows := make([][]string, len(entries))
-		for i, e := range entries {
-			rows[i] = []string{
+		return printList(a, c.JSON, "entries", entries, auditJSON, "SEQ\tAT\tEVENT\tACCOUNT\tBY\tFROM\tDETAIL", func(e audit.Entry) []string {
+			return []string{
 				strconv.FormatInt(e.Seq, 10), date(e.At), string(e.Event), orDash(e.UserID), orDash(e.Actor), orDash(e.Address), e.Detail,
 			}
-		}
-		return a.table("SEQ\tAT\tEVENT\tACCOUNT\tBY\tFROM\tDETAIL", rows)
+		})
 	})
 }
 
@@ -66,7 +57,7 @@ func auditJSON(e audit.Entry) map[string]any {
 }
 
 type auditVerify struct {
-	Noted string `placeholder:"SEQ:HASH" help:"An end that an earlier check printed and that you kept elsewhere; it must still be part of the log."`
+	Noted string `placeholder:"SEQ:HASH" help:"The head printed by an earlier check. It must still be part of the log."`
 	JSON  bool   `help:"Print one JSON object: {\"seq\":…,\"hash\":\"…\"}."`
 }
 
@@ -77,27 +68,27 @@ func (c auditVerify) Run(ctx context.Context, env *Env, parent *adminCommand) er
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		end, err := a.audit.Verify(ctx, noted)
+		end, err := a.Audit.Verify(ctx, noted)
 		if err != nil {
 			return err
 		}
 		hash := hex.EncodeToString(end.Hash)
 		return a.print(c.JSON, map[string]any{"seq": end.Seq, "hash": hash},
-			"The audit log is whole: %d entries.\nKeep this elsewhere and give it to the next check as --noted, so that a log that was written anew is found:\n%d:%s",
+			"The audit log is intact: %d entries.\nStore this line elsewhere and pass it to the next check as --noted; it reveals a log that was rewritten as a whole:\n%d:%s",
 			end.Seq, end.Seq, hash)
 	})
 }
 
-// parseNoted reads an end of the log as verify prints it; the empty text is none.
+// parseNoted parses a head of the log in the form that verify prints.
 func parseNoted(s string) (*audit.Head, error) {
 	if s == "" {
-		return nil, nil //nolint:nilnil // there is none, and that is fine
+		return nil, nil //nolint:nilnil // the flag is optional
 	}
 	seq, hash, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseInt(seq, 10, 64)
 	sum, err2 := hex.DecodeString(hash)
 	if err != nil || err2 != nil || n < 1 || len(sum) == 0 {
-		return nil, core.InvalidField("/noted", "Must be a number, a colon and a hash, as an earlier check printed them.")
+		return nil, core.InvalidField("/noted", "Must have the form SEQ:HASH, as printed by an earlier check.")
 	}
 	return &audit.Head{Seq: n, Hash: sum}, nil
 }

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bytes"
@@ -12,7 +12,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
-	"carrel/internal/app/demo"
+	"carrel/internal/app"
+	"carrel/internal/cli/demo"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -20,91 +21,91 @@ import (
 	"carrel/internal/webapp"
 )
 
-// The demo account. Its secrets are made at random, kept in files that only the owner reads, and never written to
-// the log; the demo listens on loopback alone.
+// The demo account. Its random secrets are stored in files of mode 0600 and never logged. The demo listens on loopback
+// only.
 const (
 	demoEmail        = "demo@example.org"
 	demoKeyFile      = "demo.key"
 	demoPasswordFile = "demo.password"
 )
 
-// startDemo makes what the demo needs and is not there yet, and shows how to use it. A second start keeps everything.
-func startDemo(ctx context.Context, env *Env, cfg config.Config, in *installation) error {
+// startDemo creates the missing parts of the demo and prints how to use it. A second start keeps everything.
+func startDemo(ctx context.Context, env *Env, cfg config.Config, in *app.App) error {
 	passwordFile, keyFile := filepath.Join(cfg.Data, demoPasswordFile), filepath.Join(cfg.Data, demoKeyFile)
-	user, err := in.accounts.ByEmail(ctx, core.Operator(""), demoEmail)
+	user, err := in.Accounts.ByEmail(ctx, core.Operator(""), demoEmail)
 	if core.IsKind(err, core.KindNotFound) {
-		user, err = in.demoAccount(ctx, passwordFile)
+		user, err = demoAccount(ctx, in, passwordFile)
 	}
 	if err != nil {
-		return fmt.Errorf("make the demo account: %w", err)
+		return fmt.Errorf("create the demo account: %w", err)
 	}
 	actor := core.Operator(user.ID)
-	a, err := in.demoAgent(ctx, actor)
+	a, err := demoAgent(ctx, in, actor)
 	if err != nil {
-		return fmt.Errorf("make the demo agent: %w", err)
+		return fmt.Errorf("create the demo agent: %w", err)
 	}
-	if err := in.demoKey(ctx, actor, keyFile); err != nil {
-		return fmt.Errorf("make the demo key: %w", err)
+	if err := demoKey(ctx, in, actor, keyFile); err != nil {
+		return fmt.Errorf("create the demo key: %w", err)
 	}
 	return showDemo(env, cfg, a, passwordFile, keyFile)
 }
 
-func (in *installation) demoAccount(ctx context.Context, passwordFile string) (account.User, error) {
+func demoAccount(ctx context.Context, in *app.App, passwordFile string) (account.User, error) {
 	password := strings.ToLower(rand.Text())
-	// The file comes first: an account whose password nobody knows would be worse than a file too many.
+	// The file is written first: a file without an account does no harm, an account with an unknown password would.
 	if err := writeSecret(passwordFile, password); err != nil {
 		return account.User{}, err
 	}
-	return in.accounts.Create(ctx, core.Operator(""), account.NewUser{
+	return in.Accounts.Create(ctx, core.Operator(""), account.NewUser{
 		Email: demoEmail, Name: "Demo", Password: password, Role: core.RoleOwner,
 	})
 }
 
-// demoAgent returns the demo's agent, made and filled if it is not there. A start that was cut short is mended by
+// demoAgent returns the demo agent and creates and fills it if necessary, so that an interrupted start is completed by
 // the next.
-func (in *installation) demoAgent(ctx context.Context, actor core.Actor) (agent.Agent, error) {
-	agents, _, err := in.agents.List(ctx, actor, core.Page{Limit: core.MaxLimit})
+func demoAgent(ctx context.Context, in *app.App, actor core.Actor) (agent.Agent, error) {
+	agents, _, err := in.Agents.List(ctx, actor, core.Page{Limit: core.MaxLimit})
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	for _, a := range agents {
 		if a.Name == demo.AgentName {
-			return a, in.fillDemo(ctx, actor, a)
+			return a, fillDemo(ctx, in, actor, a)
 		}
 	}
 	name, description, instructions := demo.AgentName, demo.AgentDescription, demo.AgentInstructions
-	a, err := in.agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
+	a, err := in.Agents.Create(ctx, actor, agent.Change{Name: &name, Description: &description, Instructions: &instructions})
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	return a, in.fillDemo(ctx, actor, a)
+	return a, fillDemo(ctx, in, actor, a)
 }
 
-func (in *installation) fillDemo(ctx context.Context, actor core.Actor, a agent.Agent) error {
-	src, err := in.sources.Default(ctx, actor, a.ID)
+func fillDemo(ctx context.Context, in *app.App, actor core.Actor, a agent.Agent) error {
+	src, err := in.Sources.Default(ctx, actor, a.ID)
 	if err != nil || src.Documents > 0 {
 		return err
 	}
 	library := format.JSONL(ctx, bytes.NewReader(demo.Library()))
-	_, err = in.sources.Import(ctx, actor, src, documents(library), nil)
+	_, err = in.Sources.Import(ctx, actor, src, documents(library), nil)
 	return err
 }
 
-// demoKey makes an API key unless the file holds one that works.
-func (in *installation) demoKey(ctx context.Context, actor core.Actor, keyFile string) error {
+// demoKey creates an API key unless the file holds a valid one.
+func demoKey(ctx context.Context, in *app.App, actor core.Actor, keyFile string) error {
 	if b, err := os.ReadFile(keyFile); err == nil {
-		if _, err := in.credentials.Authenticate(ctx, strings.TrimSpace(string(b))); err == nil {
+		if _, err := in.Credentials.Authenticate(ctx, strings.TrimSpace(string(b))); err == nil {
 			return nil
 		}
 	}
-	_, token, err := in.credentials.CreateKey(ctx, actor, credential.NewKey{Name: "demo"})
+	_, token, err := in.Credentials.CreateKey(ctx, actor, credential.NewKey{Name: "demo"})
 	if err != nil {
 		return err
 	}
 	return writeSecret(keyFile, token)
 }
 
-// writeSecret puts a secret into a file that only its owner may read, whole or not at all.
+// writeSecret writes a secret to a file of mode 0600.
 func writeSecret(path, secret string) error {
 	_, err := writeWhole(path, true, func(w io.Writer) error {
 		_, err := io.WriteString(w, secret+"\n")
@@ -126,7 +127,7 @@ func showDemo(env *Env, cfg config.Config, a agent.Agent, passwordFile, keyFile 
 	agents := cfg.BaseURL + "/api/agents"
 	this := agents + "/" + a.ID
 	_, err = fmt.Fprintf(env.Out, `
-Carrel's demo is at %s (API reference: %s/docs)
+The Carrel demo is running at %s (API reference: %s/docs)
 
   Sign in   at %s as %s, password in %s
   API key   in %s
@@ -136,10 +137,10 @@ Three commands to try:
   # the agent "%s" and its library
   %s
 
-  # search it, with bounds on the year
+  # search it, limited to some years
   %s
 
-  # start a conversation and ask
+  # start a thread and ask
   %s
 
 Stop with Ctrl-C. Everything stays in %s.
@@ -152,7 +153,7 @@ Stop with Ctrl-C. Everything stays in %s.
 	return err
 }
 
-// shellQuote writes a word so that a shell reads it back as it is.
+// shellQuote quotes a word for a POSIX shell.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@", r)

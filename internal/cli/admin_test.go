@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"bytes"
@@ -76,12 +76,12 @@ func TestASecretComesFromTheFlagOrTheInput(t *testing.T) {
 		"an empty input":     {"-", "", ""},
 	} {
 		env := &Env{In: strings.NewReader(c.input), Err: io.Discard}
-		if got, err := secretOf(env, c.value, "Password"); err != nil || got != c.want {
+		if got, err := readSecret(env, c.value, "Password"); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 	}
 	broken := errors.New("broken pipe")
-	if _, err := secretOf(&Env{In: iotest.ErrReader(broken), Err: io.Discard}, "-", "Password"); !errors.Is(err, broken) {
+	if _, err := readSecret(&Env{In: iotest.ErrReader(broken), Err: io.Discard}, "-", "Password"); !errors.Is(err, broken) {
 		t.Errorf("an input that fails: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 		t.Errorf("no address: %s", out)
 	}
 	for from, to := range map[string]string{"b@example.org": "bert@example.org", "ada@example.org": "Lovelace@example.org"} {
-		if out := admin(0, "user", "email", "--user", from, "--email", to); !strings.Contains(out, "is now that of "+strings.ToLower(to)) {
+		if out := admin(0, "user", "email", "--user", from, "--email", to); !strings.Contains(out, "is now "+strings.ToLower(to)) {
 			t.Errorf("another address: %s", out)
 		}
 	}
@@ -208,10 +208,10 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 	if out := admin(1, "key", "revoke", "--user", "ada@example.org", "laptop"); !strings.Contains(out, "no such key") {
 		t.Errorf("revoking again: %s", out)
 	}
-	if out := admin(1, "key", "list", "--user", "nobody@example.org"); !strings.Contains(out, "no account with that e-mail address") {
+	if out := admin(1, "key", "list", "--user", "nobody@example.org"); !strings.Contains(out, "no account has this e-mail address") {
 		t.Errorf("nobody's keys: %s", out)
 	}
-	if out := admin(0, "spend", "set", "--user", "ada@example.org", "--cap", "12.5"); !strings.Contains(out, "may spend 12.50 USD a month") {
+	if out := admin(0, "spend", "set", "--user", "ada@example.org", "--cap", "12.5"); !strings.Contains(out, "may spend 12.50 USD per month") {
 		t.Errorf("a cap: %s", out)
 	}
 }

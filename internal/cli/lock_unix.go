@@ -1,6 +1,6 @@
 //go:build unix
 
-package app
+package cli
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lockFolder makes this process the only server of a data folder until the lock is closed. The kernel lets go of it
-// when the process ends, however it ends.
+// lockFolder takes the lock of a data folder, which one process can hold. Closing the file releases it, and so does the
+// kernel when the process ends.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "carrel.lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -29,13 +29,12 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // for people; the lock is what counts
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // informational; the lock is what excludes others
 	}
 	return f, nil
 }
 
-// tryLock locks an open file for this process and reports whether it was free. The kernel ends the lock with the file
-// or the process.
+// tryLock locks an open file and reports whether it was free. Closing the file or ending the process releases the lock.
 func tryLock(f *os.File) (free bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

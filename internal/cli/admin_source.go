@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -9,22 +9,23 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"carrel/internal/app"
 	"carrel/internal/core"
 	"carrel/internal/format"
 	"carrel/internal/source"
 )
 
 type sourceCommands struct {
-	Add    sourceAdd    `cmd:"" help:"Give an agent a source: of a file or a folder, which it returns with when they can be searched; or of a kind that a server keeps up to date or asks live."`
-	Status sourceStatus `cmd:"" help:"Show what an agent's sources hold and how far their imports are."`
+	Add    sourceAdd    `cmd:"" help:"Add a source to an agent: a file or folder, imported now, or a kind that a server synchronises or searches live."`
+	Status sourceStatus `cmd:"" help:"Show the documents and imports of an agent's sources."`
 }
 
 type sourceAdd struct {
 	Agent       string `required:"" placeholder:"ID" help:"The agent's id."`
-	Name        string `required:"" help:"The source's name. Documents go into the agent's source of that name if it has one."`
-	Default     bool   `help:"Make it the source that is searched when none is named."`
-	Language    string `placeholder:"CODE" help:"The language of its documents, as ISO 639-1 has it (en, de, zh …), or of the encyclopaedia for wikipedia. When omitted it is guessed, and English for wikipedia."`
-	SkipInvalid bool   `help:"Leave out records that can't be read, instead of importing nothing."`
+	Name        string `required:"" help:"The name of the source. If the agent has a source of this name, the documents are added to it."`
+	Default     bool   `help:"Make it the default source, which is searched if a request names none."`
+	Language    string `placeholder:"CODE" help:"Language of the documents (ISO 639-1: en, de, zh …), or the edition for wikipedia. Default: detected; English for wikipedia."`
+	SkipInvalid bool   `help:"Skip invalid records instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
 	kindFlags
 	Of string `arg:"" name:"file-folder-or-kind" help:"A kind that a server keeps up to date (${synced_kinds}) or asks live (${live_kinds}), a text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
@@ -39,7 +40,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 	if err != nil {
 		return err
 	}
-	library, err := format.OpenWithin(ctx, c.Of, importLimits(cfg.Imports))
+	library, err := format.OpenWithin(ctx, c.Of, app.ImportLimits(cfg.Imports))
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 		return err
 	}
 	return parent.run(ctx, env, false, func(a admin) error {
-		owner, err := a.store.AgentOwner(ctx, c.Agent)
+		owner, err := a.Store.AgentOwner(ctx, c.Agent)
 		if core.IsKind(err, core.KindNotFound) {
 			return errors.New("there is no such agent; see: carrel admin agent list --user EMAIL")
 		}
@@ -56,19 +57,19 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			return err
 		}
 		actor := core.Operator(owner)
-		src, err := a.sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
+		src, err := a.Sources.AddOrFind(ctx, actor, c.Agent, source.New{Name: c.Name, Language: c.Language, Default: c.Default})
 		if err != nil {
 			return err
 		}
 		bar := progressBar(env, library.Bytes(), "Importing")
 		docs := documents(library.Documents(ctx, bar.set))
-		done, err := a.sources.Import(ctx, actor, src, docs, nil)
+		done, err := a.Sources.Import(ctx, actor, src, docs, nil)
 		bar.finish()
 		if err != nil {
 			return err
 		}
-		if a.embedding != nil {
-			if err := a.embedding.Check(ctx); err != nil {
+		if a.Embedding != nil {
+			if err := a.Embedding.Check(ctx); err != nil {
 				return err
 			}
 		}
@@ -82,33 +83,33 @@ func (c sourceAdd) Run(ctx context.Context, env *Env, parent *adminCommand) erro
 			"documents": map[string]any{"added": done.Added, "updated": done.Updated, "unchanged": done.Unchanged, "skipped": skipped},
 		}, "Source %s (%s): %d documents added, %d updated, %d unchanged, %d skipped.%s",
 			src.Name, src.ID, done.Added, done.Updated, done.Unchanged, skipped, map[bool]string{
-				false: " No server runs: they can be found when one has started and read them.",
+				false: " No server is running; the documents can be found after the next start.",
 			}[indexed])
 	})
 }
 
-// index returns when what was stored can be found, and whether it can: it can't before some server runs.
+// index waits until stored documents can be found. It returns false if no server runs that could index them.
 func (a admin) index(ctx context.Context) (bool, error) {
 	bar := progressBar(a.env, 0, "Indexing")
 	err := a.indexAll(ctx, bar.of)
 	bar.finish()
-	if errors.Is(err, errNotIndexed) {
+	if errors.Is(err, app.ErrNotIndexed) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// maxComplaints is how many bad records are shown one by one.
-const maxComplaints = 10
+// maxErrors is the number of invalid records that are printed.
+const maxErrors = 10
 
-// check reads the whole library before anything is written, so that a bad record changes nothing.
+// check reads the whole library before anything is written, so that an invalid record changes nothing.
 func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library) (bad int, err error) {
 	bar := progressBar(env, library.Bytes(), "Checking")
 	defer bar.finish()
 	for _, err := range library.Documents(ctx, bar.set) {
 		var record *format.RecordError
 		if errors.As(err, &record) {
-			if bad++; bad <= maxComplaints {
+			if bad++; bad <= maxErrors {
 				bar.finish()
 				_, _ = fmt.Fprintf(env.Err, "carrel: %s: %s\n", record.Place, record.Reason)
 			}
@@ -119,12 +120,12 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library)
 		}
 	}
 	if bad > 0 && !c.SkipInvalid {
-		return bad, fmt.Errorf("%d records can't be read, so nothing was imported; mend them, or leave them out with --skip-invalid", bad)
+		return bad, fmt.Errorf("%d records are invalid, so nothing was imported; fix them, or skip them with --skip-invalid", bad)
 	}
 	return bad, nil
 }
 
-// documents hands over what was read and leaves out bad records, which check has told about.
+// documents converts the records and skips invalid ones, which check has printed.
 func documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
@@ -143,7 +144,7 @@ func documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document
 	}
 }
 
-// bar shows how far a long command is, on a terminal only.
+// bar is a progress bar, drawn only on a terminal.
 type bar struct{ *progressbar.ProgressBar }
 
 func progressBar(env *Env, total int64, what string) bar {
@@ -161,6 +162,6 @@ func (b bar) of(done, all uint64) {
 	b.set(int64(done))
 }
 
-func (b bar) set(n int64) { _ = b.Set64(n) } // a bar that can't be drawn stops nothing
+func (b bar) set(n int64) { _ = b.Set64(n) } // drawing errors are ignored
 
 func (b bar) finish() { _ = b.Finish() }

@@ -8,14 +8,14 @@ import (
 	"carrel/internal/source"
 )
 
-// wireSources makes the service of sources, with all kinds that there are.
-func (in *installation) wireSources(cfg config.Config, sealer source.Sealer) {
+// wireSources creates the source service with all kinds of sources.
+func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
 	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
 	})
-	in.sources = source.NewService(in.store, in.agents, in.engine, in.clock, source.Options{
+	in.Sources = source.NewService(in.Store, in.Agents, in.engine, in.Clock, source.Options{
 		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
-		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.spending, cfg.SearchPrices},
+		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Payer: payer{in.Spending, cfg.SearchPrices},
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 )
 
 type taskCommands struct {
-	List   taskList   `cmd:"" help:"List tasks, newest first: those that have not ended, or those in a state."`
+	List   taskList   `cmd:"" help:"List tasks, newest first: unfinished ones, or those in --state."`
 	Show   taskShow   `cmd:"" help:"Show a task with its steps."`
-	Cancel taskCancel `cmd:"" help:"Cancel a task; a running one is told within a second."`
+	Cancel taskCancel `cmd:"" help:"Cancel a task. A running task stops within a second."`
 }
 
 type taskList struct {
 	State string `enum:"queued,running,complete,failed,cancelled," default:"" help:"Only tasks in this state: queued, running, complete, failed or cancelled."`
-	Limit int    `default:"50" help:"How many at most. Default: 50."`
+	Limit int    `default:"50" help:"Maximum number of tasks. Default: 50."`
 	JSON  bool   `help:"Print one JSON object: {\"tasks\":[…]}."`
 }
 
@@ -29,26 +29,17 @@ func (c taskList) Run(ctx context.Context, env *Env, parent *adminCommand) error
 		if c.Limit < 1 {
 			return core.InvalidField("/limit", "Must be 1 or more.")
 		}
-		tasks, err := a.store.Tasks(ctx, task.State(c.State), c.Limit)
+		tasks, err := a.Store.Tasks(ctx, task.State(c.State), c.Limit)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			list := make([]map[string]any, len(tasks))
-			for i, t := range tasks {
-				list[i] = taskJSON(t)
-			}
-			return a.print(true, map[string]any{"tasks": list}, "")
-		}
-		rows := make([][]string, len(tasks))
-		for i, t := range tasks {
-			rows[i] = []string{t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"), orDash(t.ErrorCode), orDash(t.Owner)}
-		}
-		return a.table("ID\tKIND\tSTATE\tATTEMPT\tCREATED\tENDED\tERROR\tNODE", rows)
+		return printList(a, c.JSON, "tasks", tasks, taskJSON, "ID\tKIND\tSTATE\tATTEMPT\tCREATED\tENDED\tERROR\tNODE", func(t task.Task) []string {
+			return []string{t.ID, t.Kind, string(t.State), strconv.Itoa(t.Attempt), date(t.CreatedAt), dateOr(t.FinishedAt, "-"), orDash(t.ErrorCode), orDash(t.Owner)}
+		})
 	})
 }
 
-// orDash keeps a column of a table from being empty.
+// orDash replaces an empty cell of a table by a dash.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -56,7 +47,7 @@ func orDash(s string) string {
 	return s
 }
 
-// taskJSON shows a task without its input and result, which are the user's own words.
+// taskJSON leaves out input and result, which contain the user's texts.
 func taskJSON(t task.Task) map[string]any {
 	out := map[string]any{
 		"id": t.ID, "kind": t.Kind, "key": t.Key, "number": t.Number, "state": t.State, "attempt": t.Attempt,
@@ -76,18 +67,18 @@ func taskJSON(t task.Task) map[string]any {
 }
 
 type taskShow struct {
-	ID   string `arg:"" help:"The task's id, such as a turn's."`
+	ID   string `arg:"" help:"The id of the task, such as a turn id."`
 	JSON bool   `help:"Print one JSON object: {\"task\":{…},\"steps\":[…]}."`
 }
 
 // Run shows a task.
 func (c taskShow) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		t, err := a.store.Task(ctx, c.ID)
+		t, err := a.Store.Task(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		steps, err := a.store.TaskSteps(ctx, c.ID)
+		steps, err := a.Store.TaskSteps(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -115,20 +106,20 @@ func (c taskShow) Run(ctx context.Context, env *Env, parent *adminCommand) error
 }
 
 type taskCancel struct {
-	ID   string `arg:"" help:"The task's id, such as a turn's."`
+	ID   string `arg:"" help:"The id of the task, such as a turn id."`
 	JSON bool   `help:"Print one JSON object: {\"cancelled\":true}."`
 }
 
-// Run cancels a task. A queued one ends here; a running one is ended by the server that runs it.
+// Run cancels a task. A queued task ends at once; a running task is ended by the server that runs it.
 func (c taskCancel) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		cancelled, err := a.tasks.Cancel(ctx, c.ID)
+		cancelled, err := a.Tasks.Cancel(ctx, c.ID)
 		if err != nil {
 			return err
 		}
 		if !cancelled {
-			return a.print(c.JSON, map[string]any{"cancelled": false}, "%s has ended already.", c.ID)
+			return a.print(c.JSON, map[string]any{"cancelled": false}, "%s has already ended.", c.ID)
 		}
-		return a.print(c.JSON, map[string]any{"cancelled": true}, "%s is cancelled.", c.ID)
+		return a.print(c.JSON, map[string]any{"cancelled": true}, "Cancelled %s.", c.ID)
 	})
 }

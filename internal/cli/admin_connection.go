@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 )
 
 type connectionCommands struct {
-	List   connectionList   `cmd:"" help:"List the programs that act for an account: keys minted from connect codes, and OAuth grants."`
-	Revoke connectionRevoke `cmd:"" help:"Revoke a connection; the very next request with it fails."`
+	List   connectionList   `cmd:"" help:"List the connected programs of an account: keys minted from connect codes, and OAuth grants."`
+	Revoke connectionRevoke `cmd:"" help:"Revoke a connection. Its next request fails."`
 }
 
-// connection is a program that acts for a user, whichever way it was let in.
+// connection is a minted key or an OAuth grant.
 type connection struct {
 	id, name           string
 	kind               core.CredentialKind
@@ -25,20 +25,20 @@ type connection struct {
 	used, end, revoked *time.Time
 }
 
-// connections lists the programs that act for a user, newest first.
+// connections returns the minted keys and OAuth grants of a user, newest first.
 func (a admin) connections(ctx context.Context, u account.User) ([]connection, error) {
-	keys, err := a.credentials.Keys(ctx, core.Operator(u.ID))
+	keys, err := a.Credentials.Keys(ctx, core.Operator(u.ID))
 	if err != nil {
 		return nil, err
 	}
-	grants, err := a.oauth.Grants(ctx, core.Operator(u.ID))
+	grants, err := a.OAuth.Grants(ctx, core.Operator(u.ID))
 	if err != nil {
 		return nil, err
 	}
 	list := []connection{}
 	for _, k := range keys {
 		if k.Kind != core.CredentialMinted {
-			continue // an API key is the user's own
+			continue // API keys are no connections
 		}
 		c := connection{id: k.ID, kind: k.Kind, name: k.Name, created: k.CreatedAt, used: k.LastUsedAt, end: k.ExpiresAt, revoked: k.RevokedAt}
 		for _, s := range k.Scopes {
@@ -68,17 +68,13 @@ func (c connection) json() map[string]any {
 }
 
 type connectionList struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	JSON bool   `help:"Print one JSON object: {\"connections\":[…]}."`
+	userFlag
+	JSON bool `help:"Print one JSON object: {\"connections\":[…]}."`
 }
 
 // Run lists connections.
 func (c connectionList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		list, err := a.connections(ctx, u)
 		if err != nil {
 			return err
@@ -98,18 +94,14 @@ func (c connectionList) Run(ctx context.Context, env *Env, parent *adminCommand)
 }
 
 type connectionRevoke struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
+	userFlag
 	ID   string `required:"" placeholder:"ID" help:"The connection's id; see: carrel admin connection list."`
 	JSON bool   `help:"Print one JSON object."`
 }
 
 // Run revokes a connection.
 func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		list, err := a.connections(ctx, u)
 		if err != nil {
 			return err
@@ -118,9 +110,9 @@ func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminComman
 		if i < 0 {
 			return errors.New("the account has no such connection; see: carrel admin connection list --user EMAIL")
 		}
-		revoke := a.credentials.RevokeKey
+		revoke := a.Credentials.RevokeKey
 		if list[i].kind == core.CredentialOAuth {
-			revoke = a.oauth.RevokeGrant
+			revoke = a.OAuth.RevokeGrant
 		}
 		if err := revoke(ctx, core.Operator(u.ID), c.ID); err != nil {
 			return err
@@ -130,7 +122,7 @@ func (c connectionRevoke) Run(ctx context.Context, env *Env, parent *adminComman
 }
 
 type signingKeyCommands struct {
-	Rotate signingKeyRotate `cmd:"" help:"Make the next key that id tokens are signed with. It is published at once and signs a day later."`
+	Rotate signingKeyRotate `cmd:"" help:"Create the next signing key. It is published at once and used a day later."`
 }
 
 type signingKeyRotate struct {
@@ -140,10 +132,10 @@ type signingKeyRotate struct {
 // Run rotates the signing keys.
 func (c signingKeyRotate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
 	return parent.run(ctx, env, false, func(a admin) error {
-		at, err := a.oauth.RotateKeys(ctx, true)
+		at, err := a.OAuth.RotateKeys(ctx, true)
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"activeAt": date(at)}, "The next key signs from %s on.", date(at))
+		return a.print(c.JSON, map[string]any{"activeAt": date(at)}, "The next key is used from %s.", date(at))
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// partialSuffix ends the name of a file while it is being written.
+// partialSuffix marks a file that is still being written.
 const partialSuffix = ".partial"
 
-// writeWhole writes a file for people: an export, a key. The file gets its name when all of it is on the disk, so
-// that a process that is killed leaves nothing under that name, only a file with partialSuffix, which the next call
-// for the same name removes. Without replace it fails with fs.ErrExist when the name is taken. It returns the size.
+// writeWhole writes an export or a secret to a file and returns its size. The file gets its final name after it is
+// complete and synced, so a killed process leaves only a file with partialSuffix, which the next call for the same
+// name removes. Without replace it fails with fs.ErrExist if the name is taken.
 func writeWhole(path string, replace bool, write func(io.Writer) error) (size int64, err error) {
 	if _, err := os.Lstat(path); err == nil && !replace {
 		return 0, fmt.Errorf("%s: %w", path, fs.ErrExist)
@@ -28,7 +28,7 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) (size in
 		if err != nil {
 			err = errors.Join(err, ignoreMissing(os.Remove(partial)))
 		}
-		err = errors.Join(err, f.Close()) // closing ends the lock, so it comes last
+		err = errors.Join(err, f.Close()) // closing releases the lock, so it comes last
 	}()
 	if err := write(f); err != nil {
 		return 0, err
@@ -46,9 +46,8 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) (size in
 	return info.Size(), syncFolder(filepath.Dir(path))
 }
 
-// createPartial creates a new file that only its owner can read, and locks it. One that is there is removed unless a
-// process has it locked: it is left of one that was killed. It is never written to, because it may belong to somebody
-// else.
+// createPartial creates a file of mode 0600 and locks it. An existing file is removed unless a process has locked it.
+// It is never reused, because in a shared folder it may belong to another user.
 func createPartial(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -74,7 +73,7 @@ func removeAbandoned(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only locked
+	defer func() { _ = f.Close() }() // opened only for its lock
 	free, err := tryLock(f)
 	if err != nil {
 		return err
@@ -85,8 +84,8 @@ func removeAbandoned(path string) error {
 	return os.Remove(path)
 }
 
-// publish gives a complete file its name. A hard link fails when the name was taken meanwhile, and a rename would
-// not; on file systems without links a rename has to do.
+// publish gives a complete file its final name. A hard link fails if the name has been taken since, a rename does not;
+// file systems without hard links fall back to the rename.
 func publish(partial, path string, replace bool) error {
 	if replace {
 		return os.Rename(partial, path)
@@ -101,7 +100,7 @@ func publish(partial, path string, replace bool) error {
 	return os.Rename(partial, path)
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder syncs a folder, which makes new names in it durable.
 func syncFolder(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -1,9 +1,10 @@
-package app
+package cli
 
 import (
 	"context"
 	"strconv"
 
+	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/core"
 )
@@ -14,27 +15,23 @@ type agentCommands struct {
 }
 
 type agentCreate struct {
-	User         string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account that the agent belongs to."`
+	User         string `required:"" aliases:"email" placeholder:"EMAIL" help:"The owner of the agent."`
 	Name         string `required:"" help:"The agent's name."`
-	Description  string `help:"What the agent is for."`
-	Instructions string `help:"What the agent is told before every conversation."`
+	Description  string `help:"A description of the agent."`
+	Instructions string `help:"Instructions for the agent, part of every conversation."`
 	JSON         bool   `help:"Print one JSON object: {\"agent\":{\"id\":…}}."`
 }
 
 // Run creates an agent.
 func (c agentCreate) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
-		made, err := a.agents.Create(ctx, core.Operator(u.ID), agent.Change{
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
+		made, err := a.Agents.Create(ctx, core.Operator(u.ID), agent.Change{
 			Name: &c.Name, Description: &c.Description, Instructions: &c.Instructions,
 		})
 		if err != nil {
 			return err
 		}
-		return a.print(c.JSON, map[string]any{"agent": agentJSON(made)}, "Created the agent %s (%s).", made.Name, made.ID)
+		return a.print(c.JSON, map[string]any{"agent": agentJSON(made)}, "Created agent %s (%s).", made.Name, made.ID)
 	})
 }
 
@@ -43,22 +40,18 @@ func agentJSON(a agent.Agent) map[string]any {
 }
 
 type agentList struct {
-	User string `required:"" aliases:"email" placeholder:"EMAIL" help:"The account."`
-	JSON bool   `help:"Print one JSON object: {\"agents\":[…]}."`
+	userFlag
+	JSON bool `help:"Print one JSON object: {\"agents\":[…]}."`
 }
 
 // Run lists agents.
 func (c agentList) Run(ctx context.Context, env *Env, parent *adminCommand) error {
-	return parent.run(ctx, env, false, func(a admin) error {
-		u, err := a.user(ctx, c.User)
-		if err != nil {
-			return err
-		}
+	return parent.runForUser(ctx, env, c.User, func(a admin, u account.User) error {
 		var objects []map[string]any
 		var rows [][]string
 		page := core.Page{Limit: core.MaxLimit}
 		for {
-			agents, next, err := a.agents.List(ctx, core.Operator(u.ID), page)
+			agents, next, err := a.Agents.List(ctx, core.Operator(u.ID), page)
 			if err != nil {
 				return err
 			}

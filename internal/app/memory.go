@@ -1,0 +1,42 @@
+package app
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// Memory is returned to the system if at least minReturn bytes are unused and at most maxAllocated bytes were allocated
+// since the last check. A busy server would need the memory again at once.
+const (
+	minReturn    = 8 << 20
+	maxAllocated = 256 << 20
+)
+
+// memoryReturner returns unused memory to the system while the server is idle. The garbage collector runs only when the
+// program allocates, so garbage left by a burst (an import, a thousand connecting clients) would stay for hours.
+type memoryReturner struct {
+	allocated uint64
+}
+
+// check returns unused memory if the server is idle.
+func (m *memoryReturner) check() {
+	const allocated, objects, live, free = 0, 1, 2, 3
+	s := []metrics.Sample{
+		allocated: {Name: "/gc/heap/allocs:bytes"},
+		objects:   {Name: "/memory/classes/heap/objects:bytes"},
+		live:      {Name: "/gc/heap/live:bytes"},
+		free:      {Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(s)
+	since := s[allocated].Value.Uint64() - m.allocated
+	m.allocated = s[allocated].Value.Uint64()
+	garbage := max(s[objects].Value.Uint64(), s[live].Value.Uint64()) - s[live].Value.Uint64()
+	if since < maxAllocated && garbage+s[free].Value.Uint64() > minReturn {
+		// Each collection halves mostly empty stacks; those of waiting clients were large when they connected.
+		for range 2 {
+			runtime.GC()
+		}
+		debug.FreeOSMemory()
+	}
+}
