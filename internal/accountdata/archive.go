@@ -15,12 +15,13 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/markdown"
 	"carrel/internal/memory"
-	"carrel/internal/passkey"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
@@ -28,9 +29,8 @@ import (
 
 // Contents are the sources of an archive: the services that list a user's data, and a store for data without a service.
 type Contents struct {
-	Profiles    *account.Profiles
-	Usages      *account.Usages
-	Plans       *account.Plans
+	Accounts    *account.Service
+	Billing     *billing.Service
 	Agents      *agent.Service
 	Sources     *source.Service
 	Memories    *memory.Service

@@ -67,9 +67,7 @@ type DeletionDeps struct {
 
 // NewDeletions panics if a dependency is missing.
 func NewDeletions(d DeletionDeps) *Deletions {
-	if d.Store == nil || d.Tasks == nil || d.Clock == nil || d.Log == nil {
-		panic("accountdata: NewDeletions needs all of its dependencies")
-	}
+	core.RequireDeps(d)
 	return &Deletions{store: d.Store, tasks: d.Tasks, clock: d.Clock, log: d.Log}
 }
 

@@ -56,9 +56,7 @@ type ExportDeps struct {
 
 // NewExports panics if a dependency is missing.
 func NewExports(d ExportDeps, o ExportOptions) *Exports {
-	if d.Store == nil || d.Archives == nil || d.Tasks == nil || d.Clock == nil || d.Audit == nil {
-		panic("accountdata: NewExports needs all of its dependencies")
-	}
+	core.RequireDeps(d)
 	return &Exports{store: d.Store, archives: d.Archives, tasks: d.Tasks, clock: d.Clock, recorder: d.Audit, options: o}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/importer"
 	"carrel/internal/outbound"
@@ -282,7 +283,7 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 // roomFor gives the owner a plan with room for so many bytes of documents.
 func (w *world) roomFor(bytes int64) {
 	w.t.Helper()
-	w.must(w.db.PutPlan(w.t.Context(), account.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
+	w.must(w.db.PutPlan(w.t.Context(), billing.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
 	w.must(w.db.SetPlan(w.t.Context(), w.actor.UserID, "small"))
 }
 

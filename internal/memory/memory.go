@@ -90,14 +90,12 @@ type Deps struct {
 	Agents Agents
 	Clock  core.Clock
 	// Terms splits a text into the terms by which memories are recalled, such as stems. The default are folded words.
-	Terms func(text string) []string
+	Terms func(text string) []string `dep:"optional"`
 }
 
 // NewService returns a service. It panics if a required dependency is missing.
 func NewService(d Deps) *Service {
-	if d.Store == nil || d.Agents == nil || d.Clock == nil {
-		panic("memory: NewService needs a store, agents and a clock")
-	}
+	core.RequireDeps(d)
 	if d.Terms == nil {
 		d.Terms = words
 	}

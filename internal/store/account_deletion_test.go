@@ -152,7 +152,10 @@ func newDeletionFixture(t *testing.T, b backend) deletionFixture {
 	fill(t, db, "stays")
 	fill(t, db, "leaves")
 	quiet := slog.New(slog.DiscardHandler)
-	l := deletionFixture{db: db, log: audit.New(db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" }, quiet)}
+	l := deletionFixture{db: db, log: audit.New(audit.Deps{
+		Store: db, Clock: core.SystemClock{}, Log: quiet,
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})}
 	l.engine = task.New(task.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet}, task.Options{SingleNode: b.name == "sqlite"})
 	l.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: l.engine, Clock: core.SystemClock{}, Log: quiet})
 	l.engine.Register(l.deletions.Kind())

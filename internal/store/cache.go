@@ -1,6 +1,8 @@
 package store
 
-import "sync"
+import (
+	"sync"
+)
 
 // maxCachedRows limits the cache. It is meant for rows that are read repeatedly between writes, such as the agent and
 // thread of a polling client.

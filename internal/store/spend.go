@@ -6,11 +6,11 @@ import (
 	"errors"
 	"time"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 )
 
-var _ account.SpendStore = (*DB)(nil)
+var _ billing.SpendStore = (*DB)(nil)
 
 // Lock order: task, user, ledger row, user's monthly sum, credential's monthly sum.
 
@@ -31,7 +31,7 @@ func (r *spendRow) month() string { return r.day[:len("2006-01")] }
 
 // ReserveSpend opens a ledger row if the caps allow it. The lock on the user serializes reservations, so that each one
 // counts the others.
-func (db *DB) ReserveSpend(ctx context.Context, r account.Reservation) error {
+func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 	var refusal error
 	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		refusal = nil
@@ -88,8 +88,8 @@ func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spen
 }
 
 // checkModel returns an error if the plan does not include the model. Every paid call passes this check.
-func (l spendLimits) checkModel(r account.Reservation) error {
-	if r.Kind != account.MeteredModel || !l.models.Valid {
+func (l spendLimits) checkModel(r billing.Reservation) error {
+	if r.Kind != billing.MeteredModel || !l.models.Valid {
 		return nil
 	}
 	models, err := decodeList[string](l.models.String)
@@ -100,7 +100,7 @@ func (l spendLimits) checkModel(r account.Reservation) error {
 }
 
 // checkCaps returns a refusal if a reservation exceeds a cap.
-func (l spendLimits) checkCaps(ctx context.Context, tx querier, r account.Reservation) (refusal, err error) {
+func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reservation) (refusal, err error) {
 	var user, turn, credential int64
 	var credentialCap sql.NullInt64
 	month := core.Month(r.At)
@@ -130,7 +130,7 @@ func (l spendLimits) checkCaps(ctx context.Context, tx querier, r account.Reserv
 }
 
 // openRow inserts a ledger row and adds it to its sums.
-func openRow(ctx context.Context, tx querier, r account.Reservation) error {
+func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	row := spendRow{id: r.ID, userID: r.UserID, credentialID: r.CredentialID, day: r.At.UTC().Format(time.DateOnly)}
 	_, err := tx.exec(ctx, `
 		INSERT INTO spend_row (id, user_id, day, turn_id, credential_id, agent_id, kind, model, price_version, state, reserved, micros, estimated, created_at)
@@ -143,8 +143,8 @@ func openRow(ctx context.Context, tx querier, r account.Reservation) error {
 }
 
 // settleOpenCall settles the open model call of a turn at its estimate, before the next call is opened.
-func settleOpenCall(ctx context.Context, tx querier, r account.Reservation) error {
-	if r.TurnID == "" || r.Kind != account.MeteredModel {
+func settleOpenCall(ctx context.Context, tx querier, r billing.Reservation) error {
+	if r.TurnID == "" || r.Kind != billing.MeteredModel {
 		return nil
 	}
 	open, err := turnRow(ctx, tx, r.TurnID, `state = 'reserved'`)
@@ -296,9 +296,9 @@ const spendDifferences = `
 	ORDER BY kind, id, month`
 
 // SpendDifferences returns the sums that differ from their ledger rows.
-func (db *DB) SpendDifferences(ctx context.Context) ([]account.SpendDifference, error) {
-	var d account.SpendDifference
-	differences := []account.SpendDifference{}
+func (db *DB) SpendDifferences(ctx context.Context) ([]billing.SpendDifference, error) {
+	var d billing.SpendDifference
+	differences := []billing.SpendDifference{}
 	err := db.read.each(ctx, spendDifferences, nil,
 		[]any{&d.Of, &d.ID, &d.Month, &d.Reserved, &d.Spent, &d.RowsReserved, &d.RowsSpent}, func() error {
 			differences = append(differences, d)

@@ -6,7 +6,7 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/core"
-	"carrel/internal/upstream"
+	"carrel/internal/signin/upstream"
 )
 
 // UserByIdentity returns the user linked to an identity at a sign-in provider.

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/account"
 )
 
-var _ account.DirectoryStore = (*DB)(nil)
+var _ account.AdminStore = (*DB)(nil)
 
 // likeEscape escapes LIKE wildcards in search input.
 var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

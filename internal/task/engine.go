@@ -91,9 +91,7 @@ type Engine struct {
 
 // New returns an engine that does not run until Start. It panics if a dependency is missing.
 func New(d Deps, o Options) *Engine {
-	if d.Store == nil || d.Clock == nil || d.Log == nil {
-		panic("task: New needs a store, a clock and a logger")
-	}
+	core.RequireDeps(d)
 	e := &Engine{
 		store: d.Store, clock: d.Clock, log: d.Log, options: o.withDefaults(),
 		kinds: map[string]Kind{}, runs: map[string]*Run{}, mismatched: map[string]bool{},

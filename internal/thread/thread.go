@@ -141,9 +141,7 @@ type Deps struct {
 
 // NewService returns a service. It panics if a dependency is missing.
 func NewService(d Deps) *Service {
-	if d.Store == nil || d.Agents == nil || d.Clock == nil || d.Tasks == nil || d.Answerer == nil {
-		panic("thread: NewService needs all of its dependencies")
-	}
+	core.RequireDeps(d)
 	return &Service{store: d.Store, agents: d.Agents, clock: d.Clock, tasks: d.Tasks, answerer: d.Answerer}
 }
 

@@ -114,9 +114,7 @@ type Deps struct {
 // NewService returns a service. The caller must register Service.Kind with the task engine. It panics if a dependency
 // is missing.
 func NewService(d Deps, o Options) *Service {
-	if d.Store == nil || d.Sealer == nil || d.Clock == nil {
-		panic("webhook: NewService needs a store, a sealer and a clock")
-	}
+	core.RequireDeps(d)
 	return &Service{
 		store: d.Store, sealer: d.Sealer, clock: d.Clock, private: o.Private, inFlight: inFlight{n: map[string]int{}},
 		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: attemptTimeout, Resolver: o.Resolver}),

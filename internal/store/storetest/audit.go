@@ -13,8 +13,10 @@ import (
 )
 
 func (w *fixture) auditLog() *audit.Log {
-	return audit.New(w.db, core.SystemClock{}, func(context.Context) string { return "203.0.113.7" },
-		slog.New(slog.DiscardHandler))
+	return audit.New(audit.Deps{
+		Store: w.db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})
 }
 
 func (w *fixture) note(log *audit.Log, userID, n string) {

@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"carrel/internal/core"
-	"carrel/internal/passkey"
+	"carrel/internal/signin/passkey"
 )
 
 // passkey returns an unsaved passkey of the user.

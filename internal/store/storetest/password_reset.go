@@ -1,13 +1,13 @@
 package storetest
 
 import (
-	"carrel/internal/account"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 )
 
 // reset returns an unsaved reset code of Ada's.
-func (w *fixture) reset(clears bool) account.Reset {
-	return account.Reset{UserID: w.ada.id, ClearFactors: clears, CreatedAt: w.now, ExpiresAt: w.after(10)}
+func (w *fixture) reset(clears bool) signin.Reset {
+	return signin.Reset{UserID: w.ada.id, ClearFactors: clears, CreatedAt: w.now, ExpiresAt: w.after(10)}
 }
 
 var resetTests = []test{

@@ -2,13 +2,13 @@ package storetest
 
 import (
 	"carrel/internal/core"
-	"carrel/internal/credential"
+	"carrel/internal/signin"
 )
 
 // pending returns an unsaved pending step.
-func (w *fixture) pending() credential.Pending {
-	return credential.Pending{
-		Kind: credential.PendingFactor, UserID: w.ada.id, SessionID: "crd_1", Data: []byte(`{"a": 1}`), ExpiresAt: w.after(10),
+func (w *fixture) pending() signin.Pending {
+	return signin.Pending{
+		Kind: signin.PendingFactor, UserID: w.ada.id, SessionID: "crd_1", Data: []byte(`{"a": 1}`), ExpiresAt: w.after(10),
 	}
 }
 
@@ -22,12 +22,12 @@ var pendingTests = []test{
 		for _, look := range []func() error{
 			func() error { _, err := w.db.PendingByHash(w.ctx, p.Kind, hash(), w.now); return err },
 			func() error {
-				_, err := w.db.PendingByHash(w.ctx, credential.PendingUpstream, h, w.now)
+				_, err := w.db.PendingByHash(w.ctx, signin.PendingUpstream, h, w.now)
 				return err
 			},
 			func() error { _, err := w.db.PendingByHash(w.ctx, p.Kind, h, p.ExpiresAt); return err },
 			func() error {
-				_, err := w.db.TakePending(w.ctx, credential.PendingUpstream, h, w.now)
+				_, err := w.db.TakePending(w.ctx, signin.PendingUpstream, h, w.now)
 				return err
 			},
 			func() error { _, err := w.db.TakePending(w.ctx, p.Kind, h, p.ExpiresAt); return err },

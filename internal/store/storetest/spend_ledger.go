@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/task"
 	"carrel/internal/testkit"
@@ -16,7 +16,7 @@ func (w *fixture) wantBalanced(when string) {
 	w.t.Helper()
 	differences, err := w.db.SpendDifferences(w.ctx)
 	w.must(err)
-	w.same("sums that are wrong "+when, differences, []account.SpendDifference{})
+	w.same("sums that are wrong "+when, differences, []billing.SpendDifference{})
 }
 
 // with starts a turn that Ada submitted with a credential.
@@ -30,8 +30,8 @@ func (w *fixture) with(credentialID string) task.Task {
 }
 
 // hold reserves an amount for Ada outside of any turn.
-func (w *fixture) hold(id string, kind account.Metered, micros int64) error {
-	return w.db.ReserveSpend(w.ctx, account.Reservation{
+func (w *fixture) hold(id string, kind billing.Metered, micros int64) error {
+	return w.db.ReserveSpend(w.ctx, billing.Reservation{
 		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
 	})
 }
@@ -135,7 +135,7 @@ var spendLedgerTests = []test{
 		w.wantBalanced("with credentials")
 	}},
 	{"TurnIsLimitedByThePlanCap", func(w *fixture) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "small"))
 		t := w.working()
 		w.must(w.reserve(t, 20))
@@ -145,33 +145,33 @@ var spendLedgerTests = []test{
 		w.must(w.reserve(w.working(), 30))
 	}},
 	{"UserCapOverridesThePlanCap", func(w *fixture) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "capped"))
 		w.wantKind(w.reserve(w.working(), 31), core.KindPaymentRequired, "")
 		w.capAda(40)
 		w.must(w.reserve(w.working(), 31))
 	}},
 	{"PlanAllowsOnlyItsModels", func(w *fixture) {
-		p := w.plan(func(p *account.Plan) { p.Models = []string{"other", "m"} })
+		p := w.plan(func(p *billing.Plan) { p.Models = []string{"other", "m"} })
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.must(w.reserve(w.working(), 1))
-		w.plan(func(p *account.Plan) { p.Models = []string{"other"} })
+		w.plan(func(p *billing.Plan) { p.Models = []string{"other"} })
 		t := w.working()
 		err := w.reserve(t, 1)
 		w.wantKind(err, core.KindForbidden, "")
 		w.same("code", core.AsError(err).Code, "capability_disabled")
-		w.must(w.hold("spd_m"+w.ada.id, account.MeteredSearch, 1)) // not a model call
+		w.must(w.hold("spd_m"+w.ada.id, billing.MeteredSearch, 1)) // not a model call
 		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
 	}},
 	{"ReservationWithoutATurnIsSettledByID", func(w *fixture) {
 		w.capAda(100)
-		w.must(w.hold("spd_vectors"+w.ada.id, account.MeteredEmbedding, 60))
-		w.wantKind(w.hold("spd_search"+w.ada.id, account.MeteredSearch, 41), core.KindPaymentRequired, "")
+		w.must(w.hold("spd_vectors"+w.ada.id, billing.MeteredEmbedding, 60))
+		w.wantKind(w.hold("spd_search"+w.ada.id, billing.MeteredSearch, 41), core.KindPaymentRequired, "")
 		for range 2 {
 			w.must(w.db.SettleRow(w.ctx, "spd_vectors"+w.ada.id, 20, false, w.now))
 			w.wantUsed("after it was settled", 20)
 		}
-		w.must(w.hold("spd_search"+w.ada.id, account.MeteredSearch, 41))
+		w.must(w.hold("spd_search"+w.ada.id, billing.MeteredSearch, 41))
 		w.must(w.db.SettleRow(w.ctx, "spd_nothing", 20, false, w.now))
 		w.wantUsed("with one open", 61)
 		ended, err := w.db.EndHolds(w.ctx, w.now)
@@ -186,12 +186,12 @@ var spendLedgerTests = []test{
 		w.wantBalanced("with holds")
 	}},
 	{"SearchesCountTowardsTheTurnNextToItsModelCall", func(w *fixture) {
-		w.must(w.db.PutPlan(w.ctx, account.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
+		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
 		t := w.working()
 		search := func(n string, micros int64) error {
-			return w.db.ReserveSpend(w.ctx, account.Reservation{
-				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: account.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
+			return w.db.ReserveSpend(w.ctx, billing.Reservation{
+				ID: "spd_" + n + t.ID, UserID: w.ada.id, TurnID: t.ID, Kind: billing.MeteredSearch, Model: "brave", Micros: micros, At: w.now,
 			})
 		}
 		w.must(w.reserve(t, 50))

@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"carrel/internal/account"
 	"carrel/internal/core"
+	"carrel/internal/signin"
 )
 
 var totpTests = []test{
@@ -15,13 +15,13 @@ var totpTests = []test{
 		w.must(w.db.PutTOTP(w.ctx, w.ada.id, []byte("second"), w.now))
 		got, err := w.db.TOTP(w.ctx, w.ada.id)
 		w.must(err)
-		w.same("waiting", got, account.TOTP{Secret: []byte("second")})
+		w.same("waiting", got, signin.TOTP{Secret: []byte("second")})
 		w.wantMissing(w.db.UseTOTP(w.ctx, w.ada.id, 100), "code")
 		w.must(w.db.ConfirmTOTP(w.ctx, w.ada.id, 7, [][]byte{hash(), hash()}, w.after(1)))
 		confirmed := w.after(1)
 		got, err = w.db.TOTP(w.ctx, w.ada.id)
 		w.must(err)
-		w.same("confirmed", got, account.TOTP{Secret: []byte("second"), ConfirmedAt: &confirmed})
+		w.same("confirmed", got, signin.TOTP{Secret: []byte("second"), ConfirmedAt: &confirmed})
 		w.wantKind(w.db.PutTOTP(w.ctx, w.ada.id, []byte("third"), w.now), core.KindConflict, "")
 		w.wantMissing(w.db.ConfirmTOTP(w.ctx, w.ada.id, 8, nil, w.now), "pending authenticator app")
 	}},
