@@ -131,14 +131,17 @@ func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Durat
 	grants, err := oauth.New(db, w.clock, secret, oauth.Options{Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl")}, w.log)
 	w.must(err)
 	grants.RecordTo(w.audit)
+	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	n.contents = accountdata.Contents{
-		Accounts:   account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
-		Billing:    billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
-		Agents:     agents,
-		Sources:    source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box}),
-		Memories:   memory.NewService(memory.Deps{Store: db, Agents: agents, Clock: w.clock, Terms: strings.Fields}),
-		Favourites: favourite.NewService(db, agents, threads, w.clock),
-		Threads:    threads, Credentials: credential.NewService(credential.Deps{
+		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),
+		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
+		Agents:   agents,
+		Sources:  sources,
+		Memories: memory.NewService(memory.Deps{Store: db, Agents: agents, Clock: w.clock, Terms: strings.Fields}),
+		Favourites: favourite.NewService(favourite.Deps{
+			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
+		}),
+		Threads: threads, Credentials: credential.NewService(credential.Deps{
 			Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Prefixes: credential.Prefixes{Key: "crl", Code: "crlc"},
 			Agents: agents, Grants: grants, OAuth: credential.TokenDeps{Store: db, Audience: []string{"https://carrel.test"}},
 		}),

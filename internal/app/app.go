@@ -165,16 +165,18 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.wireImporter(cfg, log)
 	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock}, webhook.Options{Private: cfg.OutboundPrivate})
 	in.Tasks.Register(in.webhooks.Kind())
-	in.favourites = favourite.NewService(db, in.Agents, in.threads, clock)
-	in.favourites.KeepDocumentsIn(in.Sources)
+	in.favourites = favourite.NewService(favourite.Deps{
+		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,
+	})
 	in.wireAccountData(cfg, log)
 	if e := cfg.Embeddings; e.On() {
 		client := model.NewEmbeddingClient(model.EmbeddingOptions{
 			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
 		}, clock)
 		in.closers = append(in.closers, client.Close)
-		in.Embedding = embedding.NewService(db, client, in.Tasks, clock, log, e.Price)
-		in.Embedding.PayBy(payer{spending: in.Billing.Spending})
+		in.Embedding = embedding.NewService(embedding.Deps{
+			Store: db, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending}, Clock: clock, Log: log,
+		}, e.Price)
 		in.Tasks.Register(in.Embedding.Kind())
 		in.engine.embedding = in.Embedding
 	}

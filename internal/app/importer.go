@@ -28,7 +28,9 @@ func ImportLimits(c config.Imports) format.Limits {
 
 // wireImporter creates the importer. It needs sources and tasks.
 func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
-	in.Imports = importer.NewService(in.Store, in.Sources, in.Tasks, in.Clock, log, importer.Options{
+	in.Imports = importer.NewService(importer.Deps{
+		Store: in.Store, Sources: in.Sources, Tasks: in.Tasks, Clock: in.Clock, Log: log,
+	}, importer.Options{
 		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
 		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
 		Imported: func(ctx context.Context) {

@@ -28,7 +28,7 @@ type sourceAdd struct {
 	SkipInvalid bool   `help:"Skip invalid records instead of importing nothing."`
 	JSON        bool   `help:"Print one JSON object: {\"source\":{\"id\":…}}."`
 	kindFlags
-	Of string `arg:"" name:"file-folder-or-kind" help:"A kind that a server keeps up to date (${synced_kinds}) or asks live (${live_kinds}), a text (.pdf, .docx, .epub, .md, .txt, .html, .eml), a list of records (.jsonl, .csv, .bib, .ris, CSL .json, .mbox), or a folder or .zip of such files."`
+	Of string `arg:"" name:"file-folder-or-kind" help:"A file (${file_extensions}), a folder of such files, a kind that the server syncs (${synced_kinds}), or a kind that it searches at query time (${live_kinds})."`
 }
 
 // Run adds a source.
@@ -126,18 +126,14 @@ func (c sourceAdd) check(ctx context.Context, env *Env, library *format.Library)
 }
 
 // documents converts the records and skips invalid ones, which check has printed.
-func documents(read iter.Seq2[format.Document, error]) iter.Seq2[source.Document, error] {
+func documents(read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		for d, err := range read {
 			var record *format.RecordError
 			if errors.As(err, &record) {
 				continue
 			}
-			if !yield(source.Document{
-				ExternalID: d.ExternalID, Title: d.Title, Authors: d.Authors, Text: d.Text, Year: d.Year,
-				URL: d.URL, DOI: d.DOI, Venue: d.Venue, Type: d.Type,
-				PublishedAt: d.PublishedAt, CitationCount: d.CitationCount, OpenAccessURL: d.OpenAccessURL,
-			}, err) || err != nil {
+			if !yield(d, err) || err != nil {
 				return
 			}
 		}

@@ -54,7 +54,7 @@ func (c sourceStatus) Run(ctx context.Context, env *Env, parent *adminCommand) e
 			if err != nil {
 				return err
 			}
-			i, _ := importer.Telling(imports)
+			i, _ := importer.MostRelevant(imports)
 			objects = append(objects, map[string]any{"id": src.ID, "name": src.Name, "kind": src.Kind, "documents": src.Documents, "import": i.Report, "state": i.State})
 			rows = append(rows, []string{src.ID, src.Name, src.Kind, strconv.Itoa(src.Documents), string(i.State), progressOf(i)})
 		}

@@ -17,6 +17,7 @@ import (
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
+	"carrel/internal/format"
 	"carrel/internal/thread"
 )
 
@@ -100,6 +101,7 @@ func Main(args []string, env Env) (code int) {
 // which kong interpolates once more for every flag of every command: 15 MB of garbage at each start.
 func settingHelp() kong.Option {
 	texts := []string{
+		"${file_extensions}", format.ExtensionList(),
 		"${live_kinds}", strings.Join(federated.Names(), ", "),
 		"${synced_kinds}", strings.Join(syncedKinds(), ", "),
 	}

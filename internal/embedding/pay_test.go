@@ -14,6 +14,15 @@ import (
 	"carrel/internal/embedding"
 )
 
+// free charges nobody.
+type free struct{}
+
+func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64) (string, error) {
+	return "", nil
+}
+
+func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
+
 // purse pays from the accounts of the database, as the server does.
 type purse struct{ *billing.Spending }
 
@@ -34,10 +43,10 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 			ID: theirAgent, UserID: "other", Name: "three", CreatedAt: now, UpdatedAt: now,
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
-		n := w.start(true)
-		n.PayBy(purse{billing.NewService(billing.Deps{
+		w.payer = purse{billing.NewService(billing.Deps{
 			Store: w.db, Clock: w.clock, Audit: audit.New(audit.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}),
-		}).Spending})
+		}).Spending}
+		n := w.start(true)
 		w.must(w.db.SetSpendCap(ctx, "usr", new(int64(0))))
 		w.put(w.sources[0], 1, "mine: one two three", "also mine: four five")
 		w.put(theirs, 1, "theirs: six seven eight")

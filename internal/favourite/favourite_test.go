@@ -23,7 +23,8 @@ import (
 type testService struct {
 	*favourite.Service
 	fixture.Users
-	threads *thread.Service
+	threads   *thread.Service
+	documents *keeper
 }
 
 func newService(t *testing.T) *testService {
@@ -35,8 +36,12 @@ func newService(t *testing.T) *testService {
 	threads := thread.NewService(thread.Deps{
 		Store: db, Agents: users.Agents, Clock: users.Clock, Tasks: tasks, Answerer: echo.Answerer{},
 	})
+	documents := &keeper{}
 	return &testService{
-		Service: favourite.NewService(db, users.Agents, threads, users.Clock), Users: users, threads: threads,
+		Service: favourite.NewService(favourite.Deps{
+			Store: db, Agents: users.Agents, Threads: threads, Documents: documents, Clock: users.Clock,
+		}),
+		Users: users, threads: threads, documents: documents,
 	}
 }
 
@@ -246,8 +251,7 @@ func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) err
 func TestDocumentOfASavedCardIsKept(t *testing.T) {
 	t.Parallel()
 	w := newService(t)
-	k := &keeper{}
-	w.KeepDocumentsIn(k)
+	k := w.documents
 	if _, err := w.Save(t.Context(), w.Ada, w.Agent, []byte(`{"cardId": "card_1"}`), ""); err != nil {
 		t.Fatal(err)
 	}

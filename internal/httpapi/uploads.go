@@ -36,17 +36,9 @@ func (a *API) sourceRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/events", a.noSuchMethod("GET"))
 }
 
-// sending is a request that brings the bytes of files.
-type sending struct {
-	*http.Request
-	who             core.Actor
-	agent, sourceID string
-}
-
-// sender returns who sends something to which source, if they may.
-func (a *API) sender(r *http.Request, op core.Operation) (sending, error) {
-	who, err := a.authorize(r, op)
-	return sending{r, who, r.PathValue("agentId"), r.PathValue("sourceId")}, err
+// uploadTarget returns the source of the path after the service's access check, for an actor that authorize returned.
+func (a *API) uploadTarget(r *http.Request, who core.Actor, op core.Operation) (importer.UploadTarget, error) {
+	return a.Intake.UploadTarget(r.Context(), who, op, r.PathValue("agentId"), r.PathValue("sourceId"))
 }
 
 // patient gives a body time to arrive: as long as something comes. Other requests have half a minute for all.
@@ -62,12 +54,12 @@ func (p patient) Read(b []byte) (int, error) {
 
 // uploadFiles answers POST …/files. It is a plain handler because its body is no JSON, and read as it comes.
 func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
-	s, err := a.sender(r, core.OpUploadFiles)
+	who, err := a.authorize(r, core.OpUploadFiles)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
-	uploads, err := a.takeFiles(r.Context(), w, s)
+	uploads, err := a.takeFiles(w, r, who)
 	if err != nil {
 		a.problems.Write(w, r, hangUp(w, err))
 		return
@@ -89,27 +81,28 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeFiles stores the files of a multipart body as they come.
-func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]importer.Upload, error) {
-	if _, err := a.Sources.For(ctx, s.who, core.OpUploadFiles, s.agent, s.sourceID); err != nil {
+func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) ([]importer.Upload, error) {
+	to, err := a.uploadTarget(r, who, core.OpUploadFiles)
+	if err != nil {
 		return nil, err
 	}
-	kind, _, err := mime.ParseMediaType(s.Header.Get("Content-Type"))
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return nil, &core.Error{
 			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or piece by piece to …/uploads.",
 		}
 	}
-	s.Body = struct {
+	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{patient{s.Body, http.NewResponseController(w)}, s.Body}
-	parts, err := s.MultipartReader()
+	}{patient{r.Body, http.NewResponseController(w)}, r.Body}
+	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, core.InvalidField("Content-Type", "Must name the boundary of the parts.")
 	}
-	uploads, err := a.takeParts(ctx, s, parts)
+	uploads, err := a.takeParts(r.Context(), to, parts)
 	if len(uploads) > 0 { // those that arrived are read, whatever became of the others
-		err = errors.Join(err, a.Intake.Read(ctx, s.who, s.agent, s.sourceID))
+		err = errors.Join(err, a.Intake.ImportUploads(r.Context(), to))
 	}
 	if err == nil && len(uploads) == 0 {
 		err = core.InvalidField("file", "No part of the body is a file: each needs a file name.")
@@ -118,7 +111,7 @@ func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) (
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader) (uploads []importer.Upload, err error) {
+func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *multipart.Reader) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -131,7 +124,7 @@ func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader)
 		if name == "" {
 			continue // a field of a form
 		}
-		u, err := a.Intake.Put(ctx, s.who, s.agent, s.sourceID, name, part)
+		u, err := a.Intake.UploadFile(ctx, to, name, part)
 		if err != nil {
 			return uploads, err
 		}
@@ -154,7 +147,7 @@ const tusVersion = "1.0.0"
 
 // describeUploads answers OPTIONS …/uploads: what of the protocol there is.
 func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.sender(r, core.OpCreateUpload); err != nil {
+	if _, err := a.authorize(r, core.OpCreateUpload); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -167,18 +160,12 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 }
 
 // tus answers a request of the protocol for uploads.
-func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, sending) (status int, err error)) {
+func (a *API) tus(
+	w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (status int, err error),
+) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")
-	s, err := a.sender(r, op)
-	status := 0
-	if err == nil {
-		if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
-			err = core.InvalidField("Tus-Resumable", "Must be 1.0.0.")
-		} else {
-			status, err = do(r.Context(), s)
-		}
-	}
+	status, err := a.runTus(r, op, do)
 	if err != nil {
 		a.problems.Write(w, r, hangUp(w, err))
 		return
@@ -186,14 +173,31 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do 
 	w.WriteHeader(status)
 }
 
+func (a *API) runTus(
+	r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (int, error),
+) (status int, err error) {
+	who, err := a.authorize(r, op)
+	if err != nil {
+		return 0, err
+	}
+	if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
+		return 0, core.InvalidField("Tus-Resumable", "Must be 1.0.0.")
+	}
+	to, err := a.uploadTarget(r, who, op)
+	if err != nil {
+		return 0, err
+	}
+	return do(r.Context(), to)
+}
+
 // createUpload answers POST …/uploads.
 func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		size, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 		if err != nil || size < 0 {
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Intake.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		u, err := a.Intake.CreateUpload(ctx, to, tusFilename(r.Header.Get("Upload-Metadata")), size)
 		if err != nil {
 			return 0, err
 		}
@@ -217,8 +221,8 @@ func tusFilename(metadata string) string {
 
 // findUpload answers HEAD …/uploads/{uploadId}: how far it is.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
-		u, err := a.Intake.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
+		u, err := a.Intake.FindUpload(ctx, to, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
 		}
@@ -230,7 +234,7 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
@@ -241,7 +245,7 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 			return 0, core.InvalidField("Upload-Offset", "Is required: how much was sent before.")
 		}
 		body := patient{r.Body, http.NewResponseController(w)}
-		u, err := a.Intake.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
+		u, err := a.Intake.AppendUpload(ctx, to, r.PathValue("uploadId"), offset, body)
 		if err == nil || core.IsKind(err, core.KindConflict) { // who is elsewhere learns where to go on, without asking
 			w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
 		}
@@ -251,8 +255,8 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, s sending) (int, error) {
-		return http.StatusNoContent, a.Intake.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
+		return http.StatusNoContent, a.Intake.CancelUpload(ctx, to, r.PathValue("uploadId"))
 	})
 }
 

@@ -206,7 +206,9 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		Billing: billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
 		Tasks:   task.NewAdmin(db, tasks), Deletions: w.deletions,
 		Agents: w.agents, Sources: w.sources, Memories: w.memories,
-		Favourites: favourite.NewService(db, w.agents, w.threads, w.clock), Threads: w.threads, Webhooks: webhooks,
+		Favourites: favourite.NewService(favourite.Deps{
+			Store: db, Agents: w.agents, Threads: w.threads, Documents: w.sources, Clock: w.clock,
+		}), Threads: w.threads, Webhooks: webhooks,
 		Credentials: w.credentials, Sessions: w.sessions, Accounts: w.signIn.accounts, Auth: w.signIn.Service,
 		Passkeys: w.signIn.passkeys, Audit: w.audit, Attempts: w.oauth,
 		Idempotency: w.claims, Sealer: box, Clock: w.clock,

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -43,6 +44,13 @@ func SanitizeDeltas(deltas []string) (out []string) {
 // Classify returns the public error for a status and a body.
 func Classify(status int, body string) error {
 	return classify(status, parseProviderError([]byte(body)), "").public()
+}
+
+// DecodeDelta decodes a textDelta.
+func DecodeDelta(data []byte) (string, error) {
+	var t textDelta
+	err := json.Unmarshal(data, &t)
+	return string(t), err
 }
 
 // ServerSentEvent is a copy of an event.

@@ -108,8 +108,8 @@ func decodeChunk(data []byte, v any) error {
 	return err
 }
 
-// textDelta is a string of a chunk. Servers that send single tokens may split a character between two
-// chunks; encoding/json would replace both halves, so invalid bytes are copied here and joined by the sanitizer.
+// textDelta is a string of a chunk. Servers that send single tokens may split a character between two chunks.
+// encoding/json would replace both halves, so invalid bytes are kept here and joined by the sanitizer.
 type textDelta string
 
 // UnmarshalJSON accepts a string or null. It also accepts Mistral's list of content parts, of which it takes the texts,
@@ -133,8 +133,15 @@ func (t *textDelta) UnmarshalJSON(b []byte) error {
 	case b[0] != '"' || utf8.Valid(b):
 		return json.Unmarshal(b, (*string)(t))
 	}
+	s, err := unquote(b)
+	*t = textDelta(s)
+	return err
+}
+
+// unquote decodes a JSON string like encoding/json, but keeps bytes that are not valid UTF-8.
+func unquote(quoted []byte) (string, error) {
 	var out []byte
-	for b = b[1 : len(b)-1]; len(b) > 0; {
+	for b := quoted[1 : len(quoted)-1]; len(b) > 0; {
 		valid := 0
 		for valid < len(b) {
 			r, size := utf8.DecodeRune(b[valid:])
@@ -145,13 +152,12 @@ func (t *textDelta) UnmarshalJSON(b []byte) error {
 		}
 		var s string
 		if err := json.Unmarshal(append(append([]byte{'"'}, b[:valid]...), '"'), &s); err != nil {
-			return err
+			return "", err
 		}
 		out = append(out, s...)
 		if b = b[valid:]; len(b) > 0 {
 			out, b = append(out, b[0]), b[1:]
 		}
 	}
-	*t = textDelta(out)
-	return nil
+	return string(out), nil
 }

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -129,6 +130,33 @@ func FuzzEventReader(f *testing.F) {
 			if got, err := model.ReadEvents(r); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s: %q gives %q (%v), want %q", name, stream, got, err, want)
 			}
+		}
+	})
+}
+
+// rawQuote encodes a JSON string and keeps invalid UTF-8.
+func rawQuote(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(rune(c)))
+		case c < ' ':
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+func FuzzTextDelta(f *testing.F) {
+	for _, seed := range []string{"", "híd 🌉", "\xc3", "\xad \"\\\n\x00", "\xff\xfe\xe2\x82", "\uFFFD"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, err := model.DecodeDelta([]byte(rawQuote(text))); err != nil || got != text {
+			t.Errorf("%q became %q (%v)", text, got, err)
 		}
 	})
 }

@@ -10,9 +10,10 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
-// write makes the files of a library and returns their folder.
+// write creates the files of a library and returns their folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,8 +38,8 @@ func open(t *testing.T, path string) *format.Library {
 	return lib
 }
 
-// read returns the documents of a library and what was wrong with the other records, and fails on any other error.
-func read(t *testing.T, lib *format.Library) (docs []format.Document, wrong []string) {
+// read returns the documents of a library and its record errors, and fails on any other error.
+func read(t *testing.T, lib *format.Library) (docs []source.Document, wrong []string) {
 	t.Helper()
 	for d, err := range lib.Documents(t.Context(), nil) {
 		var record *format.RecordError
@@ -54,7 +55,7 @@ func read(t *testing.T, lib *format.Library) (docs []format.Document, wrong []st
 	return docs, wrong
 }
 
-func ids(docs []format.Document) string {
+func ids(docs []source.Document) string {
 	var out []string
 	for _, d := range docs {
 		out = append(out, d.ExternalID)
@@ -151,7 +152,7 @@ func TestReadingEndsWithAnErrorWhenTheFilesAreGoneOrTheCallerGivesUp(t *testing.
 	}
 }
 
-// only returns the error of a sequence that gives nothing else.
+// only returns the error of a sequence that yields nothing else.
 func only(t *testing.T, ctx context.Context, lib *format.Library) error {
 	t.Helper()
 	var last error

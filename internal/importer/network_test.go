@@ -20,17 +20,17 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// fill makes a source, fills it and returns its import.
+// fill creates a source, imports it and returns the import.
 func (w *world) fill(n source.New) (source.Source, importer.Import) {
 	w.t.Helper()
 	src, err := w.sources.Add(w.t.Context(), w.actor, w.agent, n)
 	w.must(err)
-	_, err = w.intake.Sync(w.t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(w.t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	return src, w.imported(src.ID)
 }
 
-// kindsThatFetch are sources of every kind that goes out, at an address.
+// kindsThatFetch returns a source of every kind that sends requests, with this address.
 func kindsThatFetch(address string) []source.New {
 	return []source.New{
 		{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: []string{address + "/page"}}},
@@ -47,14 +47,14 @@ func TestNoKindReachesAPrivateAddressUnlessTheInstallationAllowsIt(t *testing.T)
 	w := newWorldWith(t, outbound.NewClient(outbound.Options{}))
 	for _, n := range kindsThatFetch(private.URL) {
 		_, got := w.fill(n)
-		if len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Reason, "must not be reached from here") {
+		if len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Reason, "is not allowed") {
 			t.Errorf("%s: %+v", n.Kind, got)
 		}
 	}
 	w.same("requests that arrived", asked.Load(), int32(0))
 }
 
-// TestNoKindTellsAPrivateNameFromAnUnknownOne compares what the owner of a source sees of an import.
+// The owner of a source must not learn from an import whether a private name exists.
 func TestNoKindTellsAPrivateNameFromAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -74,7 +74,7 @@ func TestNoKindTellsAPrivateNameFromAnUnknownOne(t *testing.T) {
 	}
 }
 
-// TestARedirectToAnAddressWithAPasswordIsNotFollowed: net/http would send the password along.
+// net/http would send the password in the redirect target.
 func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -99,7 +99,7 @@ func TestARedirectToAnAddressWithAPasswordIsNotFollowed(t *testing.T) {
 
 func TestNoKindIsLedElsewhereByARedirect(t *testing.T) {
 	t.Parallel()
-	// Private networks are open here, so that the first hop arrives; the services that hand out credentials never are.
+	// Private networks are allowed, so that the first hop succeeds; metadata services never are.
 	site := httptest.NewServer(http.HandlerFunc(func(res http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/robots.txt" {
 			http.NotFound(res, req)
@@ -114,7 +114,7 @@ func TestNoKindIsLedElsewhereByARedirect(t *testing.T) {
 		if len(got.Errors) != 1 || got.Documents.Added != 0 || len(w.documents(src.ID)) != 0 {
 			t.Errorf("%s: %+v", n.Kind, got)
 		}
-		if reason := got.Errors[0].Reason; n.Kind != source.KindS3 && !strings.Contains(reason, "must not be reached") {
+		if reason := got.Errors[0].Reason; n.Kind != source.KindS3 && !strings.Contains(reason, "is not allowed") {
 			t.Errorf("%s: %s", n.Kind, reason)
 		}
 	}
@@ -157,7 +157,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 	}
 	broken = true
 	mu.Unlock()
-	_, err := w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err := w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	w.same("while robots.txt is out of order", w.imported(src.ID).Files.Failed, 4)
 	w.same("what is there stays", len(w.documents(src.ID)), 2)
@@ -165,7 +165,7 @@ func TestPagesThatRobotsTxtForbidsAreNotFetched(t *testing.T) {
 
 func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing.T) {
 	t.Parallel()
-	const all, last = 250, 210 // more than one step does, and where the first attempt is cut off
+	const all, last = 250, 210 // more than one step processes, and where the first attempt ends
 	stuck, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	var served atomic.Int32
@@ -194,7 +194,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	}
 	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
 	w.must(err)
-	_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	<-stuck
 	w.must(w.tasks.Stop(t.Context()))
@@ -202,8 +202,8 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	close(release)
 	log := slog.New(slog.DiscardHandler)
 	w.tasks = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
-	w.intake = importer.NewService(w.db, w.sources, w.tasks, w.clock, log, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
-	w.tasks.Register(w.intake.Kind())
+	w.importer = importer.NewService(importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
+	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	got := w.imported(src.ID)
 	w.same("state", got.State, task.StateComplete)
@@ -218,7 +218,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 func TestAFileWithALongNameIsReadAndKeepsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	name := strings.Repeat("ä", 190) + ".html" // more than file systems take
+	name := strings.Repeat("ä", 190) + ".html" // longer than file systems allow
 	got := w.put(name, "<p>A page without a title.")
 	w.same("documents", got.Documents, importer.DocumentCounts{Added: 1})
 	w.same("text", w.documents(w.upload.ID)[name], "A page without a title.")

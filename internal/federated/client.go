@@ -16,74 +16,74 @@ import (
 	"carrel/internal/outbound"
 )
 
-// caller makes the requests to one source.
-type caller struct {
+// apiClient sends the requests of one search.
+type apiClient struct {
 	kind     string
 	host     string
 	language string
 	settings Settings
 	options  Options
-	pace     *pace
+	limit    *rateLimit
 }
 
-// maxAnswer bounds an answer, in bytes. A hundred abstracts are a few hundred kilobytes.
-const maxAnswer = 8 << 20
+// maxReplyBytes limits a reply. A hundred abstracts are a few hundred kilobytes.
+const maxReplyBytes = 8 << 20
 
-// tries is how often a request is made, and firstPause what comes after the first.
+// maxAttempts is how often a request is sent; the backoff doubles from firstBackoff.
 const (
-	tries      = 3
-	firstPause = 300 * time.Millisecond
+	maxAttempts  = 3
+	firstBackoff = 300 * time.Millisecond
 )
 
-// request is one to make.
 type request struct {
 	path   string
 	query  url.Values
 	header http.Header
-	// body is sent as JSON; nil makes it a GET.
+	// body is sent as JSON in a POST; nil means GET.
 	body any
 }
 
-// getJSON asks, and reads the answer as JSON.
-func (c *caller) getJSON(ctx context.Context, r request, into any) error {
-	body, err := c.do(ctx, r)
+// getJSON sends a request and decodes the reply as JSON.
+func (c *apiClient) getJSON(ctx context.Context, r request, into any) error {
+	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return unexpected(err)
+		return errUnexpectedBecause(err)
 	}
 	return nil
 }
 
-// getXML asks, and reads the answer as XML. The decoder knows no entities but the predefined ones, so none expands.
-func (c *caller) getXML(ctx context.Context, r request, into any) error {
-	body, err := c.do(ctx, r)
+// getXML sends a request and decodes the reply as XML. encoding/xml knows only the predefined entities, so none can
+// expand.
+func (c *apiClient) getXML(ctx context.Context, r request, into any) error {
+	body, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return err
 	}
 	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(into); err != nil {
-		return unexpected(err)
+		return errUnexpectedBecause(err)
 	}
 	return nil
 }
 
-// do makes a request, and makes it again where that may help and the deadline allows.
-func (c *caller) do(ctx context.Context, r request) ([]byte, error) {
+// sendWithRetries sends a request and retries temporary failures while the deadline allows it.
+func (c *apiClient) sendWithRetries(ctx context.Context, r request) ([]byte, error) {
 	var body []byte
 	var err error
-	for try := range tries {
-		if err := c.pace.wait(ctx); err != nil {
+	for try := range maxAttempts {
+		if err := c.limit.wait(ctx); err != nil {
 			return nil, err
 		}
 		var after time.Duration
-		body, after, err = c.once(ctx, r)
-		if err == nil || !worthAgain(err) || ctx.Err() != nil {
+		body, after, err = c.send(ctx, r)
+		if err == nil || !isRetryable(err) || ctx.Err() != nil {
 			return body, err
 		}
-		pause := max(after, jitter(firstPause<<try))
+		pause := max(after, jitter(firstBackoff<<try))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
-			return nil, err // there is no time to wait, and the reason is known
+			return nil, err // the deadline would pass during the backoff
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return nil, err
@@ -92,39 +92,40 @@ func (c *caller) do(ctx context.Context, r request) ([]byte, error) {
 	return nil, err
 }
 
-// worthAgain reports whether the same request may work a moment later: the host says so, or the line broke.
-func worthAgain(err error) bool {
+// isRetryable reports whether the same request may succeed later: the host asks for a retry, or the connection
+// failed.
+func isRetryable(err error) bool {
 	var s statusError
 	if errors.As(err, &s) {
-		return s.again()
+		return s.retryable()
 	}
 	return !errors.Is(err, outbound.ErrNotPublic) && !errors.Is(err, outbound.ErrTooLarge)
 }
 
-// jitter spreads a pause, so that those who failed together do not come back together.
+// jitter randomizes a backoff, so that clients that failed together do not retry together.
 func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d) //nolint:gosec // nobody gains from guessing it
+	return d/2 + rand.N(d) //nolint:gosec // not a secret
 }
 
-// once makes a request once, and returns how long the host wants us to stay away.
-func (c *caller) once(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
+// send sends a request once. After is the host's Retry-After.
+func (c *apiClient) send(ctx context.Context, r request) (body []byte, after time.Duration, err error) {
 	req, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, 0, err
 	}
 	resp, err := c.options.Client.Do(req)
 	if err != nil {
-		return nil, 0, bare(err)
+		return nil, 0, withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return nil, retryAfter(resp.Header), statusError{status: resp.StatusCode}
 	}
-	body, err = outbound.ReadAll(resp.Body, maxAnswer)
+	body, err = outbound.ReadAll(resp.Body, maxReplyBytes)
 	return body, 0, err
 }
 
-func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, error) {
+func (c *apiClient) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	address := c.host + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
@@ -139,7 +140,7 @@ func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, erro
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutURL(err)
 	}
 	for name, values := range r.header {
 		req.Header[name] = values
@@ -151,8 +152,8 @@ func (c *caller) newRequest(ctx context.Context, r request) (*http.Request, erro
 	return req, nil
 }
 
-// userAgent names us, and whom to write to.
-func (c *caller) userAgent() string {
+// userAgent identifies the program and the operator's contact address.
+func (c *apiClient) userAgent() string {
 	agent := "Carrel/" + c.options.Version
 	if c.options.Contact != "" {
 		agent += " (mailto:" + c.options.Contact + ")"
@@ -160,8 +161,8 @@ func (c *caller) userAgent() string {
 	return agent
 }
 
-// bare takes the address off an error, which may hold a key.
-func bare(err error) error {
+// withoutURL unwraps *url.Error, because the URL may contain an API key.
+func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -169,7 +170,7 @@ func bare(err error) error {
 	return err
 }
 
-// retryAfter reads how long to stay away, in seconds or as a date (RFC 9110, 10.2.3).
+// retryAfter parses Retry-After, in seconds or as a date (RFC 9110, section 10.2.3).
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil {
@@ -181,16 +182,16 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// bearer is the header with the key as a bearer token.
-func (c *caller) bearer() http.Header {
+// bearerHeader returns an Authorization header with the key, or nil without a key.
+func (c *apiClient) bearerHeader() http.Header {
 	if c.settings.Key == "" {
 		return nil
 	}
 	return http.Header{"Authorization": {"Bearer " + c.settings.Key}}
 }
 
-// keyIn is the key in a header of another name, if there is one.
-func (c *caller) keyIn(name string) http.Header {
+// keyHeader returns the key in a header with this name, or no header without a key.
+func (c *apiClient) keyHeader(name string) http.Header {
 	h := http.Header{}
 	if c.settings.Key != "" {
 		h.Set(name, c.settings.Key)

@@ -1,7 +1,7 @@
-// Package livefake is a public catalogue or search engine on this machine, in the wire formats of OpenAlex, SearXNG and
-// Brave. It is strict: a request that the real one could refuse, or that has anything a test does not know of, fails the
-// test. It does not keep to bounds of years, so that a test sees whether somebody else does.
-package livefake
+// Package federatedfake serves the wire formats of OpenAlex, SearXNG and Brave on this machine. A request that the
+// real service might reject, or that has an unknown parameter, fails the test. The server ignores bounds on years, so
+// that tests see whether the client applies them.
+package federatedfake
 
 import (
 	"encoding/json"
@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// Work is what a catalogue finds. ID is a word; a year of 0 is none.
+// Work is a result. ID is a single word; a year of 0 means none.
 type Work struct {
 	ID, Title, Text, DOI string
 	Year                 int
 }
 
-// Server answers every search with the same works.
+// Server returns the same works for every search.
 type Server struct {
-	// URL is where it is, and Key what it asks for, if it does.
+	// Key is the API key that requests must have, or empty.
 	URL, Key string
 
 	api      api
@@ -36,13 +36,12 @@ type Server struct {
 	asked  []string
 }
 
-// api is how one service is asked and answers.
+// api describes one service.
 type api struct {
 	path string
-	// query is the parameter with the question, and others are what may be there besides.
+	// query is the parameter with the search text; others are the further parameters that are allowed.
 	query  string
 	others []string
-	// key returns the key of a request.
 	key    func(*http.Request) string
 	answer func([]Work) any
 }
@@ -62,7 +61,7 @@ var apis = map[string]api{
 	},
 }
 
-// New starts a server of a kind of source that is closed at the test's end.
+// New starts a server for a kind of source and closes it at the end of the test.
 func New(t testing.TB, kind string, works ...Work) *Server {
 	t.Helper()
 	a, ok := apis[kind]
@@ -76,16 +75,16 @@ func New(t testing.TB, kind string, works ...Work) *Server {
 	return s
 }
 
-// Find lets it answer with other works from now on.
+// Find sets the works of later replies.
 func (s *Server) Find(works ...Work) { s.set(func() { s.works, s.status, s.silent = works, 0, false }) }
 
-// Fail lets it answer with a status from now on.
+// Fail makes later replies fail with a status.
 func (s *Server) Fail(status int) { s.set(func() { s.status, s.silent = status, false }) }
 
-// Hang lets it never answer from now on.
+// Hang makes later requests time out.
 func (s *Server) Hang() { s.set(func() { s.silent = true }) }
 
-// Asked returns the questions so far, in order.
+// Asked returns the search texts so far, in order.
 func (s *Server) Asked() (questions []string) {
 	s.set(func() { questions = slices.Clone(s.asked) })
 	return questions
@@ -118,11 +117,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case status != 0:
 		w.WriteHeader(status)
 	default:
-		_ = json.NewEncoder(w).Encode(s.api.answer(works)) // a client that has gone needs no answer
+		_ = json.NewEncoder(w).Encode(s.api.answer(works)) // the client may have gone
 	}
 }
 
-// wrong says what the real service would not take.
+// wrong describes why the real service would reject a request, or returns "".
 func (s *Server) wrong(r *http.Request) string {
 	switch {
 	case r.Method != http.MethodGet || r.URL.Path != s.api.path:
@@ -157,7 +156,7 @@ func openAlex(works []Work) any {
 	return object{"meta": object{"count": len(list)}, "results": list}
 }
 
-// places is a text as OpenAlex has it, by its words.
+// places returns a text as OpenAlex's inverted index.
 func places(text string) map[string][]int {
 	out := map[string][]int{}
 	for i, word := range strings.Fields(text) {

@@ -32,23 +32,23 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a user with an agent, and what fills its sources.
+// world is a user with an agent, and the services that import into its sources.
 type world struct {
-	t       *testing.T
-	db      *store.DB
-	tasks   *task.Engine
-	sources *source.Service
-	intake  *importer.Service
-	actor   core.Actor
-	agent   string
-	upload  source.Source
-	clock   *testkit.Clock
+	t        *testing.T
+	db       *store.DB
+	tasks    *task.Engine
+	sources  *source.Service
+	importer *importer.Service
+	actor    core.Actor
+	agent    string
+	upload   source.Source
+	clock    *testkit.Clock
 }
 
-// nothing finds nothing: searching is not what is tested here.
+// nothing is a search engine without results.
 type nothing struct{ source.Ranker }
 
-// newWorld returns a world that may fetch from this machine.
+// newWorld returns a world whose client may fetch from this machine.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	return newWorldWith(t, outbound.NewClient(outbound.Options{Private: true}))
@@ -77,16 +77,24 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	for _, f := range change {
 		f(&options)
 	}
-	w.intake = importer.NewService(db, w.sources, w.tasks, w.clock, log, options)
-	w.tasks.Register(w.intake.Kind())
+	w.importer = importer.NewService(importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options)
+	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {
-		_ = w.tasks.Stop(context.Background()) // the one that runs by then
+		_ = w.tasks.Stop(context.Background()) // the engine may have been replaced by the test
 		_ = db.Close()
 	})
 	w.upload, err = w.sources.Default(t.Context(), w.actor, w.agent)
 	w.must(err)
 	return w
+}
+
+// target returns the upload source after the access check for the owner.
+func (w *world) target() importer.UploadTarget {
+	w.t.Helper()
+	to, err := w.importer.UploadTarget(w.t.Context(), w.actor, core.OpUploadFiles, w.agent, w.upload.ID)
+	w.must(err)
+	return to
 }
 
 func (w *world) must(err error) {
@@ -99,9 +107,9 @@ func (w *world) must(err error) {
 // put uploads a file and waits for the import that reads it.
 func (w *world) put(name, content string) importer.Import {
 	w.t.Helper()
-	_, err := w.intake.Put(w.t.Context(), w.actor, w.agent, w.upload.ID, name, strings.NewReader(content))
+	_, err := w.importer.UploadFile(w.t.Context(), w.target(), name, strings.NewReader(content))
 	w.must(err)
-	w.must(w.intake.Read(w.t.Context(), w.actor, w.agent, w.upload.ID))
+	w.must(w.importer.ImportUploads(w.t.Context(), w.target()))
 	return w.imported(w.upload.ID)
 }
 
@@ -117,12 +125,12 @@ func (w *world) imported(sourceID string) importer.Import {
 		_, err = w.tasks.Wait(w.t.Context(), active.ID)
 		w.must(err)
 	}
-	imports, err := w.intake.Imports(w.t.Context(), w.actor, w.agent, sourceID)
+	imports, err := w.importer.Imports(w.t.Context(), w.actor, w.agent, sourceID)
 	w.must(err)
 	return imports[0]
 }
 
-// documents returns the ids of a source's documents, sorted by when they came, and their texts.
+// documents returns the texts of a source's documents by external id.
 func (w *world) documents(sourceID string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -165,10 +173,10 @@ func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
 	if _, there := docs["1"]; there || len(docs) != 3 {
 		t.Errorf("documents %v", docs)
 	}
-	files, _, err := w.intake.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
+	files, _, err := w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
 	w.must(err)
 	w.same("files", len(files), 2)
-	w.must(w.intake.DeleteFile(t.Context(), w.actor, w.agent, w.upload.ID, files[1].ID))
+	w.must(w.importer.DeleteFile(t.Context(), w.actor, w.agent, w.upload.ID, files[1].ID))
 	w.same("documents after the file is gone", len(w.documents(w.upload.ID)), 1)
 }
 
@@ -176,14 +184,14 @@ func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, content := range map[string]string{"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken"} {
-		_, err := w.intake.Put(t.Context(), w.actor, w.agent, w.upload.ID, name, strings.NewReader(content))
+		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader(content))
 		w.must(err)
 	}
-	w.must(w.intake.Read(t.Context(), w.actor, w.agent, w.upload.ID))
+	w.must(w.importer.ImportUploads(t.Context(), w.target()))
 	if all := w.imported(w.upload.ID); all.Files != (importer.FileCounts{Total: 3, Done: 3, Failed: 1}) {
 		t.Errorf("files %+v", all.Files)
 	}
-	files, _, err := w.intake.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
+	files, _, err := w.importer.Files(t.Context(), w.actor, w.agent, w.upload.ID, core.Page{})
 	w.must(err)
 	byName := map[string]importer.File{}
 	for _, f := range files {
@@ -220,7 +228,7 @@ func TestAnArchiveIsUnpacked(t *testing.T) {
 	}
 }
 
-// cutOff gives some bytes and then fails, as a line does that goes dead.
+// cutOff returns the bytes of r and then an error instead of io.EOF.
 type cutOff struct{ r io.Reader }
 
 func (c cutOff) Read(p []byte) (int, error) {
@@ -235,22 +243,22 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	content := "A long text.\n\n" + strings.Repeat("More of it. ", 300_000)
-	u, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, "long.txt", int64(len(content)))
+	u, err := w.importer.CreateUpload(t.Context(), w.target(), "long.txt", int64(len(content)))
 	w.must(err)
-	_, err = w.intake.Append(t.Context(), w.actor, w.agent, w.upload.ID, u.ID, 0, cutOff{strings.NewReader(content[:2_500_000])})
+	_, err = w.importer.AppendUpload(t.Context(), w.target(), u.ID, 0, cutOff{strings.NewReader(content[:2_500_000])})
 	if !core.IsKind(err, core.KindInvalid) {
 		t.Fatalf("cut off: %v", err)
 	}
-	half, err := w.intake.Find(t.Context(), w.actor, w.agent, w.upload.ID, u.ID)
+	half, err := w.importer.FindUpload(t.Context(), w.target(), u.ID)
 	w.must(err)
 	if half.Received == 0 || half.Received >= int64(len(content)) {
 		t.Fatalf("received %d", half.Received)
 	}
-	_, err = w.intake.Append(t.Context(), w.actor, w.agent, w.upload.ID, u.ID, 0, strings.NewReader(content))
+	_, err = w.importer.AppendUpload(t.Context(), w.target(), u.ID, 0, strings.NewReader(content))
 	if !core.IsKind(err, core.KindConflict) {
 		t.Errorf("from the start again: %v", err)
 	}
-	done, err := w.intake.Append(t.Context(), w.actor, w.agent, w.upload.ID, u.ID, half.Received, strings.NewReader(content[half.Received:]))
+	done, err := w.importer.AppendUpload(t.Context(), w.target(), u.ID, half.Received, strings.NewReader(content[half.Received:]))
 	w.must(err)
 	w.same("ready", done.Ready, true)
 	w.imported(w.upload.ID)
@@ -262,25 +270,25 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, "a.txt", 9<<20)
+	_, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 9<<20)
 	if !core.IsKind(err, core.KindTooLarge) {
 		t.Errorf("too large: %v", err)
 	}
-	_, err = w.intake.Put(t.Context(), w.actor, w.agent, w.upload.ID, "a.txt", strings.NewReader(strings.Repeat("x", 9<<20)))
+	_, err = w.importer.UploadFile(t.Context(), w.target(), "a.txt", strings.NewReader(strings.Repeat("x", 9<<20)))
 	if !core.IsKind(err, core.KindTooLarge) {
 		t.Errorf("too large in the end: %v", err)
 	}
 	for _, name := range []string{"", "..", "a.exe", "a\x00.txt", strings.Repeat("a", 500) + ".txt"} {
-		if _, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, name, 1); !core.IsKind(err, core.KindInvalid) && !core.IsKind(err, core.KindUnsupported) {
+		if _, err := w.importer.CreateUpload(t.Context(), w.target(), name, 1); !core.IsKind(err, core.KindInvalid) && !core.IsKind(err, core.KindUnsupported) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	u, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, `..\..\etc\passwd.txt`, 1)
+	u, err := w.importer.CreateUpload(t.Context(), w.target(), `..\..\etc\passwd.txt`, 1)
 	w.must(err)
 	w.same("name", u.Name, "etc/passwd.txt")
 }
 
-// roomFor gives the owner a plan with room for so many bytes of documents.
+// roomFor gives the owner a plan with a storage limit.
 func (w *world) roomFor(bytes int64) {
 	w.t.Helper()
 	w.must(w.db.PutPlan(w.t.Context(), billing.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
@@ -297,15 +305,15 @@ func TestAFileThatThereIsNoRoomForIsRefusedBeforeItComes(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, "a.txt", 31)
+	_, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 31)
 	refused("a file that is too large", err)
-	u, err := w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, "a.txt", 20)
+	u, err := w.importer.CreateUpload(t.Context(), w.target(), "a.txt", 20)
 	w.must(err)
-	_, err = w.intake.Begin(t.Context(), w.actor, w.agent, w.upload.ID, "b.txt", 11)
+	_, err = w.importer.CreateUpload(t.Context(), w.target(), "b.txt", 11)
 	refused("a file beside one that is on its way", err)
-	_, err = w.intake.Put(t.Context(), w.actor, w.agent, w.upload.ID, "c.txt", strings.NewReader("11 letters."))
+	_, err = w.importer.UploadFile(t.Context(), w.target(), "c.txt", strings.NewReader("11 letters."))
 	refused("a file of unknown size", err)
-	w.must(w.intake.Cancel(t.Context(), w.actor, w.agent, w.upload.ID, u.ID))
+	w.must(w.importer.CancelUpload(t.Context(), w.target(), u.ID))
 	w.same("documents", w.put("c.txt", "11 letters.").Documents.Added, 1)
 }
 
@@ -319,7 +327,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 	w.roomFor(50)
 	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir}})
 	w.must(err)
-	_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	got := w.imported(src.ID)
 	w.same("state", got.State, task.StateFailed)
@@ -330,7 +338,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 		t.Errorf("the reason is %+v", got.Errors)
 	}
 	w.roomFor(100)
-	_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
 	w.same("documents once there is room", len(w.documents(w.imported(src.ID).SourceID)), 3)
 }
@@ -338,7 +346,7 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 func TestAnUploadThatThereIsNoRoomForTakesNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	// A file may hold more than its size tells: an archive.
+	// An archive may unpack to more than its size.
 	w.roomFor(2000)
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -373,7 +381,7 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	w.must(err)
 	sync := func() importer.Import {
 		t.Helper()
-		_, err := w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err := w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		return w.imported(src.ID)
 	}
@@ -393,12 +401,12 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	w.same("state", last.State, task.StateFailed)
 	w.same("documents stay when the folder is gone", len(w.documents(src.ID)), 1)
 	w.clock.Advance(6 * time.Minute)
-	w.must(w.intake.SyncDue(t.Context()))
+	w.must(w.importer.SyncDue(t.Context()))
 	if again := w.imported(src.ID); again.ID == last.ID {
 		t.Error("it was due, and not synced")
 	}
 	member := core.Actor{UserID: w.actor.UserID, Role: core.RoleMember, Plan: core.PlanOpen, Scopes: core.RoleMember.Scopes()}
-	if _, err := w.intake.Sync(t.Context(), member, w.agent, src.ID); !core.IsKind(err, core.KindForbidden) {
+	if _, err := w.importer.Sync(t.Context(), member, w.agent, src.ID); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("somebody who does not run the installation: %v", err)
 	}
 }
@@ -455,7 +463,7 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 		t.Helper()
 		src, err := w.sources.Add(t.Context(), w.actor, w.agent, n)
 		w.must(err)
-		_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		return src.ID, w.imported(src.ID)
 	}
@@ -465,7 +473,7 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 	w.same("failed", first.Files.Failed, 3)
 	w.same("text", w.documents(id)[site.URL+"/a"], "Page a.")
 	gone.Store(true)
-	_, err := w.intake.Sync(t.Context(), w.actor, w.agent, id)
+	_, err := w.importer.Sync(t.Context(), w.actor, w.agent, id)
 	w.must(err)
 	second := w.imported(id)
 	w.same("removed", second.Documents.Deleted, 1)
@@ -493,11 +501,11 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	events, err := w.intake.Events(t.Context(), w.actor, w.agent, w.upload.ID, nil)
+	events, err := w.importer.Events(t.Context(), w.actor, w.agent, w.upload.ID, nil)
 	w.must(err)
-	_, err = w.intake.Put(t.Context(), w.actor, w.agent, w.upload.ID, "a.txt", strings.NewReader("A text."))
+	_, err = w.importer.UploadFile(t.Context(), w.target(), "a.txt", strings.NewReader("A text."))
 	w.must(err)
-	w.must(w.intake.Read(t.Context(), w.actor, w.agent, w.upload.ID))
+	w.must(w.importer.ImportUploads(t.Context(), w.target()))
 	var seen []string
 	for e, err := range events {
 		w.must(err)
@@ -512,10 +520,10 @@ func TestEventsTellHowFarAnImportIs(t *testing.T) {
 	if got := strings.Join(seen, " "); !strings.Contains(got, "progress") {
 		t.Errorf("events %s", got)
 	}
-	// Who comes after the end sees the same, from the start.
+	// A client that connects after the end receives the same events.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	late, err := w.intake.Events(ctx, w.actor, w.agent, w.upload.ID, nil)
+	late, err := w.importer.Events(ctx, w.actor, w.agent, w.upload.ID, nil)
 	w.must(err)
 	var again []string
 	for e, err := range late {

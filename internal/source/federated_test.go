@@ -17,21 +17,21 @@ import (
 	"carrel/internal/outbound"
 	"carrel/internal/secretbox"
 	"carrel/internal/source"
-	"carrel/internal/testkit/livefake"
+	"carrel/internal/testkit/federatedfake"
 )
 
 // liveWorld is a world in which OpenAlex and Brave are on this machine, as are SearXNG servers.
 type liveWorld struct {
 	*world
 	options         source.Options
-	openalex, brave *livefake.Server
+	openalex, brave *federatedfake.Server
 }
 
 const braveKey = "key-of-the-test"
 
 func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
 	t.Helper()
-	w := &liveWorld{openalex: livefake.New(t, "openalex"), brave: livefake.New(t, "brave")}
+	w := &liveWorld{openalex: federatedfake.New(t, "openalex"), brave: federatedfake.New(t, "brave")}
 	w.brave.Key = braveKey
 	catalogue := federated.New(federated.Options{
 		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
@@ -41,7 +41,7 @@ func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.options = source.Options{Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Live: catalogue, Sealer: box, LiveTime: 30 * time.Second}
+	w.options = source.Options{Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Sealer: box, FederatedTimeout: 30 * time.Second}
 	for _, c := range change {
 		c(&w.options)
 	}
@@ -99,13 +99,13 @@ func codes(warnings []source.Warning) map[string]string {
 	return out
 }
 
-var codd = livefake.Work{ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384", Year: 1970}
+var codd = federatedfake.Work{ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384", Year: 1970}
 
 func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t)
-	web := livefake.New(t, "searxng", livefake.Work{ID: "page", Title: "Relational pages", Text: "Of the web."})
-	w.openalex.Find(codd, livefake.Work{ID: "W2", Title: "Another", Text: "Relational too."})
+	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages", Text: "Of the web."})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Another", Text: "Relational too."})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	engine := w.add(t, source.New{Kind: "searxng", Settings: source.Settings{URL: web.URL + "/"}})
 	library := w.library(t)
@@ -138,7 +138,7 @@ func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
 func TestALiveSourceCanBeTheDefault(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t)
-	w.openalex.Find(codd, livefake.Work{ID: "W2", Title: "Two", Year: 1970}, livefake.Work{ID: "W3", Title: "Three", Year: 1981}, livefake.Work{ID: "W4", Title: "Four"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970}, federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex", Default: true})
 	reply := w.search(t, source.SearchRequest{})
 	want := []source.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
@@ -157,7 +157,7 @@ func TestALiveSourceCanBeTheDefault(t *testing.T) {
 func TestYearsAreKeptToWhateverTheSourceReturns(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t)
-	w.openalex.Find(codd, livefake.Work{ID: "W0", Title: "Early", Year: 1969}, livefake.Work{ID: "W9", Title: "Late", Year: 1981}, livefake.Work{ID: "WU", Title: "Undated"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969}, federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	for name, c := range map[string]struct {
 		from, to, undated int
@@ -185,8 +185,8 @@ func TestYearsAreKeptToWhateverTheSourceReturns(t *testing.T) {
 
 func TestASourceThatFailsIsAWarning(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t, func(o *source.Options) { o.LiveTime = 2 * time.Second })
-	web := livefake.New(t, "searxng", livefake.Work{ID: "page", Title: "Relational pages"})
+	w := newLiveWorld(t, func(o *source.Options) { o.FederatedTimeout = 2 * time.Second })
+	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages"})
 	w.openalex.Hang()
 	w.brave.Fail(402)
 	alex := w.add(t, source.New{Kind: "openalex"})
@@ -279,7 +279,7 @@ func TestTheSameQuestionIsAskedOnceInAWhile(t *testing.T) {
 func TestAnAnswerForOneKeyIsNotGivenForAnother(t *testing.T) {
 	t.Parallel()
 	w := newLiveWorld(t)
-	w.brave.Find(livefake.Work{ID: "page", Title: "Relational"})
+	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
 	w.search(t, source.SearchRequest{SourceID: w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID})
 	wrong := w.add(t, source.New{Kind: "brave", Name: "Wrong", Secret: "other"})
 	if _, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: wrong.ID, Query: "relational"}); !core.IsKind(err, core.KindUnavailable) {
@@ -290,7 +290,7 @@ func TestAnAnswerForOneKeyIsNotGivenForAnother(t *testing.T) {
 func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
 	t.Parallel()
 	w, ctx := newLiveWorld(t), t.Context()
-	w.openalex.Find(codd, livefake.Work{ID: "W2", Title: "Two"}, livefake.Work{ID: "W3", Title: "Three"}, livefake.Work{ID: "W4", Title: "Four"})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"}, federatedfake.Work{ID: "W4", Title: "Four"})
 	alex := w.add(t, source.New{Kind: "openalex"})
 	cards := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results
 	if d, err := w.Document(ctx, w.ada, w.agent, cards[0].ID); err != nil || d.Text != codd.Text || d.ExpiresAt != nil {
@@ -417,7 +417,7 @@ func TestPaidSearchesArePaidForOnceAndNotMadeBeyondTheCap(t *testing.T) {
 	t.Parallel()
 	p := &purse{}
 	w := newLiveWorld(t, func(o *source.Options) { o.Payer = p })
-	w.brave.Find(livefake.Work{ID: "page", Title: "Relational"})
+	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
 	brave, alex := w.add(t, source.New{Kind: "brave", Secret: braveKey}), w.add(t, source.New{Kind: "openalex"})
 	w.ada.CredentialID = "key_1"
 	for range 2 {
