@@ -47,7 +47,7 @@ func TestNothingIsLostWhenOneOfTwoNodesIsKilled(t *testing.T) {
 	}
 }
 
-func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
+func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	t.Parallel()
 	s, pg := onPostgres(t, 3)
 	s.keyed = true // a request that the paused node holds is carried out when it wakes up

@@ -27,8 +27,7 @@ import (
 	"carrel/internal/webhook"
 )
 
-// Contents is where an archive gets from what is in it: the services that show people what is theirs, and what these
-// have no list of.
+// Contents are the sources of an archive: the services that list a user's data, and a store for data without a service.
 type Contents struct {
 	Accounts    *account.Service
 	Billing     *billing.Service
@@ -44,34 +43,34 @@ type Contents struct {
 	Store       ContentStore
 }
 
-// ContentStore is read where no service lists something whole.
+// ContentStore reads data that no service lists completely.
 type ContentStore interface {
 	ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[source.Document, error]
 	Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, error)
 	// AgentsWithOwn returns the ids of all agents with which a user has threads, memories or favourites.
 	AgentsWithOwn(ctx context.Context, userID string) ([]string, error)
-	// FirstUsage returns the first day on which a user has used something; empty for none.
+	// FirstUsage returns the first day of a user's usage, or "".
 	FirstUsage(ctx context.Context, userID string) (string, error)
 }
 
-// Archives writes accounts into zip files. It goes through lists page by page, so that an account of any size takes little
-// memory; what is held is one thread, and of an agent the references of its favourites and cited documents.
+// Archives writes accounts into zip files. It reads lists page by page, so that memory use does not depend on the size
+// of the account; only one thread, and an agent's bibliography, are held at a time.
 type Archives struct {
 	Contents
 	clock core.Clock
 }
 
-// NewArchives returns archives of these contents.
+// NewArchives returns an Archives that reads these contents.
 func NewArchives(c Contents, clock core.Clock) *Archives { return &Archives{Contents: c, clock: clock} }
 
 //go:embed readme.md
 var readme string
 
-// archive is one zip file on its way.
+// archive is a zip file being written.
 type archive struct {
 	*Archives
 	zip *zip.Writer
-	// actor is the user, as those at the machine act for users.
+	// actor acts for the user like an operator at the command line.
 	actor core.Actor
 	now   time.Time
 	// wrote is called for every document, thread, memory and favourite.
@@ -95,7 +94,7 @@ func (s *Archives) Write(ctx context.Context, userID string, parts Parts, w io.W
 		return err
 	}
 	for _, g := range agents {
-		// An agent that was deleted since it was listed is left as far as it was written.
+		// If the agent was deleted in the meantime, the files already written stay.
 		if err := a.agent(ctx, g); err != nil && !core.IsKind(err, core.KindNotFound) {
 			return fmt.Errorf("write the agent %s: %w", g.ID, err)
 		}
@@ -103,8 +102,8 @@ func (s *Archives) Write(ctx context.Context, userID string, parts Parts, w io.W
 	return a.zip.Close()
 }
 
-// allAgents returns the agents of the user and those that are shared with them. Agents that were shared once are added:
-// what the user has made with them is still theirs.
+// allAgents returns the user's agents and the agents shared with them, including formerly shared ones, because the
+// user's data in them still belongs to the user.
 func (a *archive) allAgents(ctx context.Context) ([]agent.Agent, error) {
 	agents, err := collect(func(p core.Page) ([]agent.Agent, string, error) { return a.Agents.List(ctx, a.actor, p) })
 	if err != nil {
@@ -122,12 +121,12 @@ func (a *archive) allAgents(ctx context.Context) ([]agent.Agent, error) {
 	return agents, nil
 }
 
-// writeReadme says what is what, and which folder is which agent's.
+// writeReadme describes the files and maps folders to agents.
 func (a *archive) writeReadme(parts Parts, agents []agent.Agent) error {
 	var b bytes.Buffer
 	b.WriteString(readme)
 	if !parts.Agents {
-		b.WriteString("They are not part of this archive: the key that it was made with is for the account alone.\n")
+		b.WriteString("This archive does not include them, because the key that requested it has access to the account only.\n")
 	}
 	for _, g := range agents {
 		note := ""
@@ -143,7 +142,7 @@ func (a *archive) writeReadme(parts Parts, agents []agent.Agent) error {
 	})
 }
 
-// text adds a file that write fills.
+// text adds a file written by write.
 func (a *archive) text(name string, write func(io.Writer) error) error {
 	w, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: a.now})
 	if err != nil {
@@ -152,7 +151,7 @@ func (a *archive) text(name string, write func(io.Writer) error) error {
 	return write(w)
 }
 
-// json adds a file with one value.
+// json adds a file with one JSON value.
 func (a *archive) json(name string, value any) error {
 	return a.text(name, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
@@ -162,7 +161,7 @@ func (a *archive) json(name string, value any) error {
 	})
 }
 
-// lines adds a file of JSON values, one a line, so that files of any length can be written and read piece by piece.
+// lines adds a file with one JSON value per line, so that large files can be written and read incrementally.
 func lines[T any](a *archive, name string, values iter.Seq2[T, error], show func(T) any) error {
 	return a.text(name, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
@@ -179,7 +178,7 @@ func lines[T any](a *archive, name string, values iter.Seq2[T, error], show func
 	})
 }
 
-// pages goes through a list page by page.
+// pages iterates over a paged list.
 func pages[T any](list func(core.Page) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for cursor := ""; ; {
@@ -201,7 +200,7 @@ func pages[T any](list func(core.Page) ([]T, string, error)) iter.Seq2[T, error]
 	}
 }
 
-// collect returns a whole list; for short ones.
+// collect returns a whole list, for short ones.
 func collect[T any](list func(core.Page) ([]T, string, error)) ([]T, error) {
 	var all []T
 	for v, err := range pages(list) {
@@ -213,10 +212,10 @@ func collect[T any](list func(core.Page) ([]T, string, error)) ([]T, error) {
 	return all, nil
 }
 
-// object is a JSON object; empty texts and missing times are left out.
+// object is a JSON object without empty strings and missing times.
 type object map[string]any
 
-// with adds what is there.
+// with sets a field unless the value is empty.
 func (o object) with(name string, value any) object {
 	switch v := value.(type) {
 	case string:
@@ -235,5 +234,5 @@ func (o object) with(name string, value any) object {
 	return o
 }
 
-// stamp renders a time as the API does.
+// stamp formats a time like the API.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

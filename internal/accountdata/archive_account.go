@@ -13,7 +13,7 @@ import (
 	"carrel/internal/credential"
 )
 
-// account writes what belongs to no agent.
+// account writes the data that belongs to no agent.
 func (a *archive) account(ctx context.Context) error {
 	for _, part := range []struct {
 		name  string
@@ -112,7 +112,7 @@ func (a *archive) webhooks(ctx context.Context) error {
 	return a.json("webhooks.json", out)
 }
 
-// usage writes a table for each year since the first use: that is the longest time that can be asked for at once.
+// usage writes one table per year since the first use, because a year is the longest period that can be queried.
 func (a *archive) usage(ctx context.Context) error {
 	first, err := a.Store.FirstUsage(ctx, a.actor.UserID)
 	if err != nil || first == "" {

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/source"
 )
 
-// agent writes what belongs to an agent: of one that somebody shares, or has shared, what is the user's own.
+// agent writes an agent's data. Of an agent shared now or formerly, only the user's own data is written.
 func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	dir := "agents/" + g.ID + "/"
 	about := object{"id": g.ID, "name": g.Name}.with("access", g.Grant.String()).with("description", g.Description)
@@ -29,11 +29,11 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 			return err
 		}
 	}
-	// What the user wrote is exported even when the agent is no longer shared with them. Documents stay out of reach: they
-	// are read from the database by the grant that is stored there.
+	// The user's own data is exported even if the agent is no longer shared. Its documents stay inaccessible, because
+	// the database checks the stored grant.
 	ctx = agent.WithGrant(ctx, a.actor.UserID, g.ID, max(g.Grant, core.GrantViewer))
 	for _, write := range []func(context.Context, string, string) error{a.memories, a.favourites, a.threads} {
-		// An agent that was deleted in the meantime is left out.
+		// An agent deleted in the meantime is left out.
 		if err := write(ctx, dir, g.ID); err != nil && !core.IsKind(err, core.KindNotFound) {
 			return err
 		}
@@ -41,8 +41,7 @@ func (a *archive) agent(ctx context.Context, g agent.Agent) error {
 	return nil
 }
 
-// sources writes how the sources are filled, without their secrets, and their documents in the form in which they can be
-// imported again.
+// sources writes the configuration of the sources, without secrets, and their documents in the import format.
 func (a *archive) sources(ctx context.Context, dir, agentID string) error {
 	list, err := a.Sources.List(ctx, a.actor, agentID)
 	if err != nil {
@@ -70,7 +69,7 @@ func (a *archive) sources(ctx context.Context, dir, agentID string) error {
 	return nil
 }
 
-// document shows a document as an import of JSON lines reads it.
+// document returns a document in the format of the JSON lines import.
 func (a *archive) document(d source.Document) any {
 	a.wrote()
 	out := object{"id": d.ExternalID, "title": d.Title, "authors": listed(d.Authors), "text": d.Text}.
@@ -85,7 +84,7 @@ func (a *archive) document(d source.Document) any {
 	return out
 }
 
-// listed is a list that is never null in JSON.
+// listed returns an empty list instead of nil, so that JSON has no null.
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -129,7 +128,7 @@ func (a *archive) favourites(ctx context.Context, dir, agentID string) error {
 	return a.bibliography(dir+"favourites", cards)
 }
 
-// bibliography writes references for other programs.
+// bibliography writes references in formats of citation managers.
 func (a *archive) bibliography(name string, cards []favourite.Card) error {
 	if len(cards) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// threads writes every thread twice, for programs and for people, and the bibliography of all that they cite.
+// threads writes every thread as JSON and as Markdown, and a bibliography of all cited documents.
 func (a *archive) threads(ctx context.Context, dir, agentID string) error {
 	cited := map[string]thread.Citation{}
 	list := pages(func(p core.Page) ([]thread.Thread, string, error) { return a.Threads.List(ctx, a.actor, agentID, p) })
@@ -20,7 +20,7 @@ func (a *archive) threads(ctx context.Context, dir, agentID string) error {
 		if err != nil {
 			return err
 		}
-		// One that was deleted since it was listed is left out.
+		// A thread deleted in the meantime is left out.
 		if err := a.thread(ctx, dir+"threads/"+t.ID, t, cited); err != nil && !core.IsKind(err, core.KindNotFound) {
 			return err
 		}
@@ -37,8 +37,8 @@ func (a *archive) threads(ctx context.Context, dir, agentID string) error {
 	return a.bibliography(dir+"cited", cards)
 }
 
-// thread writes one thread and notes what it cites, by document. Both forms are made before either is added: a file of an
-// archive can't be taken back.
+// thread writes one thread and adds its citations to cited, by document. Both formats are rendered before either is
+// added, because a zip entry cannot be removed.
 func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cited map[string]thread.Citation) error {
 	messages, err := a.messages(ctx, t)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *archive) thread(ctx context.Context, name string, t thread.Thread, cite
 	})
 }
 
-// messages reads a thread, in order of time. Pages come newest first.
+// messages reads a thread in chronological order. Pages come newest first.
 func (a *archive) messages(ctx context.Context, t thread.Thread) ([]thread.Message, error) {
 	var all []thread.Message
 	for cursor := ""; ; {
@@ -90,11 +90,11 @@ func (a *archive) messages(ctx context.Context, t thread.Thread) ([]thread.Messa
 	}
 }
 
-// message shows a message with all that belongs to it.
+// message returns a message with all its details.
 func message(m thread.Message) object {
 	out := object{"id": m.ID, "role": m.Role, "text": m.Text, "status": m.Status, "turnId": m.TurnID}.with("createdAt", m.CreatedAt)
 	if m.Role == thread.RoleAssistant {
-		out["answer"] = m.Answer // citations, checks, memories and so on
+		out["answer"] = m.Answer // citations, checks, memories
 	}
 	if m.Error != nil {
 		out["error"] = m.Error
@@ -105,7 +105,7 @@ func message(m thread.Message) object {
 	return out
 }
 
-// card is what a bibliography reads of a cited document.
+// card returns the bibliographic data of a cited document.
 func (a *archive) card(ctx context.Context, agentID string, c thread.Citation) (favourite.Card, error) {
 	d, err := a.Sources.Document(ctx, a.actor, agentID, c.DocumentID)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {

@@ -14,40 +14,42 @@ import (
 
 const (
 	deletionKind = "account_deletion"
-	// deletionDeadline is how long a deletion is tried; after it housekeeping begins another.
+	// deletionDeadline is the time limit of a deletion. RunHousekeeping then starts a new one.
 	deletionDeadline = 24 * time.Hour
-	// deletionPause is how long a deletion that met with an error waits before it goes on.
+	// deletionPause is the delay before a failed deletion is retried.
 	deletionPause = time.Minute
-	// deletionCrashes is how many nodes may be lost under it: it is never wrong to go on.
+	// deletionCrashes is high, because it is always safe to continue a deletion.
 	deletionCrashes = 20
-	// keepDeletions is how long it can be seen among the tasks that there was a deletion; not whose.
+	// keepDeletions is how long ended deletion tasks are listed, without the account.
 	keepDeletions = 7 * 24 * time.Hour
-	// bySelf and byService are who deletes accounts, in the log, where it is nobody with a credential of their own: people
-	// themselves, and this service, which goes on where a deletion did not come to its end.
+	// bySelf and byService are the actors of deletions in the audit log: the user, or this service when it resumes an
+	// unfinished deletion.
 	bySelf    = "self"
 	byService = "service"
 )
 
-// DeletionStore removes accounts. A missing user is not_found.
+// DeletionStore deletes accounts. A missing user is not_found.
 type DeletionStore interface {
-	// CloseUser shuts a user out for good, asks for the end of all their tasks and stores the task that deletes them, in one
-	// transaction. allow says whether that may be, knowing whether others have accounts. A user who is closed already
-	// gets another task if none of them is on its way, and else is not_found.
-	CloseUser(ctx context.Context, userID string, now time.Time, t task.Task, allow func(u account.User, others bool) error) (task.Task, error)
-	// ClosedUsers returns those who are closed and still there.
+	// CloseUser disables a user for good, cancels their tasks and stores the deletion task in one transaction. allow
+	// decides, given the user and whether other accounts exist. A closed user gets another task unless one is active;
+	// then the user is not_found.
+	CloseUser(ctx context.Context, userID string, now time.Time, t task.Task,
+		allow func(u account.User, others bool) error) (task.Task, error)
+	// ClosedUsers returns the users who are closed and not yet erased.
 	ClosedUsers(ctx context.Context) ([]string, error)
-	// RunningTasks returns the ids of the tasks of a user that run.
+	// RunningTasks returns the ids of a user's running tasks.
 	RunningTasks(ctx context.Context, userID string) ([]string, error)
 	AgentsOf(ctx context.Context, userID string) ([]string, error)
 	DeleteAgent(ctx context.Context, userID, agentID string) error
-	// EraseUser removes what is left of a user and all that names them, enters the deletion that entry makes in the audit
-	// log, and ends the task, in one transaction.
-	EraseUser(ctx context.Context, userID string, f task.Fence, o task.Outcome, entry func(audit.Head, *audit.Redacted) audit.Entry) error
+	// EraseUser deletes the remaining data of a user, redacts the audit log, appends the given entry to it, and ends
+	// the task, in one transaction.
+	EraseUser(ctx context.Context, userID string, f task.Fence, o task.Outcome,
+		entry func(audit.Head, *audit.Redacted) audit.Entry) error
 	FinishTask(ctx context.Context, f task.Fence, o task.Outcome) error
 	PruneDeletions(ctx context.Context, before time.Time) error
 }
 
-// Deletions removes accounts with all that is theirs.
+// Deletions deletes accounts with all their data.
 type Deletions struct {
 	store DeletionStore
 	tasks Tasks
@@ -55,37 +57,49 @@ type Deletions struct {
 	log   *slog.Logger
 }
 
-// NewDeletions returns deletions on this store.
-func NewDeletions(store DeletionStore, tasks Tasks, clock core.Clock, log *slog.Logger) *Deletions {
-	return &Deletions{store: store, tasks: tasks, clock: clock, log: log}
+// DeletionDeps are the dependencies of Deletions. All are required.
+type DeletionDeps struct {
+	Store DeletionStore
+	Tasks Tasks
+	Clock core.Clock
+	Log   *slog.Logger
 }
 
-// Kind is the kind of task that deletions are, to be registered with the engine.
+// NewDeletions panics if a dependency is missing.
+func NewDeletions(d DeletionDeps) *Deletions {
+	core.RequireDeps(d)
+	return &Deletions{store: d.Store, tasks: d.Tasks, clock: d.Clock, log: d.Log}
+}
+
+// Kind returns the task kind of deletions, to be registered with the engine.
 func (d *Deletions) Kind() task.Kind {
-	return task.Kind{Name: deletionKind, Run: d.run, Finish: d.finish, Deadline: deletionDeadline, MaxCrashes: deletionCrashes}
+	return task.Kind{
+		Name: deletionKind, Run: d.run, Finish: d.finish, Deadline: deletionDeadline,
+		MaxCrashes: deletionCrashes,
+	}
 }
 
-// Own deletes the actor's own account. The e-mail address is what they typed to confirm it.
-func (d *Deletions) Own(ctx context.Context, actor core.Actor, email string) error {
+// DeleteOwn deletes the actor's own account. email is the address they typed to confirm it.
+func (d *Deletions) DeleteOwn(ctx context.Context, actor core.Actor, email string) error {
 	if err := actor.AllowProved(core.OpAccount, d.clock.Now()); err != nil {
 		return err
 	}
 	if actor.Credential != core.CredentialSession {
-		return notAllowed()
+		return sessionRequired()
 	}
 	_, err := d.begin(ctx, actor.UserID, bySelf, func(u account.User, others bool) error {
 		if account.NormalEmail(email) != u.Email {
 			return core.InvalidField("/email", "Must be the e-mail address of this account.")
 		}
-		return keepOwner(u, others)
+		return requireNotOwner(u, others)
 	})
 	return err
 }
 
-// Of deletes an account for those who administer the installation, and returns the task that does it. Nobody deletes the
-// owner or themselves so, and only the owner deletes admins: otherwise one admin could take the installation from the
-// others.
-func (d *Deletions) Of(ctx context.Context, actor core.Actor, userID string) (task.Task, error) {
+// DeleteUser deletes an account on behalf of an administrator and returns the deletion task. Administrators cannot
+// delete the owner or themselves, and only the owner deletes administrators; otherwise one administrator could take
+// over the installation.
+func (d *Deletions) DeleteUser(ctx context.Context, actor core.Actor, userID string) (task.Task, error) {
 	if err := actor.AllowProved(core.OpAdmin, d.clock.Now()); err != nil {
 		return task.Task{}, err
 	}
@@ -97,30 +111,37 @@ func (d *Deletions) Of(ctx context.Context, actor core.Actor, userID string) (ta
 	return d.begin(ctx, userID, by, func(u account.User, others bool) error {
 		switch {
 		case operator:
-			return keepOwner(u, others)
+			return requireNotOwner(u, others)
 		case u.ID == actor.UserID:
-			return core.Conflict("conflict", "Nobody deletes themselves here. Delete your own account with DELETE /api/account.")
+			return core.Conflict("conflict", "You cannot delete your own account here. Use DELETE /api/account.")
 		case u.Role == core.RoleOwner:
-			return core.Conflict("conflict", "The owner of the installation stays as they are.")
+			return core.Conflict("conflict", "The owner of the installation cannot be deleted.")
 		case u.Role == core.RoleAdmin && actor.Role != core.RoleOwner:
-			return core.Forbidden("forbidden", "Only the owner deletes admins.")
+			return core.Forbidden("forbidden", "Only the owner can delete administrators.")
 		}
 		return nil
 	})
 }
 
-// keepOwner refuses to leave an installation that others use without an owner.
-func keepOwner(u account.User, others bool) error {
+// requireNotOwner returns a conflict if the installation has other accounts and would be left without an owner.
+func requireNotOwner(u account.User, others bool) error {
 	if u.Role == core.RoleOwner && others {
-		return core.Conflict("conflict", "This account owns the installation, and others have accounts on it. Delete those first.")
+		return core.Conflict("conflict",
+			"This account owns the installation and other accounts exist. Delete those first.")
 	}
 	return nil
 }
 
-// begin closes the account and has it deleted.
-func (d *Deletions) begin(ctx context.Context, userID, by string, allow func(account.User, bool) error) (task.Task, error) {
-	// The key is the user, so that there is one at a time, and the task is nobody's: it must outlive the account.
-	t, err := d.tasks.Prepare(task.Spec{ID: core.NewID(deletionPrefix), Kind: deletionKind, Key: userID, Input: []byte(by)})
+// begin closes the account and starts its deletion.
+func (d *Deletions) begin(
+	ctx context.Context, userID, by string, allow func(account.User, bool) error,
+) (task.Task, error) {
+	// The key is the user, so that deletions of one account run one at a time. The task has no user, because it must
+	// outlive the account.
+	t, err := d.tasks.Prepare(task.Spec{
+		ID: core.NewID(deletionPrefix), Kind: deletionKind, Key: userID,
+		Input: []byte(by),
+	})
 	if err != nil {
 		return task.Task{}, err
 	}
@@ -132,33 +153,33 @@ func (d *Deletions) begin(ctx context.Context, userID, by string, allow func(acc
 	return t, nil
 }
 
-// Tend has accounts deleted that are closed and whose deletion did not come to its end, and forgets old deletions.
-func (d *Deletions) Tend(ctx context.Context) error {
+// RunHousekeeping restarts unfinished deletions of closed accounts and prunes old deletion tasks.
+func (d *Deletions) RunHousekeeping(ctx context.Context) error {
 	closed, err := d.store.ClosedUsers(ctx)
 	errs := []error{err, d.store.PruneDeletions(ctx, d.clock.Now().Add(-keepDeletions))}
 	for _, userID := range closed {
 		_, err := d.begin(ctx, userID, byService, func(account.User, bool) error { return nil })
-		if !core.IsKind(err, core.KindNotFound) { // one that is on its way, or has just ended
+		if !core.IsKind(err, core.KindNotFound) { // active, or just ended
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// run removes all that is large, piece by piece; what it has removed stays so when it is cut off. The rest goes with the
-// end of the task.
+// run deletes the large data piece by piece, so that an interrupted run makes progress. finish deletes the rest.
 func (d *Deletions) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
-	err := d.empty(ctx, r.Task().Key)
+	err := d.deleteAgents(ctx, r.Task().Key)
 	if err == nil || ctx.Err() != nil {
 		return task.Outcome{Result: r.Task().Input}, err
 	}
-	d.log.WarnContext(ctx, "a deletion met with an error; it goes on in a minute", slog.String("task", r.Task().ID), slog.Any("error", err))
-	return task.Later(d.clock.Now().Add(deletionPause)), nil
+	d.log.WarnContext(ctx, "account deletion failed; it is retried in a minute", slog.String("task", r.Task().ID),
+		slog.Any("error", err))
+	return task.RetryAt(d.clock.Now().Add(deletionPause)), nil
 }
 
-// empty waits until nothing runs for the user, so that all they have spent is settled and nobody writes any more, and
-// deletes their agents one by one.
-func (d *Deletions) empty(ctx context.Context, userID string) error {
+// deleteAgents waits until none of the user's tasks is running, so that all spending is settled and nothing writes any
+// more, and deletes their agents one by one.
+func (d *Deletions) deleteAgents(ctx context.Context, userID string) error {
 	running, err := d.store.RunningTasks(ctx, userID)
 	if err != nil {
 		return err
@@ -183,13 +204,13 @@ func (d *Deletions) empty(ctx context.Context, userID string) error {
 	return nil
 }
 
-// finish erases the account with the end of its task.
+// finish erases the account together with the end of its task.
 func (d *Deletions) finish(ctx context.Context, f task.Fence, o task.Outcome) error {
 	if o.State != task.StateComplete {
-		return d.store.FinishTask(ctx, f, o) // housekeeping begins another
+		return d.store.FinishTask(ctx, f, o) // RunHousekeeping starts another
 	}
 	by := string(o.Result)
-	o.Result = nil // the log says it
+	o.Result = nil // the audit log has it
 	return d.store.EraseUser(ctx, f.Key, f, o, func(head audit.Head, r *audit.Redacted) audit.Entry {
 		return audit.Deletion(head, o.At, by, r)
 	})

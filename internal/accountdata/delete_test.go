@@ -12,7 +12,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// code is what a caller is told; empty for nothing.
+// code returns the error code, or "".
 func code(err error) string {
 	if err == nil {
 		return ""
@@ -21,17 +21,17 @@ func code(err error) string {
 }
 
 func TestWhoMayDeleteAnAccount(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx := t.Context()
 		amy, eve := w.user("amy", core.RoleAdmin), w.user("eve", core.RoleAdmin)
 		long := w.session(w.bob)
 		long.AuthenticatedAt = w.clock.Now().Add(-core.ProofLife)
 		everything := []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount, core.ScopeAdmin}
 		own := func(actor core.Actor, email string) func() error {
-			return func() error { return w.deletions.Own(ctx, actor, email) }
+			return func() error { return w.deletions.DeleteOwn(ctx, actor, email) }
 		}
 		of := func(actor core.Actor, u account.User) func() error {
-			return func() error { _, err := w.deletions.Of(ctx, actor, u.ID); return err }
+			return func() error { _, err := w.deletions.DeleteUser(ctx, actor, u.ID); return err }
 		}
 		for _, c := range []struct {
 			name, want string
@@ -62,8 +62,8 @@ func TestWhoMayDeleteAnAccount(t *testing.T) {
 	})
 }
 
-func TestADeletionStopsWhatRunsAndSettlesItFirst(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestDeletionStopsAndSettlesRunningTasksFirst(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx, bob := t.Context(), core.Operator(w.bob.ID)
 		id := w.agent(w.bob, documents(1, 10))
 		asked, stopped := make(chan struct{}), make(chan struct{})
@@ -80,7 +80,7 @@ func TestADeletionStopsWhatRunsAndSettlesItFirst(t *testing.T) {
 		turn, err := w.contents.Threads.Send(ctx, bob, id, talk.ID, thread.NewMessage{Text: "Are you there?"}, over)
 		w.must(err)
 		<-asked
-		deletion, err := w.deletions.Of(ctx, core.Operator(""), w.bob.ID)
+		deletion, err := w.deletions.DeleteUser(ctx, core.Operator(""), w.bob.ID)
 		w.must(err)
 		if _, err := w.db.UserByID(ctx, w.bob.ID); !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("the account is still open: %v", err)
@@ -96,7 +96,7 @@ func TestADeletionStopsWhatRunsAndSettlesItFirst(t *testing.T) {
 			t.Errorf("got %+v", ended)
 		}
 		if _, err := w.db.Task(ctx, turn.ID); !core.IsKind(err, core.KindNotFound) {
-			t.Errorf("the turn is left: %v", err)
+			t.Errorf("turn still exists: %v", err)
 		}
 		if differences, err := w.db.SpendDifferences(ctx); err != nil || len(differences) > 0 {
 			t.Errorf("the ledger: %v, %v", differences, err)
@@ -104,26 +104,27 @@ func TestADeletionStopsWhatRunsAndSettlesItFirst(t *testing.T) {
 	})
 }
 
-func TestADeletionGoesOnAfterItsServerIsLost(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestDeletionContinuesAfterItsServerIsLost(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx := t.Context()
 		w.agent(w.bob, documents(5, 10))
-		w.must(w.tasks.Stop(ctx)) // closed by a server that stops before it has done anything
-		deletion, err := w.deletions.Of(ctx, core.Operator(""), w.bob.ID)
+		w.must(w.tasks.Stop(ctx)) // the server stops right after closing the account
+		deletion, err := w.deletions.DeleteUser(ctx, core.Operator(""), w.bob.ID)
 		w.must(err)
 		if deletion.State != task.StateQueued {
-			t.Fatalf("it is %s", deletion.State)
+			t.Fatalf("state is %s", deletion.State)
 		}
 		next := w.start(accountdata.ExportOptions{Keep: time.Hour})
 		ended, err := next.tasks.Wait(ctx, deletion.ID)
 		w.must(err)
 		agents, err := w.db.AgentsOf(ctx, w.bob.ID)
 		w.must(err)
-		if closed, err := w.db.ClosedUsers(ctx); err != nil || len(closed) > 0 || len(agents) > 0 || ended.State != task.StateComplete {
-			t.Errorf("%s; left are %v and %v, %v", ended.State, closed, agents, err)
+		if closed, err := w.db.ClosedUsers(ctx); err != nil || len(closed) > 0 || len(agents) > 0 ||
+			ended.State != task.StateComplete {
+			t.Errorf("%s; remaining users %v and agents %v, %v", ended.State, closed, agents, err)
 		}
 		w.clock.Advance(8 * 24 * time.Hour)
-		w.must(next.deletions.Tend(ctx))
+		w.must(next.deletions.RunHousekeeping(ctx))
 		if _, err := w.db.Task(ctx, deletion.ID); !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("a week later: %v", err)
 		}

@@ -14,48 +14,58 @@ import (
 
 const (
 	exportKind = "account_export"
-	// exportDeadline is how long an export may take, waiting included.
+	// exportDeadline is the time limit of an export, including the time in the queue.
 	exportDeadline = 24 * time.Hour
-	// partSize is the length of every part but the last. One is held in memory for every export and every download.
+	// partSize is the size of all parts but the last. One part is held in memory per export and download.
 	partSize = 1 << 20
-	// spare is how much room an export leaves on the disk: others write there too.
-	spare = 512 << 20
+	// minFreeSpace is the disk space that an export must leave free for other writes.
+	minFreeSpace = 512 << 20
 )
 
-// Recorder writes down what happens to accounts. What has happened can't be undone, so it has no error.
+// Recorder writes audit entries. It returns no error, because the recorded event cannot be undone.
 type Recorder interface {
 	Note(ctx context.Context, r audit.Record)
 }
 
-// ExportOptions is how exports are made and kept.
+// ExportOptions configure exports.
 type ExportOptions struct {
-	// Keep is how long one that has ended is kept.
+	// Keep is how long an ended export is kept.
 	Keep time.Duration
-	// Free tells how many bytes the disk still takes; nil where that can't be known, as with a database elsewhere.
+	// Free returns the free disk space in bytes. It is nil if unknown, such as for a remote database.
 	Free func() (uint64, error)
 }
 
-// Exports makes archives of accounts and hands them out.
+// Exports creates archives of accounts and serves downloads.
 type Exports struct {
 	store    ExportStore
 	archives *Archives
 	tasks    Tasks
 	clock    core.Clock
 	recorder Recorder
-	o        ExportOptions
+	options  ExportOptions
 }
 
-// NewExports returns exports that archives write.
-func NewExports(store ExportStore, archives *Archives, tasks Tasks, clock core.Clock, recorder Recorder, o ExportOptions) *Exports {
-	return &Exports{store: store, archives: archives, tasks: tasks, clock: clock, recorder: recorder, o: o}
+// ExportDeps are the dependencies of Exports. All are required.
+type ExportDeps struct {
+	Store    ExportStore
+	Archives *Archives
+	Tasks    Tasks
+	Clock    core.Clock
+	Audit    Recorder
 }
 
-// Kind is the kind of task that exports are, to be registered with the engine.
+// NewExports panics if a dependency is missing.
+func NewExports(d ExportDeps, o ExportOptions) *Exports {
+	core.RequireDeps(d)
+	return &Exports{store: d.Store, archives: d.Archives, tasks: d.Tasks, clock: d.Clock, recorder: d.Audit, options: o}
+}
+
+// Kind returns the task kind of exports, to be registered with the engine.
 func (x *Exports) Kind() task.Kind {
 	return task.Kind{Name: exportKind, Run: x.run, Finish: x.finish, Deadline: exportDeadline}
 }
 
-// Create begins an export of the actor's account, or returns the one that is being made.
+// Create starts an export of the actor's account, or returns the export in progress.
 func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Export{}, err
@@ -74,11 +84,14 @@ func (x *Exports) Create(ctx context.Context, actor core.Actor) (Export, error) 
 		return Export{}, err
 	}
 	if parts.Agents && !e.Parts.Agents {
-		return Export{}, core.Conflict("conflict", "An export of the account without its agents is being made. "+
+		return Export{}, core.Conflict("conflict", "An export without the agents is in progress. "+
 			"Wait until it is complete, or delete it, and export again.")
 	}
 	if t.New {
-		x.recorder.Note(ctx, audit.Record{Event: audit.AccountExported, UserID: actor.UserID, Actor: actor.CredentialID})
+		x.recorder.Note(ctx, audit.Record{
+			Event: audit.AccountExported, UserID: actor.UserID,
+			Actor: actor.CredentialID,
+		})
 		x.tasks.Adopt(t)
 	}
 	return e, nil
@@ -96,7 +109,7 @@ func (x *Exports) Get(ctx context.Context, actor core.Actor) (Export, error) {
 	return e, err
 }
 
-// Delete removes the export of the actor's account; one that is being made stops.
+// Delete deletes the export of the actor's account and stops one in progress.
 func (x *Exports) Delete(ctx context.Context, actor core.Actor) error {
 	e, err := x.Get(ctx, actor)
 	if err != nil {
@@ -110,7 +123,7 @@ func (x *Exports) Delete(ctx context.Context, actor core.Actor) error {
 	return x.store.DeleteExport(ctx, actor.UserID)
 }
 
-// Open returns the bytes of a complete export. They are read part by part, as they are asked for.
+// Open returns a reader of a complete export, which loads the parts on demand.
 func (x *Exports) Open(ctx context.Context, actor core.Actor) (Export, io.ReadSeeker, error) {
 	e, err := x.Get(ctx, actor)
 	if err != nil {
@@ -119,29 +132,31 @@ func (x *Exports) Open(ctx context.Context, actor core.Actor) (Export, io.ReadSe
 	if e.Parts.Agents && !partsFor(actor).Agents {
 		return Export{}, nil, &core.Error{
 			Kind: core.KindForbidden, Code: "insufficient_scope", Scope: core.ScopeAgents,
-			Detail: "This export holds the contents of agents. " +
+			Detail: "This export includes the contents of agents. " +
 				"Use a credential with the scope agents, or export again with this one.",
 		}
 	}
 	switch e.Status {
 	case StatusWorking:
-		return Export{}, nil, core.Conflict("conflict", "The export is still being made. Ask for its status, and download it when it is complete.")
+		return Export{}, nil, core.Conflict("conflict",
+			"The export is in progress. Poll its status and download it when it is complete.")
 	case StatusFailed:
-		return Export{}, nil, core.Conflict("conflict", "The export could not be made. Its status says why; export again.")
+		return Export{}, nil, core.Conflict("conflict",
+			"The export failed. See its status for the reason and export again.")
 	}
 	return e, &partReader{ctx: ctx, store: x.store, export: e, loaded: -1}, nil
 }
 
-// Prune removes exports that have expired.
+// Prune deletes expired exports.
 func (x *Exports) Prune(ctx context.Context) error { return x.store.PruneExports(ctx, x.clock.Now()) }
 
-// run writes the archive, from its beginning in every attempt: half a zip file can't be gone on with, and what it is made
-// of may have changed.
+// run writes the archive. Every attempt starts over, because a zip file cannot be resumed and the data may have
+// changed.
 func (x *Exports) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	t := r.Task()
 	e, err := x.store.Export(ctx, t.UserID)
 	if core.IsKind(err, core.KindNotFound) || err == nil && e.ID != t.ID {
-		return task.Outcome{}, task.ErrLost // it was deleted meanwhile
+		return task.Outcome{}, task.ErrLost // deleted meanwhile
 	}
 	if err != nil {
 		return task.Outcome{}, err
@@ -162,7 +177,7 @@ func (x *Exports) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	return task.Outcome{}, w.flush()
 }
 
-// finish ends the export with its task.
+// finish ends the export together with its task.
 func (x *Exports) finish(ctx context.Context, f task.Fence, o task.Outcome) error {
 	switch {
 	case o.State == task.StateCancelled:
@@ -170,35 +185,35 @@ func (x *Exports) finish(ctx context.Context, f task.Fence, o task.Outcome) erro
 	case o.Code == task.CodeInternal || o.Code == task.CodeCrashLoop || o.Code == task.CodeTimeout:
 		o.Detail = "Something went wrong on our side. Export again."
 	}
-	return x.store.FinishExport(ctx, f, o, o.At.Add(x.o.Keep))
+	return x.store.FinishExport(ctx, f, o, o.At.Add(x.options.Keep))
 }
 
-// roomLeft refuses to fill the disk.
-func (x *Exports) roomLeft() error {
-	if x.o.Free == nil {
+// checkFreeSpace returns an error if the disk is nearly full.
+func (x *Exports) checkFreeSpace() error {
+	if x.options.Free == nil {
 		return nil
 	}
-	free, err := x.o.Free()
+	free, err := x.options.Free()
 	if err != nil {
-		return fmt.Errorf("ask how much room there is: %w", err)
+		return fmt.Errorf("read the free disk space: %w", err)
 	}
-	if free < spare {
+	if free < minFreeSpace {
 		return &core.Error{
 			Kind: core.KindConflict, Code: "no_space",
-			Detail: "There is not enough room for the archive. Ask whoever runs this installation, then export again.",
+			Detail: "There is not enough disk space for the archive. Contact the operator of this installation, then export again.",
 		}
 	}
 	return nil
 }
 
-// partWriter cuts what is written into parts and stores them.
+// partWriter stores the archive in parts of partSize.
 type partWriter struct {
-	ctx     context.Context //nolint:containedctx // a zip.Writer hands none over
+	ctx     context.Context //nolint:containedctx // io.Writer passes no context
 	exports *Exports
 	fence   task.Fence
 	buf     []byte
 	n       int64
-	// done counts what was written so far.
+	// done counts the items written so far.
 	done int64
 }
 
@@ -217,9 +232,9 @@ func (w *partWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// flush stores what is there as a part. All but the last are full.
+// flush stores the buffer as a part. Only the last part may be shorter.
 func (w *partWriter) flush() error {
-	if err := w.exports.roomLeft(); err != nil {
+	if err := w.exports.checkFreeSpace(); err != nil {
 		return err
 	}
 	if err := w.exports.store.AppendExport(w.ctx, w.fence, w.n, w.buf, w.done); err != nil {
@@ -230,14 +245,14 @@ func (w *partWriter) flush() error {
 	return nil
 }
 
-// partReader reads an export from any place on. It holds one part at a time.
+// partReader reads an export at any offset. It holds one part at a time.
 type partReader struct {
-	ctx    context.Context //nolint:containedctx // of the request that it belongs to
+	ctx    context.Context //nolint:containedctx // the context of the request
 	store  ExportStore
 	export Export
 	at     int64
 	part   []byte
-	loaded int64 // the number of part, or -1
+	loaded int64 // index of part, or -1
 }
 
 // Read implements io.Reader.
@@ -270,7 +285,7 @@ func (r *partReader) Seek(offset int64, whence int) (int64, error) {
 		offset += r.export.Bytes
 	}
 	if offset < 0 {
-		return 0, errors.New("leave: a place before the beginning")
+		return 0, errors.New("accountdata: negative position")
 	}
 	r.at = offset
 	return offset, nil

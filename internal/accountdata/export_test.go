@@ -21,7 +21,7 @@ import (
 	"carrel/internal/webhook"
 )
 
-// documents are some that do not become smaller in an archive.
+// documents returns incompressible documents.
 func documents(n, size int) iter.Seq2[source.Document, error] {
 	random := rand.New(rand.NewPCG(1, 2))
 	return func(yield func(source.Document, error) bool) {
@@ -30,7 +30,10 @@ func documents(n, size int) iter.Seq2[source.Document, error] {
 			for text.Len() < size {
 				fmt.Fprintf(&text, "%x ", random.Uint64())
 			}
-			d := source.Document{ExternalID: fmt.Sprint("d", i), Title: fmt.Sprint("Document ", i), Authors: []string{"Ada Lovelace"}, Year: 1843, Text: text.String()}
+			d := source.Document{
+				ExternalID: fmt.Sprint("d", i), Title: fmt.Sprint("Document ", i),
+				Authors: []string{"Ada Lovelace"}, Year: 1843, Text: text.String(),
+			}
 			if !yield(d, nil) {
 				return
 			}
@@ -38,8 +41,8 @@ func documents(n, size int) iter.Seq2[source.Document, error] {
 	}
 }
 
-// exported makes an export and waits for its end.
-func (w *world) exported(n node, actor core.Actor) accountdata.Export {
+// exported creates an export and waits for its end.
+func (w *installation) exported(n node, actor core.Actor) accountdata.Export {
 	w.t.Helper()
 	e, err := n.exports.Create(w.t.Context(), actor)
 	w.must(err)
@@ -50,8 +53,8 @@ func (w *world) exported(n node, actor core.Actor) accountdata.Export {
 	return e
 }
 
-func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestExportContainsAllUserDataAndNoSecrets(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx, ada := t.Context(), core.Operator(w.ada.ID)
 		id := w.agent(w.ada, documents(3, 100))
 		src, err := w.contents.Sources.Default(ctx, ada, id)
@@ -65,7 +68,10 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 		w.answers.answer = func(context.Context, thread.Question) (thread.Answer, error) {
 			return thread.Answer{Text: "So it is [1].", Citations: []thread.Citation{
 				{N: 1, CardID: "card", DocumentID: doc.ID, SourceID: src.ID, Title: doc.Title, Quote: "quote"},
-				{N: 2, CardID: "gone", DocumentID: "doc_gone", SourceID: src.ID, Title: "A work that is gone", Year: 1999},
+				{
+					N: 2, CardID: "gone", DocumentID: "doc_gone", SourceID: src.ID, Title: "A work that is gone",
+					Year: 1999,
+				},
 			}}, nil
 		}
 		talk, err := w.contents.Threads.Create(ctx, ada, id, "A <talk>")
@@ -74,23 +80,28 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 		w.must(err)
 		_, err = w.contents.Memories.Add(ctx, ada, id, "I like engines.")
 		w.must(err)
-		_, err = w.contents.Favourites.Save(ctx, ada, id, json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
+		_, err = w.contents.Favourites.Save(ctx, ada, id,
+			json.RawMessage(`{"title": "Notes", "authors": ["A. A. L."], "year": 1843}`), talk.ID)
 		w.must(err)
-		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x", []webhook.Event{webhook.EventTurnCompleted})
+		hook, secret, err := w.contents.Webhooks.Create(ctx, ada, "https://hooks.example/x",
+			[]webhook.Event{webhook.EventTurnCompleted})
 		w.must(err)
 		w.agent(w.bob, documents(1, 10))
 
 		e := w.exported(w.node, w.session(w.ada))
-		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil || !e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
+		if e.Status != accountdata.StatusComplete || e.Done != 6 || e.Total != 6 || e.ExpiresAt == nil ||
+			!e.ExpiresAt.Equal(w.clock.Now().Add(7*24*time.Hour)) {
 			t.Errorf("got %+v", e)
 		}
 		files := w.download(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
 		dir := "agents/" + id + "/"
 		for name, want := range map[string]string{
-			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`, "webhooks.json": hook.ID, "audit.jsonl": "account_exported",
+			"README.md": "Agent of ada", "account.json": `"email": "ada@example.org"`,
+			"webhooks.json": hook.ID, "audit.jsonl": "account_exported",
 			"keys.jsonl": "", "connections.jsonl": "", "sessions.json": "[]", "passkeys.json": "[]",
 			dir + "agent.json": "Agent of ada", dir + "sources.json": src.ID, dir + "memories.jsonl": "I like engines.",
-			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes", dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
+			dir + "documents/" + src.ID + ".jsonl": doc.Text, dir + "favourites.jsonl": "Notes",
+			dir + "favourites.bib": "{Notes}", dir + "favourites.csl.json": "Notes",
 			dir + "threads/" + talk.ID + ".md": "So it is", dir + "threads/" + talk.ID + ".json": `"title": "A <talk>"`,
 			dir + "cited.bib": "A work that is gone", dir + "cited.csl.json": doc.Title,
 		} {
@@ -101,18 +112,18 @@ func TestAnExportHoldsAllThatIsTheUsersAndNoSecrets(t *testing.T) {
 			delete(files, name)
 		}
 		if len(files) > 0 {
-			t.Errorf("besides there are %v", slices.Collect(maps.Keys(files)))
+			t.Errorf("unexpected files: %v", slices.Collect(maps.Keys(files)))
 		}
 		for name, content := range w.download(w.node, w.session(w.ada)) {
 			if strings.Contains(content, secret) || strings.Contains(content, "bob") {
-				t.Errorf("%s holds a secret, or something of somebody else", name)
+				t.Errorf("%s contains a secret or data of another user", name)
 			}
 		}
 	})
 }
 
-func TestAnExportHoldsWhatItsCredentialMayRead(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestExportContainsWhatItsCredentialMayRead(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx, ada := t.Context(), core.Operator(w.ada.ID)
 		id := w.agent(w.ada, documents(3, 100))
 		_, err := w.contents.Threads.Create(ctx, ada, id, "A talk")
@@ -126,47 +137,49 @@ func TestAnExportHoldsWhatItsCredentialMayRead(t *testing.T) {
 		account := w.key(w.ada, core.ScopeAccount)
 
 		if _, err := w.exports.Create(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
-			t.Errorf("a key for one agent: %v", err)
+			t.Errorf("key limited to one agent: %v", err)
 		}
-		// The account without its agents.
-		if e := w.exported(w.node, account); e.Status != accountdata.StatusComplete || e.Parts.Agents || e.Done != 0 || e.Total != 0 {
-			t.Errorf("with the account alone: %+v", e)
+		// An export without the agents.
+		if e := w.exported(w.node, account); e.Status != accountdata.StatusComplete || e.Parts.Agents || e.Done != 0 ||
+			e.Total != 0 {
+			t.Errorf("account scope only: %+v", e)
 		}
 		files := w.download(w.node, account)
-		if len(files) < 8 || files["account.json"] == "" || !strings.Contains(files["README.md"], "not part of this archive") {
-			t.Errorf("the account is not there: %v", slices.Collect(maps.Keys(files)))
+		if len(files) < 8 || files["account.json"] == "" ||
+			!strings.Contains(files["README.md"], "does not include them") {
+			t.Errorf("account files are missing: %v", slices.Collect(maps.Keys(files)))
 		}
 		for name, content := range files {
 			for _, part := range []string{"Agent of ada", "A talk", "engines", "Notes"} {
 				if strings.HasPrefix(name, "agents/") || strings.Contains(content, part) {
-					t.Errorf("%s holds contents of an agent", name)
+					t.Errorf("%s contains data of an agent", name)
 				}
 			}
 		}
-		w.download(w.node, w.session(w.ada)) // who may read more may have it
+		w.download(w.node, w.session(w.ada)) // broader credentials may download it too
 
-		// All of it, which the narrower credentials do not get.
+		// A full export, which narrower credentials cannot download.
 		full := w.exported(w.node, w.key(w.ada, core.ScopeAccount, core.ScopeAgents))
 		if !full.Parts.Agents || full.Done != 6 {
-			t.Errorf("with agents and the account: %+v", full)
+			t.Errorf("agents and account scopes: %+v", full)
 		}
 		for name, c := range map[string]struct {
 			actor core.Actor
 			code  string
 		}{"the account alone": {account, "insufficient_scope"}, "one agent": {limited, "limited_to_agents"}} {
 			if _, _, err := w.exports.Open(ctx, c.actor); core.AsError(err).Code != c.code {
-				t.Errorf("a key for %s downloads it: %v", name, err)
+				t.Errorf("key with scope %s can download it: %v", name, err)
 			}
 		}
 		if _, err := w.exports.Get(ctx, limited); core.AsError(err).Code != "limited_to_agents" {
-			t.Errorf("a key for one agent sees it: %v", err)
+			t.Errorf("key limited to one agent can see it: %v", err)
 		}
 		w.download(w.node, w.session(w.ada))
 	})
 }
 
-func TestAFullExportIsNotMistakenForANarrowOneThatIsBeingMade(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestFullExportIsRefusedDuringANarrowOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		held, goOn := make(chan struct{}), make(chan struct{})
 		n := w.start(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
 			close(held)
@@ -174,13 +187,13 @@ func TestAFullExportIsNotMistakenForANarrowOneThatIsBeingMade(t *testing.T) {
 			return 1 << 40, nil
 		}})
 		if w.postgres {
-			w.must(w.tasks.Stop(t.Context())) // so that it is this node that takes the task
+			w.must(w.tasks.Stop(t.Context())) // so that the other node claims the task
 		}
 		e, err := n.exports.Create(t.Context(), w.key(w.ada, core.ScopeAccount))
 		w.must(err)
 		<-held
 		if _, err := n.exports.Create(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
-			t.Errorf("a session is given a part of the account for all of it: %v", err)
+			t.Errorf("session got a partial export: %v", err)
 		}
 		close(goOn)
 		_, err = n.tasks.Wait(t.Context(), e.ID)
@@ -188,8 +201,8 @@ func TestAFullExportIsNotMistakenForANarrowOneThatIsBeingMade(t *testing.T) {
 	})
 }
 
-func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestExportContainsOwnDataOfSharedAgents(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx, ada, bob := t.Context(), core.Operator(w.ada.ID), core.Operator(w.bob.ID)
 		id := w.agent(w.ada, documents(1, 10))
 		w.must(w.contents.Agents.Share(ctx, ada, id, w.bob.ID, "user"))
@@ -203,12 +216,13 @@ func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 			files := w.download(w.node, w.session(w.bob))
-			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") || !strings.Contains(files["README.md"], name) {
-				t.Errorf("it is not there: %v", files)
+			if !strings.Contains(files["agents/"+id+"/threads/"+talk.ID+".md"], "Of Bob") ||
+				!strings.Contains(files["README.md"], name) {
+				t.Errorf("file is missing: %v", files)
 			}
 			for file := range files {
 				if strings.Contains(file, "/documents/") || strings.Contains(file, "sources") {
-					t.Errorf("%s is somebody else's", file)
+					t.Errorf("%s belongs to another user", file)
 				}
 			}
 		}
@@ -218,20 +232,20 @@ func TestAnExportHoldsWhatIsOnesOwnWithTheAgentsOfOthers(t *testing.T) {
 	})
 }
 
-func TestAnExportThatIsCutOffIsMadeAnewAndThePartsOfTheOldOneDoNotCount(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
-		w.agent(w.ada, documents(40, 200_000)) // some parts
+func TestInterruptedExportRestartsWithoutOldParts(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
+		w.agent(w.ada, documents(40, 200_000)) // several parts
 		held, goOn := make(chan struct{}), make(chan struct{})
 		calls := 0
-		first := w.startLooking(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
+		first := w.startPolling(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) {
 			if calls++; calls == 3 {
 				close(held)
-				<-goOn // as long as a process that hangs
+				<-goOn // hangs like a suspended process
 			}
 			return 1 << 40, nil
 		}}, time.Hour)
 		if w.postgres {
-			w.must(w.tasks.Stop(t.Context())) // so that it is the first that takes the task
+			w.must(w.tasks.Stop(t.Context())) // so that the first node claims the task
 		}
 		e, err := first.exports.Create(t.Context(), w.session(w.ada))
 		w.must(err)
@@ -241,14 +255,15 @@ func TestAnExportThatIsCutOffIsMadeAnewAndThePartsOfTheOldOneDoNotCount(t *testi
 			t.Error("a second export was begun beside the first")
 		}
 		<-held
-		if got, err := first.exports.Get(t.Context(), w.session(w.ada)); err != nil || got.Status != accountdata.StatusWorking || got.Bytes == 0 || got.Total != 40 {
-			t.Errorf("half way: %+v, %v", got, err)
+		if got, err := first.exports.Get(t.Context(), w.session(w.ada)); err != nil ||
+			got.Status != accountdata.StatusWorking || got.Bytes == 0 || got.Total != 40 {
+			t.Errorf("in progress: %+v, %v", got, err)
 		}
 		if _, _, err := first.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
-			t.Errorf("half of it could be had: %v", err)
+			t.Errorf("incomplete export can be downloaded: %v", err)
 		}
 		if w.postgres {
-			_, err := w.db.RenewNode(t.Context(), first.tasks.Owner(), -time.Second) // its lease is over
+			_, err := w.db.RenewNode(t.Context(), first.tasks.Owner(), -time.Second) // expire its lease
 			w.must(err)
 		}
 		second := w.start(accountdata.ExportOptions{Keep: time.Hour})
@@ -272,22 +287,23 @@ func TestAnExportThatIsCutOffIsMadeAnewAndThePartsOfTheOldOneDoNotCount(t *testi
 }
 
 func TestAnExportFailsBeforeTheDiskIsFull(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		n := w.start(accountdata.ExportOptions{Keep: time.Hour, Free: func() (uint64, error) { return 1 << 20, nil }})
 		if w.postgres {
 			w.must(w.tasks.Stop(t.Context()))
 		}
-		if e := w.exported(n, w.session(w.ada)); e.Status != accountdata.StatusFailed || e.ErrorCode != "no_space" || e.Bytes != 0 {
+		if e := w.exported(n, w.session(w.ada)); e.Status != accountdata.StatusFailed || e.ErrorCode != "no_space" ||
+			e.Bytes != 0 {
 			t.Errorf("got %+v", e)
 		}
 		if _, _, err := n.exports.Open(t.Context(), w.session(w.ada)); !core.IsKind(err, core.KindConflict) {
-			t.Errorf("it could be had: %v", err)
+			t.Errorf("failed export can be downloaded: %v", err)
 		}
 	})
 }
 
-func TestAnExportIsItsOwnersAndGoesAfterAWhile(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestExportIsPrivateAndExpires(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		ctx := t.Context()
 		first := w.exported(w.node, w.session(w.ada))
 		for name, actor := range map[string]core.Actor{
@@ -325,8 +341,8 @@ func TestAnExportIsItsOwnersAndGoesAfterAWhile(t *testing.T) {
 	})
 }
 
-func TestPartsOfAnExportAreReadFromAnyPlace(t *testing.T) {
-	onBoth(t, func(t *testing.T, w *world) {
+func TestExportIsReadableFromAnyOffset(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *installation) {
 		w.agent(w.ada, documents(20, 200_000))
 		w.exported(w.node, w.session(w.ada))
 		e, r, err := w.exports.Open(t.Context(), w.session(w.ada))
@@ -334,7 +350,7 @@ func TestPartsOfAnExportAreReadFromAnyPlace(t *testing.T) {
 		all, err := io.ReadAll(r)
 		w.must(err)
 		if e.Bytes < 1<<20 {
-			t.Fatalf("%d bytes are one part", e.Bytes)
+			t.Fatalf("%d bytes fit into one part", e.Bytes)
 		}
 		for _, from := range []int64{0, 1, 1<<20 - 1, 1 << 20, e.Bytes - 1, e.Bytes} {
 			_, err := r.Seek(from, io.SeekStart)
@@ -342,7 +358,7 @@ func TestPartsOfAnExportAreReadFromAnyPlace(t *testing.T) {
 			got, err := io.ReadAll(r)
 			w.must(err)
 			if string(got) != string(all[from:]) {
-				t.Errorf("from %d on it is something else", from)
+				t.Errorf("wrong bytes from offset %d", from)
 			}
 		}
 	})

@@ -37,8 +37,10 @@ func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
 		// A PostgreSQL server has its own disk.
 		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
 	}
-	in.exports = accountdata.NewExports(in.Store, in.Archives, in.Tasks, in.Clock, in.Audit, o)
+	in.exports = accountdata.NewExports(accountdata.ExportDeps{
+		Store: in.Store, Archives: in.Archives, Tasks: in.Tasks, Clock: in.Clock, Audit: in.Audit,
+	}, o)
 	in.Tasks.Register(in.exports.Kind())
-	in.Deletions = accountdata.NewDeletions(in.Store, in.Tasks, in.Clock, log)
+	in.Deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: in.Store, Tasks: in.Tasks, Clock: in.Clock, Log: log})
 	in.Tasks.Register(in.Deletions.Kind())
 }

@@ -152,16 +152,18 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.SetupCode = webapp.SetupCode(secret)
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
-	in.memories = memory.NewService(db, in.Agents, clock, stems())
-	in.Tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
+	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: stems()})
+	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log}, task.Options{Version: Version(), SingleNode: cfg.Database == ""})
 	answerer, err := in.newAnswerer(o)
 	if err != nil {
 		return nil, err
 	}
-	in.threads = thread.NewService(db, in.Agents, clock, in.Tasks, answerer)
+	in.threads = thread.NewService(thread.Deps{
+		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: answerer,
+	})
 	in.Tasks.Register(in.threads.Kind())
 	in.wireImporter(cfg, log)
-	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
+	in.webhooks = webhook.NewService(webhook.Deps{Store: db, Sealer: signing, Clock: clock}, webhook.Options{Private: cfg.OutboundPrivate})
 	in.Tasks.Register(in.webhooks.Kind())
 	in.favourites = favourite.NewService(favourite.Deps{
 		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,

@@ -64,7 +64,7 @@ func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(m.running, float64(s.Running))
 		gauge(m.oldest, s.Oldest.Seconds())
 	}
-	gauge(m.here, float64(s.Here))
+	gauge(m.here, float64(s.RunningHere))
 	counter(m.started, s.Started)
 	counter(m.resumed, s.Resumed)
 	failed := int64(0)

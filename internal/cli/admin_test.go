@@ -167,7 +167,7 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 	if !strings.Contains(first, `"role":"owner"`) || !strings.Contains(first, `"user":{`) {
 		t.Errorf("the first account is %s", first)
 	}
-	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A", "--password", "correct horse"); !strings.Contains(out, "exists already") {
+	if out := admin(1, "user", "create", "--email", "ada@EXAMPLE.org", "--name", "A", "--password", "correct horse"); !strings.Contains(out, "already exists") {
 		t.Errorf("the same address again: %s", out)
 	}
 	if out := admin(1, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "short"); !strings.Contains(out, "--password: Must have 8 to 256 characters") {
@@ -184,7 +184,7 @@ func TestAnAccountAKeyAndAnAgentAreMadeByCommand(t *testing.T) {
 	if out := admin(0, "user", "create", "--email", "b@example.org", "--name", "B", "--password", "correct horse", "--plan", "none"); !strings.Contains(out, "role member, plan none") {
 		t.Errorf("the second account: %s", out)
 	}
-	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "ada@example.org"); !strings.Contains(out, "exists already") {
+	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "ada@example.org"); !strings.Contains(out, "already exists") {
 		t.Errorf("an address that is taken: %s", out)
 	}
 	if out := admin(1, "user", "email", "--user", "b@example.org", "--email", "nobody"); !strings.Contains(out, "--email: Must be an e-mail address") {

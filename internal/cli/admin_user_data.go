@@ -60,7 +60,7 @@ func (c userDelete) Run(ctx context.Context, env *Env, parent *adminCommand) err
 		if !c.Yes {
 			return errors.New("nothing was deleted; confirm with --yes that the account and all its data are to be deleted (export first with: carrel admin user export)")
 		}
-		t, err := a.Deletions.Of(ctx, core.Operator(""), u.ID)
+		t, err := a.Deletions.DeleteUser(ctx, core.Operator(""), u.ID)
 		if err != nil {
 			return err
 		}
@@ -88,8 +88,8 @@ func (a admin) deleted(ctx context.Context, id string) error {
 // deleteHere runs deletions, and no other tasks, in this process.
 func (a admin) deleteHere(ctx context.Context, id string) error {
 	log := slog.New(slog.DiscardHandler)
-	engine := task.New(a.Store, a.Clock, log, task.Options{Version: app.Version(), Alone: a.Config.Database == ""})
-	engine.Register(accountdata.NewDeletions(a.Store, engine, a.Clock, log).Kind())
+	engine := task.New(task.Deps{Store: a.Store, Clock: a.Clock, Log: log}, task.Options{Version: app.Version(), SingleNode: a.Config.Database == ""})
+	engine.Register(accountdata.NewDeletions(accountdata.DeletionDeps{Store: a.Store, Tasks: engine, Clock: a.Clock, Log: log}).Kind())
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func (w *world) start(alone bool, change ...func(embedding.Store, *model.Embeddi
 	w.t.Helper()
 	n := &node{w: w, log: &testkit.Log{}}
 	log := slog.New(slog.NewTextHandler(n.log, nil))
-	n.engine = task.New(w.db, w.clock, log, task.Options{Alone: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond})
+	n.engine = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond})
 	o := model.EmbeddingOptions{URL: w.endpoint.URL(), Key: w.endpoint.Key, Model: w.endpoint.Model}
 	var db embedding.Store = w.db
 	for _, f := range change {

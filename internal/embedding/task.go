@@ -155,7 +155,7 @@ func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		}
 		s.emit(r, p)
 		if b.Retry != nil && s.clock.Now().Before(*b.Retry) {
-			return task.Later(*b.Retry), nil
+			return task.RetryAt(*b.Retry), nil
 		}
 	}
 	// Another one that a crash between here and the end may bring finds nothing to do.

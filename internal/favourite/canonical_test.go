@@ -43,7 +43,10 @@ func TestCanonicalGivesTheFormsOfRFC8785(t *testing.T) {
 			`{"1":{"f":{"f":"hi","F":5},"\n":56.0},"10":{},"":"empty","a":{},"111":[{"e":"yes","E":"no"}],"A":{}}`,
 			`{"":"empty","1":{"\n":56,"f":{"F":5,"f":"hi"}},"10":{},"111":[{"E":"no","e":"yes"}],"A":{},"a":{}}`,
 		},
-		"the RFC's unicode.json, left unnormalised": {`{"Unnormalized Unicode":"A\u030a"}`, "{\"Unnormalized Unicode\":\"A\u030a\"}"},
+		"the RFC's unicode.json, left unnormalised": {
+			`{"Unnormalized Unicode":"A\u030a"}`,
+			"{\"Unnormalized Unicode\":\"A\u030a\"}",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +97,7 @@ func TestCanonicalPrintsNumbersAsRFC8785AppendixB(t *testing.T) {
 	}
 }
 
-func TestCanonicalRefusesWhatHasNoCanonicalForm(t *testing.T) {
+func TestCanonicalRejectsInvalidJSON(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"nothing":                     "",
@@ -133,7 +136,8 @@ func TestCanonicalRefusesWhatHasNoCanonicalForm(t *testing.T) {
 
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `[]`, `null`, ` 42 `, `"x"`, `{"b":[1,2.50,-0],"a":{"é":"\u0000\u20ac"}}`, `{"\ud83d\ude00":1,"\ufb33":2}`,
+		`{}`, `[]`, `null`, ` 42 `, `"x"`, `{"b":[1,2.50,-0],"a":{"é":"\u0000\u20ac"}}`,
+		`{"\ud83d\ude00":1,"\ufb33":2}`,
 		`["\ud800"]`, `{"a":1,"a":2}`, `[1e400]`, "[\"\xff\"]", `[[[[`, `{"a":`, `[9007199254740993,1e-7,1e21]`,
 	} {
 		f.Add([]byte(s))
@@ -152,12 +156,12 @@ func FuzzCanonical(f *testing.F) {
 		}
 		var before, after any
 		if err := json.Unmarshal(in, &before); err != nil {
-			t.Fatalf("accepted what is not JSON: %q: %v", in, err)
+			t.Fatalf("accepted invalid JSON: %q: %v", in, err)
 		}
 		if err := json.Unmarshal(once, &after); err != nil {
-			t.Fatalf("made what is not JSON: %q: %v", once, err)
+			t.Fatalf("produced invalid JSON: %q: %v", once, err)
 		}
-		// DeepEqual is right here: a decoded -0 equals 0, and JSON has no NaN.
+		// DeepEqual is sufficient: a decoded -0 equals 0, and JSON has no NaN.
 		if !reflect.DeepEqual(before, after) {
 			t.Fatalf("another value: %q became %q", in, once)
 		}

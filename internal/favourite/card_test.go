@@ -11,18 +11,21 @@ import (
 	"carrel/internal/core"
 )
 
-func TestCardIDIsTheCardsOwnWhereItCanBeOne(t *testing.T) {
+func TestCardIDIsTheCardsOwnIDIfValid(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ card, want string }{
-		"cardId":                                {`{"cardId":"crd_1"}`, "crd_1"},
-		"id":                                    {`{"id":"10.1093"}`, "10.1093"},
-		"cardId before id":                      {`{"id":"b","cardId":"a"}`, "a"},
-		"id when cardId is a number":            {`{"id":"b","cardId":7}`, "b"},
-		"id when cardId is empty":               {`{"id":"b","cardId":""}`, "b"},
-		"id when cardId is a dot segment":       {`{"id":"b","cardId":".."}`, "b"},
-		"a DOI":                                 {`{"cardId":"10.1145/359340.359342"}`, "10.1145/359340.359342"},
-		"slashes anywhere":                      {`{"cardId":"/a//../b/"}`, "/a//../b/"},
-		"200 characters, not bytes":             {`{"id":"` + strings.Repeat("é", 199) + `😀"}`, strings.Repeat("é", 199) + "😀"},
+		"cardId":                          {`{"cardId":"crd_1"}`, "crd_1"},
+		"id":                              {`{"id":"10.1093"}`, "10.1093"},
+		"cardId before id":                {`{"id":"b","cardId":"a"}`, "a"},
+		"id when cardId is a number":      {`{"id":"b","cardId":7}`, "b"},
+		"id when cardId is empty":         {`{"id":"b","cardId":""}`, "b"},
+		"id when cardId is a dot segment": {`{"id":"b","cardId":".."}`, "b"},
+		"a DOI":                           {`{"cardId":"10.1145/359340.359342"}`, "10.1145/359340.359342"},
+		"slashes anywhere":                {`{"cardId":"/a//../b/"}`, "/a//../b/"},
+		"200 characters, not bytes": {
+			`{"id":"` + strings.Repeat("é", 199) + `😀"}`,
+			strings.Repeat("é", 199) + "😀",
+		},
 		"escapes are read":                      {`{"id":"a\u00e9\ud83d\ude00"}`, "aé😀"},
 		"a literal backslash u0000 is no NUL":   {`{"id":"\\u0000"}`, `\u0000`},
 		"three dots are no dot segment":         {`{"id":"..."}`, "..."},
@@ -58,8 +61,8 @@ func TestCardIDIsMadeFromTheContentOtherwise(t *testing.T) {
 	}
 }
 
-// The id is part of the interface: a change of it would make every saved card a second favourite.
-func TestCardIDOfContentStaysWhatItIs(t *testing.T) {
+// The id is part of the API: another id would make every saved card a second favourite.
+func TestCardIDOfContentIsStable(t *testing.T) {
 	t.Parallel()
 	const want = "card_FtRjDJEjFFxnKUtSvZK3euotnqMMvLwUNz9AyLANEffe"
 	for _, card := range []string{
@@ -76,7 +79,7 @@ func TestCardIDOfContentStaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestCardIDRefusesWhatIsNoCard(t *testing.T) {
+func TestCardIDRejectsInvalidCards(t *testing.T) {
 	t.Parallel()
 	fill := func(n int) string { return `{"id":"x","a":"` + strings.Repeat("y", n-len(`{"id":"x","a":""}`)) + `"}` }
 	nested := func(n int) string {
@@ -102,20 +105,27 @@ func TestCardIDRefusesWhatIsNoCard(t *testing.T) {
 	} {
 		got, err := CardID([]byte(card))
 		var e *core.Error
-		if !errors.As(err, &e) || e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card" || got != "" {
+		if !errors.As(err, &e) || e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card" ||
+			got != "" {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	for name, card := range map[string]string{"the largest card": fill(MaxCard), "the deepest card": nested(maxCardDepth)} {
+	for name, card := range map[string]string{
+		"the largest card": fill(MaxCard),
+		"the deepest card": nested(maxCardDepth),
+	} {
 		if got, err := CardID([]byte(card)); err != nil || got != "x" {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
 }
 
-func TestValidCardIDRefusesWhatNoPathSegmentCanBe(t *testing.T) {
+func TestValidCardIDRejectsInvalidPathSegments(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"", ".", "..", "a\x00", "a\x1f", "a\x7f", "a\u009f", "\xff", "a\xed\xa0\x80", strings.Repeat("x", 201)} {
+	for _, s := range []string{
+		"", ".", "..", "a\x00", "a\x1f", "a\x7f", "a\u009f", "\xff", "a\xed\xa0\x80",
+		strings.Repeat("x", 201),
+	} {
 		if ValidCardID(s) {
 			t.Errorf("%q is taken", s)
 		}
@@ -128,7 +138,7 @@ func TestValidCardIDRefusesWhatNoPathSegmentCanBe(t *testing.T) {
 }
 
 // The samples of draft-msporny-base58, which documents Bitcoin's encoding.
-func TestBase58IsBitcoins(t *testing.T) {
+func TestBase58MatchesBitcoin(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                         "",
@@ -148,7 +158,8 @@ func TestBase58IsBitcoins(t *testing.T) {
 
 func FuzzCardID(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `{"id":"a"}`, `{"cardId":"a/b","id":"c"}`, `{"id":"\u0000"}`, `{"id":"\ud800"}`, `{"id":"\\u0000","b":"\\"}`,
+		`{}`, `{"id":"a"}`, `{"cardId":"a/b","id":"c"}`, `{"id":"\u0000"}`, `{"id":"\ud800"}`,
+		`{"id":"\\u0000","b":"\\"}`,
 		`{"z":[1,2.0,{"y":"\"\\"}],"a":null}`, `[`, `"x"`, "{\"id\":\"\xff\"}", `{"a":1,"a":2}`,
 	} {
 		f.Add([]byte(s))
@@ -171,8 +182,8 @@ func FuzzCardID(f *testing.F) {
 	})
 }
 
-// respell writes an object again with its keys in reverse order and white space between its parts. Values below the
-// top stay as they are: key order there is Canonical's to fold, and its own tests hold that.
+// respell rewrites an object with its keys in reverse order and white space in between. Nested values are kept, because
+// Canonical normalizes them and has its own tests.
 func respell(t *testing.T, object []byte) []byte {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -183,7 +194,7 @@ func respell(t *testing.T, object []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The keys in canonical order, read with a token stream; then written backwards.
+	// The keys in canonical order, from a token stream, then written backwards.
 	var keys []string
 	d := json.NewDecoder(bytes.NewReader(canonical))
 	if _, err := d.Token(); err != nil {

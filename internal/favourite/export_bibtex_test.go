@@ -10,17 +10,17 @@ import (
 	"unicode"
 )
 
-// bibEntry is an entry as a reader of BibTeX sees it.
+// bibEntry is a parsed BibTeX entry.
 type bibEntry struct {
 	kind, key string
 	fields    map[string]string // without their outer braces, still escaped
 }
 
-// bibKey is what every BibTeX program takes for a citation key.
+// bibKey matches citation keys that every BibTeX program accepts.
 var bibKey = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// readBib is a strict little reader of BibTeX: entries with blank lines between them, values in braces or bare. It
-// counts braces as BibTeX does, without a thought for backslashes.
+// readBib is a strict BibTeX parser: entries separated by blank lines, values in braces or bare. Like BibTeX it counts
+// braces regardless of backslashes.
 func readBib(s string) ([]bibEntry, error) {
 	var out []bibEntry
 	for s = strings.TrimLeft(s, "\n"); s != ""; s = strings.TrimLeft(s, "\n") {
@@ -78,11 +78,12 @@ func readBibValue(s string) (value, rest string, err error) {
 }
 
 var bibMacros = strings.NewReplacer(
-	`{\textbackslash}`, `\`, `{\textbraceleft}`, `{`, `{\textbraceright}`, `}`, `{\textasciitilde}`, `~`, `{\textasciicircum}`, `^`,
+	`{\textbackslash}`, `\`, `{\textbraceleft}`, `{`, `{\textbraceright}`, `}`, `{\textasciitilde}`, `~`,
+	`{\textasciicircum}`, `^`,
 	`\%`, `%`, `\$`, `$`, `\&`, `&`, `\#`, `#`, `\_`, `_`, `{`, ``, `}`, ``,
 )
 
-// printBib is what TeX prints for a text.
+// printBib returns a text as TeX prints it.
 func printBib(s string) string { return bibMacros.Replace(s) }
 
 // splitBib splits at a separator outside of braces.
@@ -104,7 +105,7 @@ func splitBib(s, sep string) []string {
 	return append(out, s[start:])
 }
 
-// readBibNames reads an author field into names as BibTeX does.
+// readBibNames parses an author field like BibTeX.
 func readBibNames(field string) []name {
 	var out []name
 	if field == "" {
@@ -125,7 +126,7 @@ func readBibNames(field string) []name {
 	return out
 }
 
-// checkBib reads an export back and compares it with the references that it was made from.
+// checkBib parses an export and compares it with its references.
 func checkBib(t *testing.T, cards ...Card) []bibEntry {
 	t.Helper()
 	out := export(t, FormatBibTeX, cards...)
@@ -144,7 +145,8 @@ func checkBib(t *testing.T, cards ...Card) []bibEntry {
 			t.Errorf("authors: got %q, want %q\n%s", got, r.authors, out)
 		}
 		for field, want := range map[string]string{
-			"title": r.title, r.kind.venueField: r.venue, "volume": r.volume, "number": r.issue, "pages": bibPages(r.pages),
+			"title": r.title, r.kind.venueField: r.venue, "volume": r.volume, "number": r.issue,
+			"pages":     bibPages(r.pages),
 			"publisher": r.publisher, "abstract": r.abstract,
 		} {
 			if got := printBib(e.fields[field]); got != want {
@@ -163,14 +165,17 @@ func checkBib(t *testing.T, cards ...Card) []bibEntry {
 	return entries
 }
 
-func TestBibTeXReadsBackAsItWasSaved(t *testing.T) {
+func TestBibTeXRoundTrips(t *testing.T) {
 	t.Parallel()
 	entries := checkBib(t, goldenCards...)
 	var kinds []string
 	for _, e := range entries {
 		kinds = append(kinds, e.kind)
 	}
-	if want := []string{"article", "inproceedings", "book", "incollection", "techreport", "misc", "misc", "misc"}; !slices.Equal(kinds, want) {
+	if want := []string{
+		"article", "inproceedings", "book", "incollection", "techreport", "misc", "misc",
+		"misc",
+	}; !slices.Equal(kinds, want) {
 		t.Errorf("got %v, want %v", kinds, want)
 	}
 }
@@ -201,9 +206,10 @@ func TestCitationKeysAreUniqueAndStayWhenMoreIsSaved(t *testing.T) {
 	ref := func(family, title string, year int) reference {
 		return reference{title: title, year: year, authors: []name{{family: family, given: "A."}}}
 	}
-	// Newest first, as exports are.
+	// Newest first, like exports.
 	refs := []reference{
-		ref("Doe", "Net", 2020), ref("Doe", "The Nets!", 2020), ref("Doe", "Neta", 2020), ref("Doe", "A net", 2020), ref("Doe", "Net", 2020),
+		ref("Doe", "Net", 2020), ref("Doe", "The Nets!", 2020), ref("Doe", "Neta", 2020), ref("Doe", "A net", 2020),
+		ref("Doe", "Net", 2020),
 		ref("Erdős", "Łatwe «problemy»", 1950), ref("van der Waals", "On the", 1873),
 		{authors: []name{{literal: "The OpenAI Team"}}, title: "GPT-4"},
 		{title: "深度学习"},

@@ -13,42 +13,43 @@ import (
 	"golang.org/x/net/html"
 )
 
-// rendered is what a reader sees of a Markdown export: the text of each entry, and where its links lead.
+// rendered is a rendered Markdown export: the text of each entry and its link targets.
 type rendered struct {
 	entries []string
 	links   []string
 	kinds   map[ast.NodeKind]int
 }
 
-// render reads Markdown with the extensions that GitHub has, which make links of bare addresses.
+// render renders Markdown with GitHub's extensions, which turn bare URLs into links.
 func render(t *testing.T, source string) rendered {
 	t.Helper()
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM))
 	src := []byte(source)
 	out := rendered{kinds: map[ast.NodeKind]int{}}
-	err := ast.Walk(md.Parser().Parse(goldtext.NewReader(src)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
+	err := ast.Walk(md.Parser().Parse(goldtext.NewReader(src)),
+		func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			if !entering {
+				return ast.WalkContinue, nil
+			}
+			out.kinds[n.Kind()]++
+			if n.Kind() != ast.KindListItem {
+				return ast.WalkContinue, nil
+			}
+			var page bytes.Buffer
+			if err := md.Renderer().Render(&page, src, n); err != nil {
+				return ast.WalkStop, err
+			}
+			entry, links := readHTML(&page)
+			out.entries, out.links = append(out.entries, entry), append(out.links, links...)
 			return ast.WalkContinue, nil
-		}
-		out.kinds[n.Kind()]++
-		if n.Kind() != ast.KindListItem {
-			return ast.WalkContinue, nil
-		}
-		var page bytes.Buffer
-		if err := md.Renderer().Render(&page, src, n); err != nil {
-			return ast.WalkStop, err
-		}
-		entry, links := readHTML(&page)
-		out.entries, out.links = append(out.entries, entry), append(out.links, links...)
-		return ast.WalkContinue, nil
-	})
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// readHTML returns the text of a page without its tags, and where its links lead.
+// readHTML returns the text of a page without tags, and its link targets.
 func readHTML(page io.Reader) (text string, links []string) {
 	var out strings.Builder
 	z := html.NewTokenizer(page)
@@ -68,8 +69,8 @@ func readHTML(page io.Reader) (text string, links []string) {
 	}
 }
 
-// checkMarkdown holds that an entry per card is rendered, that it shows title and authors as they are, and that
-// nothing in it but our one link leads anywhere.
+// checkMarkdown checks that every card renders as one entry with its title and authors unchanged, and that its only
+// link is the intended one.
 func checkMarkdown(t *testing.T, cards ...Card) {
 	t.Helper()
 	out := export(t, FormatMarkdown, cards...)
@@ -97,7 +98,10 @@ func checkMarkdown(t *testing.T, cards ...Card) {
 			t.Errorf("a link to %q", link)
 		}
 	}
-	for _, kind := range []ast.NodeKind{ast.KindRawHTML, ast.KindHTMLBlock, ast.KindImage, ast.KindCodeSpan, ast.KindCodeBlock, ast.KindBlockquote, ast.KindThematicBreak} {
+	for _, kind := range []ast.NodeKind{
+		ast.KindRawHTML, ast.KindHTMLBlock, ast.KindImage, ast.KindCodeSpan,
+		ast.KindCodeBlock, ast.KindBlockquote, ast.KindThematicBreak,
+	} {
 		if got.kinds[kind] != 0 {
 			t.Errorf("there is a %s\n%s", kind, out)
 		}
@@ -107,15 +111,21 @@ func checkMarkdown(t *testing.T, cards ...Card) {
 	}
 }
 
-func TestMarkdownShowsTextAsItIs(t *testing.T) {
+func TestMarkdownRendersTextUnchanged(t *testing.T) {
 	t.Parallel()
 	checkMarkdown(t, goldenCards...)
 	for _, s := range []string{
-		"# x", "- x", "+ x", "1. x", "12) x", "> x", "--- ---", "===", "~~~", "```", "    x", "| a | b |", "**x**", "_x_", "<b>x</b>", "<!-- x",
-		"&amp; &#35;", "![x](http://evil)", "[x]: http://evil", "http://evil.example/x", "www.evil.example", "WWW.evil.example", "a@evil.example",
-		"mailto:a@evil.example", "<http://evil.example>", "~~x~~", `\`, `x\`, "$x$", "*", "“x”", "- [ ] x", "[^1]", "x  ",
+		"# x", "- x", "+ x", "1. x", "12) x", "> x", "--- ---", "===", "~~~", "```", "    x", "| a | b |", "**x**",
+		"_x_", "<b>x</b>", "<!-- x",
+		"&amp; &#35;", "![x](http://evil)", "[x]: http://evil", "http://evil.example/x", "www.evil.example",
+		"WWW.evil.example", "a@evil.example",
+		"mailto:a@evil.example", "<http://evil.example>", "~~x~~", `\`, `x\`,
+		"$x$", "*", "“x”", "- [ ] x", "[^1]", "x  ",
 	} {
-		checkMarkdown(t, cardOf(t, map[string]any{"title": s, "authors": []any{map[string]string{"literal": s}}, "venue": s}), cardOf(t, map[string]any{"title": s}))
+		checkMarkdown(t, cardOf(t, map[string]any{
+			"title": s, "authors": []any{map[string]string{"literal": s}},
+			"venue": s,
+		}), cardOf(t, map[string]any{"title": s}))
 	}
 }
 
@@ -132,7 +142,8 @@ func TestMarkdownLinksLeadWhereTheCardSays(t *testing.T) {
 		}
 	}
 	got := render(t, export(t, FormatMarkdown, cardOf(t, map[string]any{"doi": "10.1002/(SICI)1<6::A>3?#%;2-O"})))
-	if want := "https://doi.org/10.1002/%28SICI%291%3C6::A%3E3%3F%23%25;2-O"; len(got.links) != 1 || got.links[0] != want {
+	if want := "https://doi.org/10.1002/%28SICI%291%3C6::A%3E3%3F%23%25;2-O"; len(got.links) != 1 ||
+		got.links[0] != want {
 		t.Errorf("got %q, want %s", got.links, want)
 	}
 }

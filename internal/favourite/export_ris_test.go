@@ -10,7 +10,7 @@ import (
 
 var risLine = regexp.MustCompile(`^([A-Z][A-Z0-9])  - (.*)$`)
 
-// readRIS is a strict little reader of RIS: records from TY to ER, a tag a line, CRLF at the end of each.
+// readRIS is a strict RIS parser: records from TY to ER, one tag per line, CRLF line endings.
 func readRIS(s string) ([]map[string][]string, error) {
 	var out []map[string][]string
 	var record map[string][]string
@@ -42,7 +42,7 @@ func readRIS(s string) ([]map[string][]string, error) {
 	return out, nil
 }
 
-// checkRIS reads an export back and compares it with the references that it was made from.
+// checkRIS parses an export and compares it with its references.
 func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 	t.Helper()
 	out := export(t, FormatRIS, cards...)
@@ -67,7 +67,8 @@ func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 			}
 		}
 		for tag, want := range map[string]string{
-			"TY": r.kind.ris, "ID": r.id, "TI": r.title, "T2": r.venue, "VL": r.volume, "IS": r.issue, "PB": r.publisher,
+			"TY": r.kind.ris, "ID": r.id, "TI": r.title, "T2": r.venue, "VL": r.volume, "IS": r.issue,
+			"PB": r.publisher,
 			"DO": r.doi, "UR": r.url, "AB": r.abstract, "SP": pages,
 		} {
 			if got := strings.Join(record[tag], "|"); got != want || len(record[tag]) > 1 {
@@ -78,12 +79,13 @@ func checkRIS(t *testing.T, cards ...Card) []map[string][]string {
 	return records
 }
 
-func TestRISReadsBackAsItWasSaved(t *testing.T) {
+func TestRISRoundTrips(t *testing.T) {
 	t.Parallel()
 	records := checkRIS(t, goldenCards...)
 	turing := records[0]
 	for tag, want := range map[string]string{
-		"TY": "JOUR", "PY": "1950", "DA": "1950/10/01", "JO": "Mind", "SP": "433", "EP": "460", "DO": "10.1093/mind/LIX.236.433",
+		"TY": "JOUR", "PY": "1950", "DA": "1950/10/01", "JO": "Mind", "SP": "433", "EP": "460",
+		"DO": "10.1093/mind/LIX.236.433",
 	} {
 		if got := strings.Join(turing[tag], "|"); got != want {
 			t.Errorf("%s: got %q, want %q", tag, got, want)

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden exports anew")
 
 var formats = []Format{FormatBibTeX, FormatRIS, FormatCSLJSON, FormatCSV, FormatMarkdown}
 
-// goldenCards are a shelf of ordinary, odd and hostile cards.
+// goldenCards are ordinary, unusual and hostile cards.
 var goldenCards = []Card{
 	{"crd_turing", []byte(`{"type":"article","title":"Computing Machinery and Intelligence","authors":["Alan M. Turing"],"year":1950,
 		"publishedAt":"1950-10-01","venue":"Mind","volume":59,"issue":"236","pages":"433-460","publisher":"Oxford University Press",
@@ -80,7 +80,7 @@ func TestExportWritesTheGoldenShelf(t *testing.T) {
 	}
 }
 
-func TestExportOfNothingIsAnEmptyBibliography(t *testing.T) {
+func TestExportWithoutCardsIsAnEmptyBibliography(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[Format]string{
 		FormatBibTeX: "", FormatRIS: "", FormatCSLJSON: "[]\n",
@@ -93,7 +93,7 @@ func TestExportOfNothingIsAnEmptyBibliography(t *testing.T) {
 	}
 }
 
-func TestParseFormatTakesTheFiveAndNothingElse(t *testing.T) {
+func TestParseFormatAcceptsFiveFormats(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
 		got, err := ParseFormat(string(f))
@@ -202,7 +202,7 @@ func TestReferenceReadsDatesAndAddresses(t *testing.T) {
 	}
 }
 
-func TestCSLItemsHoldWhatTheSchemaHas(t *testing.T) {
+func TestCSLItemsMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	var items []map[string]any
 	if err := json.Unmarshal([]byte(export(t, FormatCSLJSON, goldenCards...)), &items); err != nil {
@@ -228,7 +228,7 @@ func TestCSLItemsHoldWhatTheSchemaHas(t *testing.T) {
 	}
 }
 
-func TestCSVReadsBackAndRunsNothing(t *testing.T) {
+func TestCSVRoundTripsWithoutFormulas(t *testing.T) {
 	t.Parallel()
 	out := export(t, FormatCSV, goldenCards...)
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
@@ -249,7 +249,10 @@ func TestCSVReadsBackAndRunsNothing(t *testing.T) {
 	if hostile[5] != "'@SUM(1+1)*cmd" || hostile[6] != "'-1" || hostile[12] != `'=HYPERLINK("http://evil")` {
 		t.Errorf("got %q", hostile)
 	}
-	for in, want := range map[string]string{"=1": "'=1", "\t=1": "'\t=1", "\r=1": "'\r=1", "＝1": "'＝1", "1=1": "1=1", "": "", "é": "é"} {
+	for in, want := range map[string]string{
+		"=1": "'=1", "\t=1": "'\t=1", "\r=1": "'\r=1", "＝1": "'＝1", "1=1": "1=1",
+		"": "", "é": "é",
+	} {
 		if got := csvCell(in); got != want {
 			t.Errorf("%q: got %q", in, got)
 		}

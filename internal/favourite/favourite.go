@@ -45,7 +45,7 @@ type Agents interface {
 
 // Threads checks that a thread belongs to the actor and the agent.
 type Threads interface {
-	Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error
+	CheckThread(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
 // Documents keeps the documents of saved cards.
@@ -95,7 +95,7 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 		return Favourite{}, err
 	}
 	if threadID != "" {
-		err := s.threads.Reach(ctx, actor, agentID, threadID)
+		err := s.threads.CheckThread(ctx, actor, agentID, threadID)
 		if core.IsKind(err, core.KindNotFound) {
 			return Favourite{}, core.InvalidField("/threadId", "There is no such thread of this agent.")
 		}

@@ -9,9 +9,14 @@ import (
 	"carrel/internal/testkit"
 )
 
-func TestACardWithALinkThatIsNoWebAddressIsRefused(t *testing.T) {
+func TestCardWithAnInvalidLinkIsRejected(t *testing.T) {
 	t.Parallel()
-	values := []any{[]string{"javascript:alert(1)"}, map[string]string{"toString": "x"}, 1, true, " https://example.org"}
+	values := []any{
+		[]string{"javascript:alert(1)"},
+		map[string]string{"toString": "x"},
+		1, true,
+		" https://example.org",
+	}
 	for _, s := range testkit.UnsafeLinks() {
 		values = append(values, s)
 	}
@@ -25,7 +30,7 @@ func TestACardWithALinkThatIsNoWebAddressIsRefused(t *testing.T) {
 			if e == nil || len(e.Fields) != 1 || e.Fields[0].Pointer != "/card/"+name {
 				t.Errorf("%s: %v", card, e)
 			}
-			// One that was saved before there was the rule is shown without the link, and exported without it.
+			// A card saved before the rule existed is shown and exported without the link.
 			if got := string(withoutUnsafeLinks(card)); got != `{"authors":["A"],"title":"T"}` {
 				t.Errorf("%s is shown as %s", card, got)
 			}
@@ -44,7 +49,8 @@ func TestACardWithALinkThatIsNoWebAddressIsRefused(t *testing.T) {
 		}
 	}
 	for _, card := range []string{
-		`{"url": "https://example.org/a", "openAccessUrl": "http://example.org/b.pdf"}`, `{"url": null}`, `{"url": ""}`, `{}`, `{"URL": "javascript:x"}`,
+		`{"url": "https://example.org/a", "openAccessUrl": "http://example.org/b.pdf"}`, `{"url": null}`, `{"url": ""}`,
+		`{}`, `{"URL": "javascript:x"}`,
 		`{"nested": {"url": "javascript:x"}}`,
 	} {
 		if err := checkLinks([]byte(card)); err != nil {

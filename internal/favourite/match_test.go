@@ -18,7 +18,7 @@ const turingCard = `{"cardId":"crd_1","title":"Computing Machinery and Intellige
 	"venue":"Mind","snippet":"I propose to consider the question, \u201cCan machines think?\u201d","doi":"10.1093/mind/LIX.236.433",
 	"tags":{"mine":["Façade","naïve Łódź"]},"score":0.75,"open":true,"gone":null}`
 
-func TestMatcherFindsCardsThatHoldAllWords(t *testing.T) {
+func TestMatcherFindsCardsWithAllWords(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, q string
@@ -91,9 +91,9 @@ func TestMatcherWithoutWordsMatchesEverything(t *testing.T) {
 	}
 }
 
-func TestMatcherPutsTheBestFirst(t *testing.T) {
+func TestMatcherRanksTheBestFirst(t *testing.T) {
 	t.Parallel()
-	// Every card stands before the next one for this search.
+	// Each card ranks above the next one for this query.
 	m := NewMatcher("entropy")
 	cards := []string{
 		`{"title":"Entropy","authors":["Entropy"],"venue":"Entropy"}`,
@@ -121,10 +121,13 @@ func TestMatcherPutsTheBestFirst(t *testing.T) {
 	}
 }
 
-func TestMatcherLeavesBrokenAndBottomlessCardsAlone(t *testing.T) {
+func TestMatcherIgnoresInvalidAndDeeplyNestedCards(t *testing.T) {
 	t.Parallel()
 	m := NewMatcher("x")
-	for _, card := range []string{``, `{`, `{"a":`, `{"a":"x`, `{"a":"x"`, `x`, `{"a":"x",}`, strings.Repeat("[", 200_000)} {
+	for _, card := range []string{
+		``, `{`, `{"a":`, `{"a":"x`, `{"a":"x"`, `x`, `{"a":"x",}`,
+		strings.Repeat("[", 200_000),
+	} {
 		if _, ok := m.Score([]byte(card)); ok {
 			t.Errorf("%.20q matches", card)
 		}
@@ -173,8 +176,8 @@ func TestMatcherServesManyGoroutines(t *testing.T) {
 	group.Wait()
 }
 
-// FuzzMatcher holds that matching never panics and that a card is found by any of its own words, however these are
-// composed or in whatever case.
+// FuzzMatcher checks that matching never panics and that a card is found by each of its words, in any Unicode form and
+// case.
 func FuzzMatcher(f *testing.F) {
 	f.Add("Can machines think?", "think")
 	f.Add("İstanbul ſtraße ΟΔΟΣ Å", "straße")
@@ -197,20 +200,21 @@ func FuzzMatcher(f *testing.F) {
 	})
 }
 
-// Every character is searched for as people may have it: composed, decomposed, in compatibility form, in capitals.
+// Every character is searched for in composed, decomposed, compatibility and upper-case form.
 func TestFoldGivesOneFormToEverySpelling(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= 0x1ffff; r++ {
 		s := string(r)
 		if great := 0x3400 <= r && r < 0xfb00 || r > 0xffff; !utf8.ValidString(s) || great && r%64 != 0 {
-			continue // of the great scripts and what is seldom used some will do
+			continue // a sample is sufficient for large scripts and rare characters
 		}
 		want := strings.TrimSpace(fold(s))
 		if slow := strings.TrimSpace(foldRune(r)); r < utf8.RuneSelf && slow != want {
 			t.Errorf("%U folds to %+q by table and to %+q by rule", r, want, slow)
 		}
 		for name, other := range map[string]string{
-			"NFC": norm.NFC.String(s), "NFD": norm.NFD.String(s), "NFKC": norm.NFKC.String(s), "NFKD": norm.NFKD.String(s),
+			"NFC": norm.NFC.String(s), "NFD": norm.NFD.String(s), "NFKC": norm.NFKC.String(s),
+			"NFKD":  norm.NFKD.String(s),
 			"lower": strings.ToLower(s), "core.Fold": core.Fold(s), "folded": want,
 		} {
 			if got := strings.TrimSpace(fold(other)); got != want {
@@ -228,15 +232,22 @@ func words(text string) []string {
 	return out
 }
 
-// BenchmarkMatcher is one search over 3,000 cards. An ASCII card costs no allocation; one whose every text has to be
-// folded the long way is the worst case.
+// BenchmarkMatcher measures one search over 3,000 cards. ASCII cards need no allocation; cards that need full Unicode
+// folding are the worst case.
 func BenchmarkMatcher(b *testing.B) {
 	for name, text := range map[string]struct{ title, sentence, q string }{
-		"ascii":    {"Computing Machinery and Intelligence", "I propose to consider the question whether machines can think. ", "computing machin"},
-		"cyrillic": {"Вычислительные машины и разум", "Я собираюсь рассмотреть вопрос, могут ли машины мыслить. ", "разум маши"},
+		"ascii": {
+			"Computing Machinery and Intelligence",
+			"I propose to consider the question whether machines can think. ", "computing machin",
+		},
+		"cyrillic": {
+			"Вычислительные машины и разум", "Я собираюсь рассмотреть вопрос, могут ли машины мыслить. ",
+			"разум маши",
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			card := fmt.Appendf(nil, `{"cardId":"crd_1","title":%q,"authors":["Alan M. Turing"],"year":1950,"venue":"Mind","snippet":%q}`,
+			card := fmt.Appendf(nil,
+				`{"cardId":"crd_1","title":%q,"authors":["Alan M. Turing"],"year":1950,"venue":"Mind","snippet":%q}`,
 				text.title, strings.Repeat(text.sentence, 8))
 			m := NewMatcher(text.q)
 			if _, ok := m.Score(card); !ok {

@@ -75,7 +75,7 @@ func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 		var failures []error
 		var lookups []int
 		for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-			names, asked := testkit.CountedNames(t, answers...)
+			names, asked := testkit.CountingResolver(t, answers...)
 			c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}), Version: "test"})
 			_, err := c.searchKind(t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1})
 			failures, lookups = append(failures, err), append(lookups, asked())

@@ -193,7 +193,7 @@ Quotes:
 - \[1\] “A relational model is proposed.” (work 1, p. 2)
 - \[2\] “Two lines # and \[a\](b)” (work 2)
 
-Not supported by what is cited:
+Not supported by the cited quotes:
 
 - “In 1971 \[1\].”: 1971 is not in what is cited.
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 // code makes a connect code for the person.
@@ -128,7 +129,7 @@ func thousand(t *testing.T, w *world) {
 	statuses := map[int]int{}
 	tokens := map[string]bool{}
 	const atOnce, each = 50, 20
-	together(atOnce, func(int) {
+	testkit.Concurrently(atOnce, func(int) {
 		for range each {
 			a, err := nobody.try("POST", exchange, strings.NewReader(body))
 			if err != nil {

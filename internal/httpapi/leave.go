@@ -13,12 +13,12 @@ import (
 
 // DeleteAccount answers DELETE /api/account.
 func (h handlers) DeleteAccount(ctx context.Context, req *oas.AccountDeletion) (*oas.Deleted, error) {
-	return deleted(h.Deletions.Own(ctx, actor(ctx), req.Email))
+	return deleted(h.Deletions.DeleteOwn(ctx, actor(ctx), req.Email))
 }
 
 // DeleteUser answers DELETE /api/admin/users/{userId}.
 func (h handlers) DeleteUser(ctx context.Context, p oas.DeleteUserParams) (*oas.Deleted, error) {
-	_, err := h.Deletions.Of(ctx, actor(ctx), p.UserId)
+	_, err := h.Deletions.DeleteUser(ctx, actor(ctx), p.UserId)
 	return deleted(err)
 }
 

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
 // creation is a POST that makes something and honours an Idempotency-Key.
@@ -187,7 +187,7 @@ func atOnce(t *testing.T, w *world) {
 	for _, c := range p.creations(p.newThread("T")) {
 		before := c.count(p)
 		answers := make([]answer, 32)
-		together(len(answers), func(i int) {
+		testkit.Concurrently(len(answers), func(i int) {
 			a, err := p.try("POST", c.path, strings.NewReader(c.body), "Idempotency-Key", "at once "+c.name)
 			if err != nil {
 				t.Error(err)
@@ -211,20 +211,6 @@ func atOnce(t *testing.T, w *world) {
 			t.Errorf("%s: 32 requests with one key made %d", c.name, n)
 		}
 	}
-}
-
-// together runs do n times at once and returns when all are done.
-func together(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }
 
 func ignoredKeys(t *testing.T, w *world) {

@@ -58,14 +58,14 @@ func failedTurn(t *testing.T, w *world) {
 		"an error of ours": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {
 				return "Some", errors.New("secret 4711")
-			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Ask again."}, "Some",
+			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Try again."}, "Some",
 		},
 		"a panic": {
 			func(_ context.Context, r *task.Run, _ thread.Question) (string, error) {
 				r.Delta("Before it ")
 				r.Delta("broke")
 				panic("secret 4712")
-			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Ask again."}, "Before it broke",
+			}, http.StatusInternalServerError, "internal", object{"code": "internal", "detail": "Something went wrong on our side. Try again."}, "Before it broke",
 		},
 		"a model that was too slow": {
 			func(context.Context, *task.Run, thread.Question) (string, error) {

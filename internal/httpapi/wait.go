@@ -51,7 +51,7 @@ func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Durat
 		if out.err != nil || !matches(strings.Join(r.Header.Values("If-None-Match"), ","), etag(rep.body.Bytes())) {
 			return
 		}
-		if err := a.Threads.Changed(waiting, threadID, at); err != nil {
+		if err := a.Threads.WaitForChange(waiting, threadID, at); err != nil {
 			return
 		}
 		// The news are for whoever may read them now.

@@ -181,16 +181,16 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	})
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})
-	tasks := task.New(db, w.clock, log, task.Options{Alone: true})
-	w.threads = thread.NewService(db, w.agents, w.clock, tasks, w.answerer)
+	tasks := task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true})
+	w.threads = thread.NewService(thread.Deps{Store: db, Agents: w.agents, Clock: w.clock, Tasks: tasks, Answerer: w.answerer})
 	tasks.Register(w.threads.Kind())
 	box, err := secretbox.New([]byte("a secret of the installation"), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhooks := webhook.NewService(db, box, w.clock, webhook.Options{Private: cfg.OutboundPrivate})
+	webhooks := webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{Private: cfg.OutboundPrivate})
 	tasks.Register(webhooks.Kind())
-	w.deletions = accountdata.NewDeletions(db, tasks, w.clock, log)
+	w.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: tasks, Clock: w.clock, Log: log})
 	tasks.Register(w.deletions.Kind())
 	if err := tasks.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 			t.Errorf("stop the tasks: %v", err)
 		}
 	})
-	w.memories = memory.NewService(db, w.agents, w.clock, nil)
+	w.memories = memory.NewService(memory.Deps{Store: db, Agents: w.agents, Clock: w.clock})
 	w.signIn = newSignIn(t, w, secret)
 	problems := httpapi.NewProblems(cfg.BaseURL, log)
 	api, err := httpapi.New(httpapi.Services{

@@ -34,6 +34,6 @@ func (s *Service) position(ctx context.Context, sourceID string) (task.Position,
 	if !core.IsKind(err, core.KindNotFound) {
 		return task.Position{}, err
 	}
-	marks, err := s.store.KeyMarks(ctx, []string{sourceID})
+	marks, err := s.store.LatestTaskNumbers(ctx, []string{sourceID})
 	return task.Position{Number: marks[sourceID]}, err
 }

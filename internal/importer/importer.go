@@ -82,8 +82,8 @@ type Store interface {
 	DueSources(ctx context.Context, now time.Time, n int) ([]source.Source, error)
 	// SetSynced stores the time of the last sync and of the next one; nil means that none is scheduled.
 	SetSynced(ctx context.Context, sourceID string, at time.Time, next *time.Time) error
-	// KeyMarks returns the number of the newest task of each key.
-	KeyMarks(ctx context.Context, keys []string) (map[string]int64, error)
+	// LatestTaskNumbers returns the number of the newest task of each key.
+	LatestTaskNumbers(ctx context.Context, keys []string) (map[string]int64, error)
 	// ActiveTask returns the running task of a key, or the first queued one.
 	ActiveTask(ctx context.Context, key string) (task.Task, error)
 }

@@ -69,7 +69,7 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	a, err := agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	w.must(err)
 	w.agent = a.ID
-	w.tasks = task.New(db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
+	w.tasks = task.New(task.Deps{Store: db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
 	box, err := secretbox.New(make([]byte, 32), "test")
 	w.must(err)
 	w.sources = source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})

@@ -59,7 +59,7 @@ func TestNoKindTellsAPrivateNameFromAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
-		w := newWorldWith(t, outbound.NewClient(outbound.Options{Resolver: testkit.Names(t, answers...)}))
+		w := newWorldWith(t, outbound.NewClient(outbound.Options{Resolver: testkit.FakeResolver(t, answers...)}))
 		for _, n := range kindsThatFetch("http://intranet.example.org") {
 			_, got := w.fill(n)
 			if len(got.Errors) != 1 {
@@ -201,7 +201,7 @@ func TestTheTotalsOfAnImportThatWentOnAfterARestartAreThoseOfTheWhole(t *testing
 	first := served.Load()
 	close(release)
 	log := slog.New(slog.DiscardHandler)
-	w.tasks = task.New(w.db, w.clock, log, task.Options{Alone: true, Poll: 20 * time.Millisecond})
+	w.tasks = task.New(task.Deps{Store: w.db, Clock: w.clock, Log: log}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond})
 	w.importer = importer.NewService(importer.Deps{Store: w.db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, importer.Options{Scratch: t.TempDir(), Client: outbound.NewClient(outbound.Options{Private: true})})
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))

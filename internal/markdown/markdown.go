@@ -1,5 +1,5 @@
-// Package markdown writes texts of others into Markdown so that they stay texts: nothing in them becomes a heading, a
-// link, an image or anything else. The only links are the ones that Link writes.
+// Package markdown escapes untrusted text for Markdown, so that it cannot form headings, links, images or other markup.
+// The only links are those written by Link.
 package markdown
 
 import (
@@ -10,19 +10,17 @@ import (
 	"carrel/internal/core"
 )
 
-// escapes takes the meaning from every character that has one inside a line, in CommonMark and in the usual
-// extensions (strike-through, mathematics). The last ones keep readers from making links by themselves of what looks
-// like an address.
+// escapes escapes every character with a meaning inside a line, in CommonMark and in common extensions (strike-through,
+// mathematics). The last entries prevent automatic links.
 var escapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `\<`, `&`, `\&`, `~`, `\~`, `$`, `\$`,
 	`@`, `\@`, `://`, `\://`, `www.`, `www\.`, `WWW.`, `WWW\.`,
 )
 
-// Text writes a text that is one line, for any place but the start of a line.
+// Text escapes a single line for use anywhere except at the start of a line.
 func Text(line string) string { return escapes.Replace(line) }
 
-// Start takes the meaning from what would start a block of its own at the beginning of a line that Text wrote: a
-// heading, a list, a rule, a definition.
+// Start escapes the start of a line written by Text, where it would begin a heading, a list, a rule or a definition.
 func Start(s string) string {
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	switch {
@@ -34,8 +32,8 @@ func Start(s string) string {
 	return s
 }
 
-// Paragraphs writes a text of many lines: blank lines part paragraphs, and lines stay lines. Indents go, which would
-// make code of what follows.
+// Paragraphs escapes a text of several lines. Blank lines separate paragraphs and line breaks are kept. Indentation is
+// removed, because it would start a code block.
 func Paragraphs(text string) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -47,18 +45,18 @@ func Paragraphs(text string) string {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1] != "" {
-			out[n-1] += "  " // a line break that stays one
+			out[n-1] += "  " // a hard line break
 		}
-		// A line of dashes and bars would make a table of the line above.
+		// A line of dashes and bars would turn the line above into a table.
 		out = append(out, Start(strings.ReplaceAll(Text(line), "|", `\|`)))
 	}
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// entity is what readers decode inside an address, such as the &copy; of "?a=1&copy;=2".
+// entity matches an HTML entity in a URL, such as &copy; in "?a=1&copy;=2", which renderers would decode.
 var entity = regexp.MustCompile(`&(#?[0-9A-Za-z]+;)`)
 
-// Link writes a link to an http or https address, which must be percent-encoded. A bracket would end it early.
+// Link writes a link to a percent-encoded http or https URL. Brackets are encoded, because they would end the link.
 func Link(text, address string) string {
 	address = strings.NewReplacer("(", "%28", ")", "%29").Replace(address)
 	return "[" + Text(text) + "](" + entity.ReplaceAllString(address, "&amp;$1") + ")"

@@ -1,4 +1,4 @@
-// Package memory holds the facts that a user lets an agent remember.
+// Package memory implements the facts that an agent remembers about a user.
 package memory
 
 import (
@@ -9,13 +9,13 @@ import (
 	"carrel/internal/core"
 )
 
-// Memory is one remembered fact of a user, for one agent.
+// Memory is one remembered fact of a user for one agent.
 type Memory struct {
 	ID      string
 	AgentID string
 	Text    string
 	Status  Status
-	// Pinned is one that the user wants to be thought of first.
+	// Pinned memories are ranked higher.
 	Pinned    bool
 	Origin    Origin
 	ThreadID  string
@@ -24,59 +24,59 @@ type Memory struct {
 	UpdatedAt time.Time
 }
 
-// Origin is who a memory comes from.
+// Origin is the creator of a memory.
 type Origin string
 
-// The origins: the user in person, the agent from a conversation, or a program that acts for the user.
+// The origins: the user, the agent in a conversation, or a program that acts for the user.
 const (
 	OriginUser   Origin = "user"
 	OriginAgent  Origin = "agent"
 	OriginClient Origin = "client"
 )
 
-// Status says whether a memory may be used.
+// Status is the state of a memory.
 type Status string
 
-// The states. A proposed memory waits for the user's yes. What was dismissed or deleted is no memory any more: all that
-// is left of it is a hash of its words, so that nobody proposes them again.
+// The states. A proposed memory waits for the user's confirmation. Of a dismissed or deleted memory only a hash of its
+// text is kept, so that it is not proposed again.
 const (
 	StatusActive   Status = "active"
 	StatusProposed Status = "proposed"
 )
 
-// Store keeps memories. Everything is scoped to a user and an agent; what lies outside is not_found.
+// Store persists memories, scoped to a user and an agent; anything else is not_found.
 type Store interface {
-	// InsertMemory stores an active memory unless one with the same folded text is there, and returns the one that is.
-	// One that was proposed or dismissed becomes active.
+	// InsertMemory stores an active memory, or returns the active one with the same folded text. A proposed or
+	// dismissed memory with the same text becomes active.
 	InsertMemory(ctx context.Context, userID string, m Memory, folded string) (Memory, error)
-	// ProposeMemory stores a proposed memory unless the same folded text is remembered, proposed, dismissed or deleted.
+	// ProposeMemory stores a proposed memory unless the same folded text is active, proposed, dismissed or deleted.
 	ProposeMemory(ctx context.Context, userID string, m Memory, folded string) error
-	// Memories returns up to n memories of a status, newest first: those older than the id in before, unless it is empty.
+	// Memories returns up to n memories of a status, newest first, older than the id in before unless it is empty.
 	Memories(ctx context.Context, userID, agentID string, status Status, before string, n int) ([]Memory, error)
-	// ChangeMemory sets what is given; a text that another active memory has is a conflict.
+	// ChangeMemory sets the given fields. A text of another active memory is a conflict.
 	ChangeMemory(ctx context.Context, userID, agentID, memoryID string, c Change, at time.Time) (Memory, error)
-	// ConfirmMemory makes a memory active, and leaves one as it is that is active already.
+	// ConfirmMemory makes a proposed memory active. An active one is returned unchanged.
 	ConfirmMemory(ctx context.Context, userID, agentID, memoryID string, at time.Time) (Memory, error)
-	// DismissMemory forgets a proposed memory but for the hash of its folded text.
+	// DismissMemory deletes a proposed memory except for the hash of its folded text.
 	DismissMemory(ctx context.Context, userID, agentID, memoryID string, at time.Time) error
-	// DeleteMemory forgets a memory but for the hash of its folded text.
+	// DeleteMemory deletes a memory except for the hash of its folded text.
 	DeleteMemory(ctx context.Context, userID, agentID, memoryID string, at time.Time) error
 }
 
-// Change is what to set of a memory; what is nil stays.
+// Change is a change of a memory; nil fields are not changed.
 type Change struct {
 	Text *string
-	// Folded is the text as it is compared; it goes with Text.
+	// Folded is the normalized form of Text used for comparison.
 	Folded string
 	Pinned *bool
 }
 
-// Agents decides whether an actor may do something with an agent.
+// Agents checks access to agents.
 type Agents interface {
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
-// Service is the door to memories.
+// Service implements the operations on memories.
 type Service struct {
 	store  Store
 	agents Agents
@@ -84,18 +84,27 @@ type Service struct {
 	terms  func(text string) []string
 }
 
-// NewService returns a service on this store. Terms takes a text apart into what memories are recalled by, such as the
-// stems of its words; nil compares the words themselves.
-func NewService(store Store, agents Agents, clock core.Clock, terms func(text string) []string) *Service {
-	if terms == nil {
-		terms = words
+// Deps are the dependencies of a Service. All but Terms are required.
+type Deps struct {
+	Store  Store
+	Agents Agents
+	Clock  core.Clock
+	// Terms splits a text into the terms by which memories are recalled, such as stems. The default are folded words.
+	Terms func(text string) []string `dep:"optional"`
+}
+
+// NewService returns a service. It panics if a required dependency is missing.
+func NewService(d Deps) *Service {
+	core.RequireDeps(d)
+	if d.Terms == nil {
+		d.Terms = words
 	}
-	return &Service{store: store, agents: agents, clock: clock, terms: terms}
+	return &Service{store: d.Store, agents: d.Agents, clock: d.Clock, terms: d.Terms}
 }
 
 var textRule = core.TextRule{Min: 1, Max: 4000}
 
-// Add remembers a text. Adding the same words again returns the memory that is there.
+// Add stores a memory. Adding the same text again returns the existing memory.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text string) (Memory, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpAddMemory, agentID); err != nil {
 		return Memory{}, err
@@ -106,14 +115,14 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID, text strin
 	}
 	now := s.clock.Now()
 	m := Memory{
-		ID: core.NewIDIn(ctx, core.PrefixMemory), AgentID: agentID, Text: text, Status: StatusActive, Origin: origin(actor),
+		ID: core.NewIDIn(ctx, core.PrefixMemory), AgentID: agentID, Text: text, Status: StatusActive,
+		Origin:    origin(actor),
 		CreatedAt: now, UpdatedAt: now,
 	}
 	return s.store.InsertMemory(ctx, actor.UserID, m, core.Fold(text))
 }
 
-// origin tells a program from a person, who sits at a browser or at the machine: a key is a program's, even when a person
-// types.
+// origin distinguishes users, in a browser or at the command line, from programs. An API key counts as a program.
 func origin(actor core.Actor) Origin {
 	switch actor.Credential {
 	case core.CredentialSession, core.CredentialOperator:
@@ -123,8 +132,10 @@ func origin(actor core.Actor) Origin {
 	}
 }
 
-// List returns a page of the memories of a status, newest first, and the cursor of the next page.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page) ([]Memory, string, error) {
+// List returns a page of memories of a status, newest first, and the cursor of the next page.
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID string, status Status, page core.Page,
+) ([]Memory, string, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpListMemories, agentID); err != nil {
 		return nil, "", err
 	}
@@ -152,7 +163,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, st
 	return memories, core.EncodeCursor(list, memories[rows-1].ID), nil
 }
 
-// Change sets a memory's text, or whether it is pinned.
+// Change sets the text of a memory or whether it is pinned.
 func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryID string, c Change) (Memory, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpChangeMemory, agentID); err != nil {
 		return Memory{}, err
@@ -170,7 +181,7 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID, memoryI
 	return s.store.ChangeMemory(ctx, actor.UserID, agentID, memoryID, c, s.clock.Now())
 }
 
-// Delete forgets a memory. Its agent does not propose it again.
+// Delete deletes a memory. The agent does not propose it again.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
 	if err := s.agents.Allow(ctx, actor, core.OpDeleteMemory, agentID); err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 	"carrel/internal/core"
 )
 
-// MaxProposed is how many proposals of an agent wait at most; a newer one takes the place of the oldest. Whoever never
-// looks at them is not asked about a conversation of last year.
+// MaxProposed is the maximum number of open proposals per agent. A newer one replaces the oldest, so that users are not
+// asked about conversations long past.
 const MaxProposed = 50
 
-// Propose keeps what an agent would like to remember of a conversation until the user says yes. What is remembered
-// already, waits already, or was dismissed or deleted before is not proposed again. It asks nobody's leave: the turn
-// that it is for was allowed.
+// Propose stores a memory that an agent suggests after a conversation, until the user confirms it. Texts that are
+// active, proposed, dismissed or deleted are not proposed again. It checks no access, because the turn that calls it
+// was allowed.
 func (s *Service) Propose(ctx context.Context, userID, agentID, threadID, messageID, text string) error {
 	text = strings.TrimSpace(text)
 	if detail := textRule.Check(text); detail != "" {
@@ -27,7 +27,7 @@ func (s *Service) Propose(ctx context.Context, userID, agentID, threadID, messag
 	return s.store.ProposeMemory(ctx, userID, m, core.Fold(text))
 }
 
-// Confirm is the user's yes to a proposed memory. To say it twice is to say it once.
+// Confirm makes a proposed memory active. It is idempotent.
 func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memoryID string) (Memory, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpConfirmMemory, agentID); err != nil {
 		return Memory{}, err
@@ -38,7 +38,7 @@ func (s *Service) Confirm(ctx context.Context, actor core.Actor, agentID, memory
 	return s.store.ConfirmMemory(ctx, actor.UserID, agentID, memoryID, s.clock.Now())
 }
 
-// Dismiss is the user's no to a proposed memory, which is not proposed again.
+// Dismiss rejects a proposed memory, which is not proposed again.
 func (s *Service) Dismiss(ctx context.Context, actor core.Actor, agentID, memoryID string) error {
 	if err := s.agents.Allow(ctx, actor, core.OpDismissMemory, agentID); err != nil {
 		return err

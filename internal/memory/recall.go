@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// maxRecalled and maxTokens bound what a turn is told: a model reads every word of it, on every turn.
+	// maxRecalled and maxTokens limit the memories passed to a turn, because a model reads all of them on every turn.
 	maxRecalled = 5
 	maxTokens   = 400
-	// maxLooked is how many memories are looked at, the newest ones.
-	maxLooked = 1000
+	// maxConsidered is the number of memories ranked, newest first.
+	maxConsidered = 1000
 )
 
-// The parameters of BM25, as the search index has them.
+// The parameters of BM25, with the values of the search index.
 const (
 	saturation = 1.2
 	lengthNorm = 0.75
 )
 
 const (
-	// pinnedWeight is what a pin is worth, and pinnedFloor what a pinned memory is worth that shares no word with the
-	// text: "I prefer short answers" matters to every question, and is like none.
+	// pinnedWeight is the factor of pinned memories. pinnedFloor is added to their similarity, because a memory such as
+	// "I prefer short answers" matters to every question but shares no words with it.
 	pinnedWeight = 2.0
 	pinnedFloor  = 0.1
-	// halfLife is when half of what a memory loses with age is lost. The oldest ones keep half of their worth.
+	// halfLife is the age at which a memory has lost half of what age can take. The oldest ones keep half of their
+	// score.
 	halfLife = 90 * 24 * time.Hour
 )
 
-// Recall returns the few memories of a user and an agent that matter for a text, best first: those that share its words
-// (by BM25), the more so the newer they are and if they are pinned. It asks nobody's leave: the turn that it is for was
-// allowed.
+// Recall returns the few memories of a user and an agent that are most relevant to a text, best first. Relevance is
+// BM25 similarity, weighted by recency and pinning. It checks no access, because the turn that calls it was allowed.
 func (s *Service) Recall(ctx context.Context, userID, agentID, text string) ([]Memory, error) {
-	memories, err := s.store.Memories(ctx, userID, agentID, StatusActive, "", maxLooked)
+	memories, err := s.store.Memories(ctx, userID, agentID, StatusActive, "", maxConsidered)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,11 @@ func (s *Service) Recall(ctx context.Context, userID, agentID, text string) ([]M
 	}
 	now := s.clock.Now()
 	var found []scored
-	for i, likeness := range s.likeness(text, memories) {
+	for i, similarity := range s.similarity(text, memories) {
 		m := memories[i]
-		score := likeness * recency(now.Sub(m.UpdatedAt))
+		score := similarity * recency(now.Sub(m.UpdatedAt))
 		if m.Pinned {
-			score = (likeness + pinnedFloor) * recency(now.Sub(m.UpdatedAt)) * pinnedWeight
+			score = (similarity + pinnedFloor) * recency(now.Sub(m.UpdatedAt)) * pinnedWeight
 		}
 		if score > 0 {
 			found = append(found, scored{m, score})
@@ -61,30 +61,30 @@ func (s *Service) Recall(ctx context.Context, userID, agentID, text string) ([]M
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	var recalled []Memory
-	room := maxTokens
+	budget := maxTokens
 	for _, f := range found {
-		// One that is too long gives way to shorter ones after it.
-		if n := tokens(f.memory.Text); n <= room && len(recalled) < maxRecalled {
-			recalled, room = append(recalled, f.memory), room-n
+		// A memory that exceeds the budget is skipped in favour of shorter ones.
+		if n := tokens(f.memory.Text); n <= budget && len(recalled) < maxRecalled {
+			recalled, budget = append(recalled, f.memory), budget-n
 		}
 	}
 	return recalled, nil
 }
 
-// likeness returns for each memory how much it has of what is rare in the text.
-func (s *Service) likeness(text string, memories []Memory) []float64 {
-	asked := slices.Compact(slices.Sorted(slices.Values(s.terms(text))))
-	counts := make([][]int, len(memories)) // of each asked term
+// similarity returns the BM25 score of each memory for a text.
+func (s *Service) similarity(text string, memories []Memory) []float64 {
+	queryTerms := slices.Compact(slices.Sorted(slices.Values(s.terms(text))))
+	counts := make([][]int, len(memories)) // per query term
 	lengths := make([]int, len(memories))
-	holders := make([]int, len(asked))
+	frequency := make([]int, len(queryTerms))
 	total := 0
 	for i, m := range memories {
-		counts[i] = make([]int, len(asked))
+		counts[i] = make([]int, len(queryTerms))
 		for _, term := range s.terms(m.Text) {
 			lengths[i]++
-			if at, ok := slices.BinarySearch(asked, term); ok {
+			if at, ok := slices.BinarySearch(queryTerms, term); ok {
 				if counts[i][at]++; counts[i][at] == 1 {
-					holders[at]++
+					frequency[at]++
 				}
 			}
 		}
@@ -92,28 +92,29 @@ func (s *Service) likeness(text string, memories []Memory) []float64 {
 	}
 	out := make([]float64, len(memories))
 	for i := range memories {
-		norm := saturation * (1 - lengthNorm + lengthNorm*float64(lengths[i])*float64(len(memories))/float64(max(total, 1)))
+		norm := saturation * (1 - lengthNorm +
+			lengthNorm*float64(lengths[i])*float64(len(memories))/float64(max(total, 1)))
 		for at, n := range counts[i] {
 			if n > 0 {
 				f := float64(n)
-				out[i] += rarity(len(memories), holders[at]) * f * (saturation + 1) / (f + norm)
+				out[i] += rarity(len(memories), frequency[at]) * f * (saturation + 1) / (f + norm)
 			}
 		}
 	}
 	return out
 }
 
-// rarity is the weight of a term that this many of the memories hold.
-func rarity(memories, holders int) float64 {
-	return math.Log1p((float64(memories-holders) + 0.5) / (float64(holders) + 0.5))
+// rarity is the inverse document frequency of a term that occurs in this many memories.
+func rarity(memories, frequency int) float64 {
+	return math.Log1p((float64(memories-frequency) + 0.5) / (float64(frequency) + 0.5))
 }
 
-// recency falls from 1 towards one half.
+// recency decreases from 1 towards one half.
 func recency(age time.Duration) float64 {
 	return 0.5 + 0.5*math.Exp2(-max(0, age.Hours())/halfLife.Hours())
 }
 
-// tokens estimates what a text takes of a model: about four letters of ASCII make a token, any other letter one.
+// tokens estimates the token count of a text: four ASCII characters, or one other character, per token.
 func tokens(text string) int {
 	plain, others := 0, 0
 	for _, r := range text {
@@ -126,7 +127,7 @@ func tokens(text string) int {
 	return (plain+3)/4 + others
 }
 
-// words takes a text apart where nothing better is known: its words of three letters and more, folded.
+// words is the default of Deps.Terms: folded words of at least three bytes.
 func words(text string) []string {
 	return slices.DeleteFunc(strings.FieldsFunc(core.Fold(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)

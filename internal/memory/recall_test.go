@@ -10,10 +10,10 @@ import (
 	"carrel/internal/memory"
 )
 
-// recalled are the texts that are recalled for a text.
-func (w *world) recalled(t *testing.T, text string) []string {
+// recalled returns the texts recalled for a text.
+func (w *testService) recalled(t *testing.T, text string) []string {
 	t.Helper()
-	memories, err := w.Recall(t.Context(), w.ada.UserID, w.agent, text)
+	memories, err := w.Recall(t.Context(), w.Ada.UserID, w.Agent, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,21 +24,21 @@ func (w *world) recalled(t *testing.T, text string) []string {
 	return out
 }
 
-func (w *world) pin(t *testing.T, m memory.Memory) {
+func (w *testService) pin(t *testing.T, m memory.Memory) {
 	t.Helper()
 	pinned := true
-	if _, err := w.Change(t.Context(), w.ada, w.agent, m.ID, memory.Change{Pinned: &pinned}); err != nil {
+	if _, err := w.Change(t.Context(), w.Ada, w.Agent, m.ID, memory.Change{Pinned: &pinned}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestWhatSharesWordsIsRecalledBestFirst(t *testing.T) {
+func TestMemoriesWithSharedWordsAreRecalledBestFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.add(t, w.agent, "My thesis is about relational databases and query planning.")
-	w.add(t, w.agent, "I read German.")
-	w.add(t, w.agent, "Databases bore my sister.")
-	w.add(t, w.second, "Another agent knows of relational databases.")
+	w := newService(t)
+	w.add(t, w.Agent, "My thesis is about relational databases and query planning.")
+	w.add(t, w.Agent, "I read German.")
+	w.add(t, w.Agent, "Databases bore my sister.")
+	w.add(t, w.SecondAgent, "Another agent knows of relational databases.")
 	want := []string{"My thesis is about relational databases and query planning.", "Databases bore my sister."}
 	if got := w.recalled(t, "Who proposed RELATIONAL databases?"); !slices.Equal(got, want) {
 		t.Errorf("recalled %q", got)
@@ -46,17 +46,17 @@ func TestWhatSharesWordsIsRecalledBestFirst(t *testing.T) {
 	if got := w.recalled(t, "Something else entirely"); len(got) != 0 {
 		t.Errorf("recalled %q", got)
 	}
-	if got, err := w.Recall(t.Context(), w.bob.UserID, w.agent, "relational databases"); err != nil || len(got) != 0 {
+	if got, err := w.Recall(t.Context(), w.Bob.UserID, w.Agent, "relational databases"); err != nil || len(got) != 0 {
 		t.Errorf("another user's turn recalled %v, %v", got, err)
 	}
 }
 
-func TestNewerAndPinnedMemoriesComeFirst(t *testing.T) {
+func TestNewerAndPinnedMemoriesRankHigher(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	old := w.add(t, w.agent, "green tea please")
-	w.clock.Advance(365 * 24 * time.Hour)
-	w.add(t, w.agent, "green tea always")
+	w := newService(t)
+	old := w.add(t, w.Agent, "green tea please")
+	w.Clock.Advance(365 * 24 * time.Hour)
+	w.add(t, w.Agent, "green tea always")
 	if got := w.recalled(t, "tea"); !slices.Equal(got, []string{"green tea always", "green tea please"}) {
 		t.Errorf("recalled %q", got)
 	}
@@ -69,14 +69,15 @@ func TestNewerAndPinnedMemoriesComeFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsRecalledIsShort(t *testing.T) {
+func TestRecallIsLimitedInLength(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.add(t, w.agent, "tea "+strings.Repeat("x", 1700))
+	w := newService(t)
+	w.add(t, w.Agent, "tea "+strings.Repeat("x", 1700))
 	for _, text := range []string{"tea one", "tea two", "tea three", "tea four", "tea five", "tea six"} {
-		w.add(t, w.agent, text)
+		w.add(t, w.Agent, text)
 	}
-	if got := w.recalled(t, "tea"); len(got) != 5 || slices.ContainsFunc(got, func(s string) bool { return len(s) > 20 }) {
+	if got := w.recalled(t, "tea"); len(got) != 5 ||
+		slices.ContainsFunc(got, func(s string) bool { return len(s) > 20 }) {
 		t.Errorf("recalled %q", got)
 	}
 	for _, c := range []struct {
@@ -85,7 +86,7 @@ func TestWhatIsRecalledIsShort(t *testing.T) {
 	}{{"milk " + strings.Repeat("y", 700) + " ", 2}, {"honig " + strings.Repeat("蜜", 150), 2}} {
 		word, _, _ := strings.Cut(c.text, " ")
 		for i := range 4 {
-			w.add(t, w.agent, c.text+strings.Repeat("z", i+1))
+			w.add(t, w.Agent, c.text+strings.Repeat("z", i+1))
 		}
 		if got := w.recalled(t, word); len(got) != c.most {
 			t.Errorf("%d of %s are recalled, want %d", len(got), word, c.most)
@@ -93,18 +94,18 @@ func TestWhatIsRecalledIsShort(t *testing.T) {
 	}
 }
 
-func TestAProposalIsOfNoUseBeforeTheYes(t *testing.T) {
+func TestProposalIsNotRecalledBeforeItIsConfirmed(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newService(t), t.Context()
 	propose := func(text string) {
 		t.Helper()
-		if err := w.Propose(ctx, w.ada.UserID, w.agent, "", "", text); err != nil {
+		if err := w.Propose(ctx, w.Ada.UserID, w.Agent, "", "", text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	proposed := func() []memory.Memory {
 		t.Helper()
-		list, _, err := w.List(ctx, w.ada, w.agent, memory.StatusProposed, core.Page{})
+		list, _, err := w.List(ctx, w.Ada, w.Agent, memory.StatusProposed, core.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,35 +114,36 @@ func TestAProposalIsOfNoUseBeforeTheYes(t *testing.T) {
 	propose(" I like  Green ")
 	propose("i like green")
 	list := proposed()
-	if len(list) != 1 || list[0].Text != "I like  Green" || list[0].Origin != memory.OriginAgent || list[0].Status != memory.StatusProposed {
+	if len(list) != 1 || list[0].Text != "I like  Green" || list[0].Origin != memory.OriginAgent ||
+		list[0].Status != memory.StatusProposed {
 		t.Fatalf("proposed %+v", list)
 	}
 	if got := w.recalled(t, "green"); len(got) != 0 {
-		t.Errorf("recalled before the yes: %q", got)
+		t.Errorf("recalled before confirmation: %q", got)
 	}
-	if _, err := w.Confirm(ctx, w.bob, w.theirs, list[0].ID); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("another's yes: %v", err)
+	if _, err := w.Confirm(ctx, w.Bob, w.BobsAgent, list[0].ID); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("confirmation by another user: %v", err)
 	}
-	if m, err := w.Confirm(ctx, w.ada, w.agent, list[0].ID); err != nil || m.Status != memory.StatusActive {
+	if m, err := w.Confirm(ctx, w.Ada, w.Agent, list[0].ID); err != nil || m.Status != memory.StatusActive {
 		t.Errorf("confirmed %+v, %v", m, err)
 	}
 	if got := w.recalled(t, "green"); len(got) != 1 {
-		t.Errorf("recalled after the yes: %q", got)
+		t.Errorf("recalled after confirmation: %q", got)
 	}
 	propose("blue")
-	if err := w.Dismiss(ctx, w.ada, w.agent, proposed()[0].ID); err != nil {
+	if err := w.Dismiss(ctx, w.Ada, w.Agent, proposed()[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	propose("BLUE")
 	if left := proposed(); len(left) != 0 {
-		t.Errorf("proposed again after the no: %+v", left)
+		t.Errorf("proposed again after dismissal: %+v", left)
 	}
 	for _, bad := range []string{"", " ", strings.Repeat("x", 4001), "a\x00b"} {
-		if err := w.Propose(ctx, w.ada.UserID, w.agent, "", "", bad); !core.IsKind(err, core.KindInvalid) {
+		if err := w.Propose(ctx, w.Ada.UserID, w.Agent, "", "", bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%.10q: %v", bad, err)
 		}
 	}
-	if _, _, err := w.List(ctx, w.ada, w.agent, "dismissed", core.Page{}); !core.IsKind(err, core.KindInvalid) {
+	if _, _, err := w.List(ctx, w.Ada, w.Agent, "dismissed", core.Page{}); !core.IsKind(err, core.KindInvalid) {
 		t.Errorf("the dismissed ones can be listed: %v", err)
 	}
 }

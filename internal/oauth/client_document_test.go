@@ -47,7 +47,7 @@ func (srv *server) startDocumentSite() *http.Client {
 	d.host, d.roots = documentHost+":"+port, x509.NewCertPool()
 	d.roots.AddCert(site.Certificate())
 	return outbound.NewClient(outbound.Options{
-		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.Names(srv.TB, [4]byte{127, 0, 0, 1}),
+		Private: true, Timeout: time.Second, Roots: d.roots, Resolver: testkit.FakeResolver(srv.TB, [4]byte{127, 0, 0, 1}),
 	})
 }
 
@@ -269,7 +269,7 @@ func TestClientDocumentIsNotFetchedFromPrivateAddresses(t *testing.T) {
 		mux := http.NewServeMux()
 		deps := srv.deps
 		deps.Documents = outbound.NewClient(outbound.Options{
-			Timeout: time.Second, Roots: srv.documents.roots, Resolver: testkit.Names(t, answers...),
+			Timeout: time.Second, Roots: srv.documents.roots, Resolver: testkit.FakeResolver(t, answers...),
 		})
 		service, err := oauth.NewService(deps)
 		if err != nil {

@@ -136,7 +136,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	dns := testkit.Names(t, [4]byte{127, 0, 0, 1})
+	dns := testkit.FakeResolver(t, [4]byte{127, 0, 0, 1})
 	address := "http://rebind.example.org:" + port
 	for _, private := range []bool{false, true} {
 		res, err := NewClient(Options{Private: private, Resolver: dns}).Get(address)
@@ -151,7 +151,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 		t.Errorf("%d requests arrived, want that of the open guard alone", n)
 	}
 	// The first answer is a good one, the next is not: the connection is refused all the same.
-	changing := testkit.Names(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
+	changing := testkit.FakeResolver(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
 	if _, err := changing.LookupNetIP(t.Context(), "ip4", "rebind.example.org"); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 	for name, answers := range map[string][][4]byte{
 		"unknown": nil, "loopback": {{127, 0, 0, 1}}, "private": {{10, 1, 2, 3}}, "metadata": {{169, 254, 169, 254}}, "documentation": {{192, 0, 2, 1}},
 	} {
-		names, asked := testkit.CountedNames(t, answers...)
+		names, asked := testkit.CountingResolver(t, answers...)
 		client := NewClient(Options{Resolver: names})
 		for _, host := range []string{"intranet", "wiki.intranet.example.org"} {
 			res, err := client.Get("https://" + host + "/")

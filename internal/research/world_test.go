@@ -213,7 +213,7 @@ func (w *world) start(around func(task.Store) task.Store) *task.Engine {
 // engine runs the turns of worlds, which know theirs by the agent.
 func (w *world) engine(s task.Store, worlds ...*world) *task.Engine {
 	w.t.Helper()
-	e := task.New(s, w.clock, slog.New(slog.DiscardHandler), task.Options{Alone: true, Poll: 20 * time.Millisecond, Gather: time.Millisecond, Grace: time.Second})
+	e := task.New(task.Deps{Store: s, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}, task.Options{SingleNode: true, Poll: 20 * time.Millisecond, EventBatchDelay: time.Millisecond, Grace: time.Second})
 	answerers := map[string]*research.Agent{}
 	for _, each := range worlds {
 		answerers[each.agent.ID] = each.answerer()

@@ -18,11 +18,11 @@ import (
 	"carrel/internal/task"
 )
 
-// rowOf is how a test puts a row of a user into a table: all that is NAME in it is the user's name, so that what is left
-// over is found by it, also in tables that do not refer to users themselves. $1 is some bytes that hold the name.
+// rowOf inserts a row of a user into a table. NAME stands for the user's name, so that leftovers are found by it, even
+// in tables without a reference to users. $1 are bytes that contain the name.
 type rowOf struct{ table, insert string }
 
-// rowsOfUsers has a row of every table that holds something of users, in the order of their references.
+// rowsOfUsers has a row for every table with user data, in the order of the references.
 var rowsOfUsers = []rowOf{
 	{"app_user", `(id, email, name, role, plan, password_hash, created_at, pending_email)
 		VALUES ('usr_NAME', 'NAME@example.org', 'NAME', 'member', 'open', 'NAME', 1, 'NAME@example.com')`},
@@ -80,7 +80,7 @@ var rowsOfUsers = []rowOf{
 	{"account_export_part", `(export_id, attempt, n, data) VALUES ('exp_NAME', 1, 0, $1)`},
 }
 
-// otherTables hold nothing of users, or something that is looked at by itself.
+// otherTables contain no user data, or are checked separately.
 var otherTables = map[string]string{
 	"installation": "of all", "node": "of servers", "document_change_counter": "a number", "search_index": "of servers",
 	"embedding_progress": "of models", "oauth_key": "of the server", "plan": "of all", "billing_event": "ids of events, for a time",
@@ -98,7 +98,7 @@ func fill(t *testing.T, db *DB, name string) {
 		if strings.Contains(statement, "$1") {
 			a = []any{[]byte("bytes of " + name)}
 		}
-		if _, err := db.one(t.Context(), statement, a...); err != nil {
+		if _, err := db.exec(t.Context(), statement, a...); err != nil {
 			t.Fatalf("%v in %s", err, statement)
 		}
 	}
@@ -111,19 +111,19 @@ func tables(t *testing.T, db *DB) []string {
 	if db.onPostgres() {
 		query = `SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
 	}
-	names, err := idsIn(t.Context(), db.read, query, nil)
+	names, err := readIDs(t.Context(), db.read, query, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return names
 }
 
-// mentions counts the rows of a table in which a word stands, in whatever column, as text or in bytes.
+// mentions counts the rows of a table that contain a word in any column, as text or bytes.
 func mentions(t *testing.T, db *DB, table, word string) (n int) {
 	t.Helper()
 	query := fmt.Sprintf(`SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%' OR CAST(%[2]s AS TEXT) LIKE '%%%x%%'`, table, table, word, word)
 	if !db.onPostgres() {
-		columns, err := idsIn(t.Context(), db.read, `SELECT name FROM pragma_table_info('`+table+`')`, nil)
+		columns, err := readIDs(t.Context(), db.read, `SELECT name FROM pragma_table_info('`+table+`')`, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,23 +138,26 @@ func mentions(t *testing.T, db *DB, table, word string) (n int) {
 	return n
 }
 
-// leaving is a database with somebody who leaves and somebody who stays, and what deletes accounts there.
-type leaving struct {
+// deletionFixture is a database with a user who is deleted and a user who stays.
+type deletionFixture struct {
 	db        *DB
 	log       *audit.Log
 	engine    *task.Engine
 	deletions *accountdata.Deletions
 }
 
-func newLeaving(t *testing.T, b backend) leaving {
+func newDeletionFixture(t *testing.T, b backend) deletionFixture {
 	t.Helper()
 	db := open(t, b.options)
 	fill(t, db, "stays")
 	fill(t, db, "leaves")
 	quiet := slog.New(slog.DiscardHandler)
-	l := leaving{db: db, log: audit.New(audit.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet, Address: func(context.Context) string { return "203.0.113.7" }})}
-	l.engine = task.New(db, core.SystemClock{}, quiet, task.Options{Alone: b.name == "sqlite"})
-	l.deletions = accountdata.NewDeletions(db, l.engine, core.SystemClock{}, quiet)
+	l := deletionFixture{db: db, log: audit.New(audit.Deps{
+		Store: db, Clock: core.SystemClock{}, Log: quiet,
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})}
+	l.engine = task.New(task.Deps{Store: db, Clock: core.SystemClock{}, Log: quiet}, task.Options{SingleNode: b.name == "sqlite"})
+	l.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: l.engine, Clock: core.SystemClock{}, Log: quiet})
 	l.engine.Register(l.deletions.Kind())
 	if err := l.engine.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -166,7 +169,7 @@ func newLeaving(t *testing.T, b backend) leaving {
 	})
 	for _, r := range []audit.Record{
 		{Event: audit.SignedIn, UserID: "usr_leaves"},
-		{Event: audit.SteppedUp, UserID: "usr_leaves", Actor: "ses_of_old"}, // a session that is forgotten by now
+		{Event: audit.SteppedUp, UserID: "usr_leaves", Actor: "ses_of_old"}, // a session already pruned
 		{Event: audit.RoleChanged, UserID: "usr_stays", Actor: "ses_of_old"},
 		{Event: audit.UserDisabled, UserID: "usr_leaves", Actor: "crd_stays"},
 		{Event: audit.UserEnabled, UserID: "usr_stays", Actor: "crd_leaves", Detail: map[string]string{"n": "1"}},
@@ -181,9 +184,9 @@ func newLeaving(t *testing.T, b backend) leaving {
 	return l
 }
 
-func (l leaving) delete(t *testing.T, userID string) {
+func (l deletionFixture) delete(t *testing.T, userID string) {
 	t.Helper()
-	started, err := l.deletions.Of(t.Context(), core.Operator(""), userID)
+	started, err := l.deletions.DeleteUser(t.Context(), core.Operator(""), userID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,13 +196,13 @@ func (l leaving) delete(t *testing.T, userID string) {
 	}
 }
 
-func TestNothingIsLeftOfADeletedAccountInAnyTable(t *testing.T) {
+func TestDeletedAccountLeavesNoRowsBehind(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLeaving(t, b)
-			if _, err := l.db.one(t.Context(), `INSERT INTO setup (id, user_id, at) VALUES (1, 'usr_leaves', 1)`); err != nil {
+			l := newDeletionFixture(t, b)
+			if _, err := l.db.exec(t.Context(), `INSERT INTO setup (id, user_id, at) VALUES (1, 'usr_leaves', 1)`); err != nil {
 				t.Fatal(err)
 			}
 			filled := map[string]bool{}
@@ -213,19 +216,19 @@ func TestNothingIsLeftOfADeletedAccountInAnyTable(t *testing.T) {
 			all := tables(t, l.db)
 			for _, name := range all {
 				if !filled[name] && otherTables[name] == "" {
-					t.Errorf("the table %s is new: say in rowsOfUsers what it holds of a user, so that it is deleted with them", name)
+					t.Errorf("table %s is new: add its user data to rowsOfUsers, so that the deletion is tested", name)
 				}
 				if n := mentions(t, l.db, name, "leaves"); n > 0 && name != "document_change" {
 					t.Errorf("%d rows of %s still name who left", n, name)
 				}
 				if filled[name] && mentions(t, l.db, name, "stays") == 0 {
-					t.Errorf("what is somebody else's is gone from %s, too", name)
+					t.Errorf("rows of another user were deleted from %s", name)
 				}
 			}
 			if len(all) < len(rowsOfUsers) {
 				t.Errorf("only %d tables were found", len(all))
 			}
-			drops, err := idsIn(t.Context(), l.db.read, `SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
+			drops, err := readIDs(t.Context(), l.db.read, `SELECT op || ' ' || document_id FROM document_change WHERE document_id LIKE '%leaves%'`, nil)
 			if err != nil || !slices.Equal(drops, []string{"drop src_leaves"}) {
 				t.Errorf("indexes hear %q, %v", drops, err)
 			}
@@ -233,12 +236,12 @@ func TestNothingIsLeftOfADeletedAccountInAnyTable(t *testing.T) {
 	}
 }
 
-func TestTheAuditLogHoldsAfterADeletionAndForgetsWhoItWas(t *testing.T) {
+func TestAuditLogStaysValidAndAnonymousAfterADeletion(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLeaving(t, b)
+			l := newDeletionFixture(t, b)
 			before, err := l.log.Verify(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -269,7 +272,7 @@ func TestTheAuditLogHoldsAfterADeletionAndForgetsWhoItWas(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			l.delete(t, "usr_stays") // whose entries were redacted in part already
+			l.delete(t, "usr_stays") // some of its entries are already redacted
 			if _, err := l.log.Verify(t.Context(), &before); err != nil {
 				t.Errorf("after a second deletion: %v", err)
 			}
@@ -280,7 +283,7 @@ func TestTheAuditLogHoldsAfterADeletionAndForgetsWhoItWas(t *testing.T) {
 	}
 }
 
-func TestNobodyRedactsAnEntryWithoutADeletion(t *testing.T) {
+func TestRedactionWithoutADeletionIsDetected(t *testing.T) {
 	t.Parallel()
 	b := backends(t)[0]
 	for name, tamper := range map[string]string{
@@ -292,26 +295,26 @@ func TestNobodyRedactsAnEntryWithoutADeletion(t *testing.T) {
 		"by the one before it": `UPDATE audit SET redacted_by = 7, detail = '{}' WHERE seq = 8`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLeaving(t, backend{b.name, Options{Path: t.TempDir() + "/carrel.db"}, b.dialect})
+			l := newDeletionFixture(t, backend{b.name, Options{Path: t.TempDir() + "/carrel.db"}, b.dialect})
 			l.delete(t, "usr_leaves")
-			if _, err := l.db.one(t.Context(), tamper); err != nil {
+			if _, err := l.db.exec(t.Context(), tamper); err != nil {
 				t.Fatal(err)
 			}
 			var broken *audit.BrokenError
 			if _, err := l.log.Verify(t.Context(), nil); !errors.As(err, &broken) {
-				t.Errorf("nobody noticed: %v", err)
+				t.Errorf("not detected: %v", err)
 			}
 		})
 	}
 }
 
-func TestAClosedAccountIsGoneForAllWhoLookAndIsDeletedInTheEnd(t *testing.T) {
+func TestClosedAccountIsHiddenAndEventuallyDeleted(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLeaving(t, b)
-			// As after a crash between the closing and the end: nobody works on it.
+			l := newDeletionFixture(t, b)
+			// The state after a crash between closing the account and the end of the deletion.
 			lost, err := l.engine.Prepare(task.Spec{ID: "del_lost", Kind: "account_deletion", Key: "usr_leaves", RunAt: time.Now().Add(time.Hour)})
 			if err != nil {
 				t.Fatal(err)
@@ -327,7 +330,10 @@ func TestAClosedAccountIsGoneForAllWhoLookAndIsDeletedInTheEnd(t *testing.T) {
 					_, err := l.db.AdjustUser(t.Context(), "usr_leaves", func(*account.User) error { return nil })
 					return err
 				},
-				"to delete it": func() error { _, err := l.deletions.Of(t.Context(), core.Operator(""), "usr_leaves"); return err },
+				"to delete it": func() error {
+					_, err := l.deletions.DeleteUser(t.Context(), core.Operator(""), "usr_leaves")
+					return err
+				},
 			} {
 				if err := look(); !core.IsKind(err, core.KindNotFound) {
 					t.Errorf("%s: %v", name, err)
@@ -339,14 +345,14 @@ func TestAClosedAccountIsGoneForAllWhoLookAndIsDeletedInTheEnd(t *testing.T) {
 			if _, err := l.engine.Wait(t.Context(), "del_lost"); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.deletions.Tend(t.Context()); err != nil {
+			if err := l.deletions.RunHousekeeping(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			again, err := l.db.ActiveTask(t.Context(), "usr_leaves")
 			if err == nil {
 				_, err = l.engine.Wait(t.Context(), again.ID)
 			}
-			if err != nil && !core.IsKind(err, core.KindNotFound) { // it may have ended before we looked
+			if err != nil && !core.IsKind(err, core.KindNotFound) { // the task may already have ended
 				t.Fatal(err)
 			}
 			for table := range maps.Keys(map[string]bool{"app_user": true, "task": true}) {

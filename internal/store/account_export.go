@@ -15,7 +15,6 @@ var _ accountdata.ExportStore = (*DB)(nil)
 const exportColumns = `id, user_id, status, attempt, done, total, bytes, error_code, error_detail, created_at, finished_at,
 	expires_at, agents`
 
-// exportRow is an export as it is read.
 type exportRow struct {
 	export            accountdata.Export
 	created, agents   int64
@@ -37,17 +36,21 @@ func (r *exportRow) value() accountdata.Export {
 	return e
 }
 
-// BeginExport stores an export with its task. The row of the user is locked, so that of two at once the second finds the
-// first.
-func (db *DB) BeginExport(ctx context.Context, e accountdata.Export, t task.Task) (stored accountdata.Export, inserted task.Task, err error) {
-	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+// BeginExport stores an export with its task, or returns the export in progress. The lock on the user serializes
+// concurrent calls.
+func (db *DB) BeginExport(
+	ctx context.Context, e accountdata.Export, t task.Task,
+) (stored accountdata.Export, inserted task.Task, err error) {
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		inserted = task.Task{}
 		var one int
-		if err := get(ctx, tx, `SELECT 1 FROM app_user WHERE id = $1`+db.dialect.lock, args{e.UserID}, &one); err != nil {
+		if err := get(ctx, tx, `SELECT 1 FROM app_user WHERE id = $1`+db.dialect.lock, args{e.UserID},
+			&one); err != nil {
 			return err
 		}
 		var r exportRow
-		err := get(ctx, tx, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{e.UserID}, r.dest()...)
+		err := get(ctx, tx, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`,
+			args{e.UserID}, r.dest()...)
 		switch {
 		case err == nil && r.export.Status == accountdata.StatusWorking:
 			stored = r.value()
@@ -86,14 +89,15 @@ func dropExport(ctx context.Context, tx querier, id string) error {
 // Export returns the export of a user.
 func (db *DB) Export(ctx context.Context, userID string) (accountdata.Export, error) {
 	var r exportRow
-	err := get(ctx, db.read, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`, args{userID}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+exportColumns+` FROM account_export WHERE user_id = $1`,
+		args{userID}, r.dest()...)
 	if err != nil {
 		return accountdata.Export{}, fail("read export", "export", err)
 	}
 	return r.value(), nil
 }
 
-// CountOwned counts what an archive of a user holds most of.
+// CountOwned returns the number of documents, threads, memories and favourites in a user's archive.
 func (db *DB) CountOwned(ctx context.Context, userID string) (int64, error) {
 	var n int64
 	err := get(ctx, db.read, `
@@ -101,20 +105,21 @@ func (db *DB) CountOwned(ctx context.Context, userID string) (int64, error) {
 			+ (SELECT count(*) FROM thread WHERE user_id = $1)
 			+ (SELECT count(*) FROM memory WHERE user_id = $1 AND status <> 'dismissed')
 			+ (SELECT count(*) FROM favourite WHERE user_id = $1)`, args{userID}, &n)
-	return n, fail("count what is a user's", "user", err)
+	return n, fail("count a user's data", "user", err)
 }
 
-// RestartExport makes the present attempt the one that counts.
+// RestartExport discards the parts of earlier attempts and makes the current attempt the valid one.
 func (db *DB) RestartExport(ctx context.Context, f task.Fence, total int64) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock, args{f.TaskID, f.Attempt, f.Owner}, &one)
+		err := get(ctx, tx, `SELECT 1 FROM task WHERE `+fencedRunning+db.dialect.lock,
+			args{f.TaskID, f.Attempt, f.Owner}, &one)
 		if err == nil {
 			err = get(ctx, tx, `UPDATE account_export SET attempt = $1, done = 0, total = $2, bytes = 0 WHERE id = $3 RETURNING 1`,
 				args{f.Attempt, total, f.TaskID}, &one)
 		}
 		if err != nil {
-			return lostUnlessFound(err)
+			return lostIfNoRows(err)
 		}
 		_, err = tx.exec(ctx, `DELETE FROM account_export_part WHERE export_id = $1`, f.TaskID)
 		return err
@@ -122,37 +127,39 @@ func (db *DB) RestartExport(ctx context.Context, f task.Fence, total int64) erro
 	return failTask("restart an export", err)
 }
 
-// lostUnlessFound is the error of a write on behalf of a task that found no row.
-func lostUnlessFound(err error) error {
+// lostIfNoRows turns sql.ErrNoRows of a fenced write into task.ErrLost.
+func lostIfNoRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return task.ErrLost
 	}
 	return err
 }
 
-// AppendExport adds a part.
+// AppendExport appends a part to the archive.
 func (db *DB) AppendExport(ctx context.Context, f task.Fence, n int64, data []byte, done int64) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `UPDATE account_export SET bytes = bytes + $1, done = $2 WHERE id = $3 AND attempt = $4 AND status = 'working' RETURNING 1`,
 			args{int64(len(data)), done, f.TaskID, f.Attempt}, &one)
 		if err != nil {
-			return lostUnlessFound(err)
+			return lostIfNoRows(err)
 		}
-		_, err = tx.exec(ctx, `INSERT INTO account_export_part (export_id, attempt, n, data) VALUES ($1, $2, $3, $4)`, f.TaskID, f.Attempt, n, data)
+		_, err = tx.exec(ctx, `INSERT INTO account_export_part (export_id, attempt, n, data) VALUES ($1, $2, $3, $4)`,
+			f.TaskID, f.Attempt, n, data)
 		return err
 	})
 	return failTask("append to an export", err)
 }
 
-// FinishExport ends an export with its task. One that failed keeps no bytes.
+// FinishExport ends an export with its task. A failed export keeps no parts.
 func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, expires time.Time) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil {
 			return err
 		}
 		if o.State == task.StateComplete {
-			_, err := tx.exec(ctx, `UPDATE account_export SET status = 'complete', finished_at = $1, expires_at = $2 WHERE id = $3`,
+			_, err := tx.exec(ctx,
+				`UPDATE account_export SET status = 'complete', finished_at = $1, expires_at = $2 WHERE id = $3`,
 				millis(o.At), millis(expires), f.TaskID)
 			return err
 		}
@@ -167,16 +174,17 @@ func (db *DB) FinishExport(ctx context.Context, f task.Fence, o task.Outcome, ex
 	return failTask("finish an export", err)
 }
 
-// ExportPart returns a part of an export.
+// ExportPart returns one part of an archive.
 func (db *DB) ExportPart(ctx context.Context, e accountdata.Export, n int64) ([]byte, error) {
 	var data []byte
-	err := get(ctx, db.read, `SELECT data FROM account_export_part WHERE export_id = $1 AND attempt = $2 AND n = $3`, args{e.ID, e.Attempt, n}, &data)
+	err := get(ctx, db.read, `SELECT data FROM account_export_part WHERE export_id = $1 AND attempt = $2 AND n = $3`,
+		args{e.ID, e.Attempt, n}, &data)
 	return data, fail("read a part of an export", "export", err)
 }
 
-// DeleteExport removes the export of a user.
+// DeleteExport deletes a user's export.
 func (db *DB) DeleteExport(ctx context.Context, userID string) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var id string
 		if err := get(ctx, tx, `SELECT id FROM account_export WHERE user_id = $1`, args{userID}, &id); err != nil {
 			return err
@@ -186,29 +194,30 @@ func (db *DB) DeleteExport(ctx context.Context, userID string) error {
 	return fail("delete export", "export", err)
 }
 
-// PruneExports removes exports that have expired, each in a transaction of its own: they may be large.
+// PruneExports deletes expired exports, each in its own transaction because archives may be large.
 func (db *DB) PruneExports(ctx context.Context, now time.Time) error {
-	ids, err := idsIn(ctx, db.read, `SELECT id FROM account_export WHERE expires_at IS NOT NULL AND expires_at <= $1`, args{millis(now)})
+	ids, err := readIDs(ctx, db.read, `SELECT id FROM account_export WHERE expires_at IS NOT NULL AND expires_at <= $1`,
+		args{millis(now)})
 	for _, id := range ids {
 		if err != nil {
 			break
 		}
-		err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error { return dropExport(ctx, tx, id) })
+		err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error { return dropExport(ctx, tx, id) })
 	}
 	return fail("prune exports", "export", err)
 }
 
-// AgentsWithOwn returns the agents with which a user has something of their own.
+// AgentsWithOwn returns the agents with which a user has threads, memories or favourites.
 func (db *DB) AgentsWithOwn(ctx context.Context, userID string) ([]string, error) {
-	ids, err := idsIn(ctx, db.read, `
+	ids, err := readIDs(ctx, db.read, `
 		SELECT agent_id FROM thread WHERE user_id = $1 UNION SELECT agent_id FROM memory WHERE user_id = $1
 		UNION SELECT agent_id FROM favourite WHERE user_id = $1`, args{userID})
 	return ids, fail("list agents", "agent", err)
 }
 
-// FirstUsage returns the first day of a user's ledger.
+// FirstUsage returns the first day in a user's spend ledger, or "".
 func (db *DB) FirstUsage(ctx context.Context, userID string) (string, error) {
 	var day string
 	err := get(ctx, db.read, `SELECT coalesce(min(day), '') FROM spend_row WHERE user_id = $1`, args{userID}, &day)
-	return day, fail("read the first use", "user", err)
+	return day, fail("read the first day of usage", "user", err)
 }

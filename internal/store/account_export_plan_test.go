@@ -8,15 +8,19 @@ import (
 	"carrel/internal/task"
 )
 
-// callExports uses every method about exports once, on rows that are there, for the user of callEverything. What a deletion
-// does at its end, once for an account, may read whole tables.
+// callExports calls every export method once on existing rows of the user of callEverything. The end of a deletion runs
+// once per account and may scan whole tables.
 func callExports(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
 	begun := func(id string) task.Fence {
 		t.Helper()
-		made := task.Task{ID: id, Kind: "account_export", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now}
-		_, inserted, err := db.BeginExport(ctx, accountdata.Export{ID: id, UserID: "u", Status: accountdata.StatusWorking, CreatedAt: now}, made)
+		made := task.Task{
+			ID: id, Kind: "account_export", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now,
+			CreatedAt: now,
+		}
+		_, inserted, err := db.BeginExport(ctx,
+			accountdata.Export{ID: id, UserID: "u", Status: accountdata.StatusWorking, CreatedAt: now}, made)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +39,8 @@ func callExports(t *testing.T, db *DB) {
 		}
 	}
 	done("fail", db.FinishExport(ctx, begun("x1"), task.Outcome{State: task.StateFailed, Code: "c", At: now}, now))
-	done("complete", db.FinishExport(ctx, begun("x2"), task.Outcome{State: task.StateComplete, At: now}, now.Add(time.Hour)))
+	done("complete", db.FinishExport(ctx, begun("x2"), task.Outcome{State: task.StateComplete, At: now},
+		now.Add(time.Hour)))
 	e, err := db.Export(ctx, "u")
 	done("read", err)
 	_, err = db.ExportPart(ctx, e, 0)

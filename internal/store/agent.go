@@ -13,7 +13,6 @@ import (
 
 const agentColumns = `id, user_id, name, description, instructions, model, created_at, updated_at`
 
-// agentRow is an agent as it is read.
 type agentRow struct {
 	agent            agent.Agent
 	created, updated int64
@@ -30,10 +29,10 @@ func (r *agentRow) value() agent.Agent {
 	return a
 }
 
-// errSources is a mistake of the caller's, not of a user's.
+// errSources is an error of the calling code, not of a user.
 var errSources = errors.New("an agent has exactly one default source")
 
-// InsertAgent stores an agent with its sources. One with the same id is left as it is, unless it is somebody else's.
+// InsertAgent stores an agent with its sources. It does nothing if the user already has an agent with this id.
 func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 	defaults := 0
 	for _, s := range a.Sources {
@@ -42,7 +41,7 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 	if defaults != 1 {
 		return fail("insert agent", "agent", errSources)
 	}
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `
 			INSERT INTO agent (`+agentColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING`,
 			a.ID, a.UserID, a.Name, a.Description, a.Instructions, a.Model, millis(a.CreatedAt), millis(a.UpdatedAt))
@@ -50,7 +49,7 @@ func (db *DB) InsertAgent(ctx context.Context, a agent.Agent) error {
 			return fail("insert agent", "user", err)
 		}
 		if n == 0 {
-			return ownsAgent(ctx, tx, a.UserID, a.ID)
+			return requireAgentOwner(ctx, tx, a.UserID, a.ID)
 		}
 		for _, s := range a.Sources {
 			if _, err := tx.exec(ctx, insertSource, s.ID, a.ID, s.Name, s.Kind, flag(s.Default), s.Documents, s.Status,
@@ -69,19 +68,21 @@ func (db *DB) Agent(ctx context.Context, userID, agentID string) (agent.Agent, e
 	return a, fail("read agent", "agent", err)
 }
 
-// readAgent reads an agent that the user has a grant for.
+// readAgent reads an agent that the user owns or has a grant for.
 func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock string) (agent.Agent, error) {
 	g, err := agentGrant(ctx, q, userID, agentID)
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	var r agentRow
-	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID}, r.dest()...); err != nil {
+	if err := get(ctx, q, `SELECT `+agentColumns+` FROM agent WHERE id = $1`+lock, args{agentID},
+		r.dest()...); err != nil {
 		return agent.Agent{}, err
 	}
 	r.agent.Grant = g
 	if g != core.GrantOwner {
-		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`, args{agentID}, &r.agent.Owner); err != nil {
+		if err := get(ctx, q, `SELECT `+ownerName+` FROM agent WHERE id = $1`,
+			args{agentID}, &r.agent.Owner); err != nil {
 			return agent.Agent{}, err
 		}
 	}
@@ -98,8 +99,10 @@ func (db *DB) readAgent(ctx context.Context, q querier, userID, agentID, lock st
 // ownerName is the display name of an agent's owner.
 const ownerName = `(SELECT coalesce(nullif(u.name, ''), u.email) FROM app_user u WHERE u.id = agent.user_id)`
 
-// Agents returns up to n agents after a position: the user's own, then those that are shared with them.
-func (db *DB) Agents(ctx context.Context, userID string, only []string, after agent.Position, n int) ([]agent.Agent, error) {
+// Agents returns up to n agents after a position: the user's own first, then agents shared with them.
+func (db *DB) Agents(
+	ctx context.Context, userID string, only []string, after agent.Position, n int,
+) ([]agent.Agent, error) {
 	agents, before := []agent.Agent{}, after.ID
 	var err error
 	if !after.Shared {
@@ -107,7 +110,7 @@ func (db *DB) Agents(ctx context.Context, userID string, only []string, after ag
 		before = ""
 	}
 	if err == nil && len(agents) < n {
-		agents, err = db.withShared(ctx, agents, userID, only, before, n)
+		agents, err = db.appendShared(ctx, agents, userID, only, before, n)
 	}
 	if err == nil {
 		agents, err = db.withSources(ctx, db.read, agents)
@@ -118,16 +121,19 @@ func (db *DB) Agents(ctx context.Context, userID string, only []string, after ag
 	return agents, nil
 }
 
-func (db *DB) ownAgents(ctx context.Context, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+func (db *DB) ownAgents(
+	ctx context.Context, userID string, only []string, before string, n int,
+) ([]agent.Agent, error) {
 	query := `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`
-	a := args{userID, firstPage(before), n}
+	a := args{userID, beforeOrLast(before), n}
 	if len(only) > 0 {
-		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` + db.dialect.in("$4") +
+		query = `SELECT ` + agentColumns + ` FROM agent WHERE user_id = $1 AND id < $2 AND id IN ` +
+			db.dialect.in("$4") +
 			` ORDER BY id DESC LIMIT $3 + 0`
-		a = append(a, listOf(only))
+		a = append(a, encodeList(only))
 	}
 	var r agentRow
-	agents := make([]agent.Agent, 0, room(n))
+	agents := make([]agent.Agent, 0, capacityFor(n))
 	err := db.read.each(ctx, query, a, r.dest(), func() error {
 		own := r.value()
 		own.Grant = core.GrantOwner
@@ -137,21 +143,24 @@ func (db *DB) ownAgents(ctx context.Context, userID string, only []string, befor
 	return agents, err
 }
 
-// withShared fills the page up to n agents with those that others share with the user, newest first.
-func (db *DB) withShared(ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int) ([]agent.Agent, error) {
+// appendShared fills the page up to n with the agents shared with the user, newest first.
+func (db *DB) appendShared(
+	ctx context.Context, agents []agent.Agent, userID string, only []string, before string, n int,
+) ([]agent.Agent, error) {
 	grants, err := db.sharedWith(ctx, userID)
 	if err != nil || len(grants) == 0 {
 		return agents, err
 	}
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(grants)), func(id string) bool {
-		return id >= firstPage(before) || len(only) > 0 && !slices.Contains(only, id)
+		return id >= beforeOrLast(before) || len(only) > 0 && !slices.Contains(only, id)
 	})
 	var r agentRow
 	var owner string
 	var shared []agent.Agent
-	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)},
+	err = db.read.each(ctx, `SELECT `+agentColumns+`, `+ownerName+` FROM agent WHERE id IN `+db.dialect.in("$1"),
+		args{encodeList(ids)},
 		append(r.dest(), &owner), func() error {
-			if a := r.value(); a.UserID != userID { // an owner has a grant for everybody, too
+			if a := r.value(); a.UserID != userID { // owners match their own grants to all users
 				a.Grant, a.Owner = grants[a.ID], owner
 				shared = append(shared, a)
 			}
@@ -161,8 +170,8 @@ func (db *DB) withShared(ctx context.Context, agents []agent.Agent, userID strin
 	return append(agents, shared[:min(n-len(agents), len(shared))]...), err
 }
 
-// withSources gives agents their sources. An agent always has one; those found without were deleted since they were
-// read, and are left out.
+// withSources adds the sources to agents. Every agent has at least one source, so an agent found without any was
+// deleted in the meantime and is left out.
 func (db *DB) withSources(ctx context.Context, q querier, agents []agent.Agent) ([]agent.Agent, error) {
 	if len(agents) == 0 {
 		return agents, nil
@@ -177,7 +186,7 @@ func (db *DB) withSources(ctx context.Context, q querier, agents []agent.Agent) 
 	var s agent.Source
 	err := q.each(ctx, `
 		SELECT s.agent_id, s.id, s.name, s.kind, s.is_default, s.documents, s.status, s.language
-		FROM source s WHERE s.agent_id IN `+db.dialect.in("$1"), args{listOf(ids)},
+		FROM source s WHERE s.agent_id IN `+db.dialect.in("$1"), args{encodeList(ids)},
 		[]any{&agentID, &s.ID, &s.Name, &s.Kind, &isDefault, &s.Documents, &s.Status, &s.Language}, func() error {
 			s.Default = isDefault == 1
 			a := &agents[place[agentID]]
@@ -193,10 +202,12 @@ func (db *DB) withSources(ctx context.Context, q querier, agents []agent.Agent) 
 	return slices.DeleteFunc(agents, func(a agent.Agent) bool { return len(a.Sources) == 0 }), nil
 }
 
-// ChangeAgent lets change edit the agent and stores the outcome. Sources are not part of it.
-func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change func(*agent.Agent) error) (agent.Agent, error) {
+// ChangeAgent calls change on the agent and stores the result, except its sources.
+func (db *DB) ChangeAgent(
+	ctx context.Context, userID, agentID string, change func(*agent.Agent) error,
+) (agent.Agent, error) {
 	var a agent.Agent
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		if a, err = db.readAgent(ctx, tx, userID, agentID, db.dialect.lock); err != nil {
 			return err
 		}
@@ -215,25 +226,26 @@ func (db *DB) ChangeAgent(ctx context.Context, userID, agentID string, change fu
 	return a, nil
 }
 
-// DeleteAgent removes an agent; what hangs on it goes with it.
+// DeleteAgent deletes an agent with everything that belongs to it.
 func (db *DB) DeleteAgent(ctx context.Context, userID, agentID string) error {
-	// Bulk, since an agent may have many documents.
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error { return db.deleteAgent(ctx, tx, userID, agentID) })
+	err := db.inBulkTx(ctx,
+		func(ctx context.Context, tx querier) error { return db.deleteAgent(ctx, tx, userID, agentID) })
 	return fail("delete agent", "agent", err)
 }
 
 // deleteAgent removes an agent inside a transaction.
 func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID string) error {
-	// Turns are known by their thread alone; one that runs is stopped by its fence.
+	// Turns reference only their thread. The fence stops a running turn.
 	err := dropTasks(ctx, tx, `
 		DELETE FROM task WHERE key IN (
 			SELECT thread.id FROM thread JOIN agent ON agent.id = thread.agent_id WHERE agent.user_id = $1 AND agent.id = $2) RETURNING id`, args{userID, agentID})
 	if err != nil {
 		return err
 	}
-	// The lock keeps new sources out, so that none goes without the log hearing of it.
+	// The lock prevents new sources, so that every deleted source is logged.
 	var one int
-	err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID}, &one)
+	err = get(ctx, tx, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`+db.dialect.lock, args{userID, agentID},
+		&one)
 	if err != nil {
 		return err
 	}
@@ -244,5 +256,5 @@ func (db *DB) deleteAgent(ctx context.Context, tx querier, userID, agentID strin
 	if _, err := tx.exec(ctx, `DELETE FROM agent WHERE user_id = $1 AND id = $2`, userID, agentID); err != nil {
 		return err
 	}
-	return db.logDrops(ctx, tx, sources)
+	return db.logSourceDrops(ctx, tx, sources)
 }

@@ -20,7 +20,7 @@ const (
 	benchAgent = "agt_06d5v3kq1x7m8n9p0r2s4t6v8w"
 )
 
-// benchDB has a user with a key, an agent, a thread, 200 memories and 1000 documents.
+// benchDB returns a database with a user, a key, an agent, a thread, 200 memories and 1000 documents.
 func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string) {
 	b.Helper()
 	db = e.open(b)
@@ -32,7 +32,10 @@ func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string
 		}
 	}
 	hash = []byte("0123456789abcdef0123456789abcdef")
-	must(db.InsertUser(ctx, account.User{ID: benchUser, Email: "a@example.org", Name: "Ada", Role: "member", Plan: "open", CreatedAt: now}, "h"))
+	must(db.InsertUser(ctx, account.User{
+		ID: benchUser, Email: "a@example.org", Name: "Ada", Role: "member",
+		Plan: "open", CreatedAt: now,
+	}, "h"))
 	must(db.InsertKey(ctx, credential.Key{
 		ID: core.NewID("crd"), UserID: benchUser, Kind: "key", Name: "laptop", Hint: "abcd",
 		Scopes: []core.Scope{"agents", "manage"}, CreatedAt: now,
@@ -44,21 +47,26 @@ func benchDB(b *testing.B, e engine) (db *store.DB, hash []byte, threadID string
 	for i := range 200 {
 		text := fmt.Sprintf("Fact number %d: the user prefers primary sources over surveys.", i)
 		_, err := db.InsertMemory(ctx, benchUser, memory.Memory{
-			Status: memory.StatusActive, ID: core.NewID("mem"), AgentID: benchAgent, Text: text, Origin: "client", CreatedAt: now, UpdatedAt: now,
+			Status: memory.StatusActive, ID: core.NewID("mem"), AgentID: benchAgent, Text: text, Origin: "client",
+			CreatedAt: now, UpdatedAt: now,
 		}, text)
 		must(err)
 	}
 	docs := make([]source.Document, 1000)
 	for i := range docs {
 		docs[i] = source.Document{
-			ID: core.NewID("doc"), ExternalID: fmt.Sprint(i), Title: "A title of a work", Authors: []string{"A. Author", "B. Author"},
-			Text: fmt.Sprintf("%01000d", i), Year: 1990, Hash: []byte("0123456789abcdef"),
+			ID: core.NewID("doc"), ExternalID: fmt.Sprint(i), Title: "A title of a work",
+			Authors: []string{"A. Author", "B. Author"},
+			Text:    fmt.Sprintf("%01000d", i), Year: 1990, Hash: []byte("0123456789abcdef"),
 		}
 	}
 	_, _, err := db.PutDocuments(ctx, "src", docs)
 	must(err)
 	threadID = core.NewID("thr")
-	must(db.InsertThread(ctx, benchUser, thread.Thread{ID: threadID, AgentID: benchAgent, Title: "A title", Status: "idle", CreatedAt: now, UpdatedAt: now}))
+	must(db.InsertThread(ctx, benchUser, thread.Thread{
+		ID: threadID, AgentID: benchAgent, Title: "A title",
+		Status: "idle", CreatedAt: now, UpdatedAt: now,
+	}))
 	return db, hash, threadID
 }
 
@@ -76,7 +84,11 @@ func BenchmarkReads(b *testing.B) {
 				_, err := db.Memories(b.Context(), benchUser, benchAgent, memory.StatusActive, "", 51)
 				return err
 			}},
-			{"Agents", func() error { _, err := db.Agents(b.Context(), benchUser, nil, agent.Position{}, 51); return err }},
+			{"Agents", func() error {
+				_,
+					err := db.Agents(b.Context(), benchUser, nil, agent.Position{}, 51)
+				return err
+			}},
 			{"Scan1000", func() error {
 				for _, err := range db.ScanDocuments(b.Context(), "src") {
 					if err != nil {
@@ -120,7 +132,8 @@ func BenchmarkWrites(b *testing.B) {
 			{"InsertThread", func() error {
 				now := time.Now()
 				return db.InsertThread(b.Context(), benchUser, thread.Thread{
-					ID: core.NewID("thr"), AgentID: benchAgent, Title: "A title", Status: "idle", CreatedAt: now, UpdatedAt: now,
+					ID: core.NewID("thr"), AgentID: benchAgent, Title: "A title", Status: "idle", CreatedAt: now,
+					UpdatedAt: now,
 				})
 			}},
 		} {
@@ -144,7 +157,8 @@ func BenchmarkWrites(b *testing.B) {
 					}
 				})
 				after := db.Stats()
-				b.ReportMetric(float64(after.Writes-before.Writes)/float64(after.Commits-before.Commits), "writes/commit")
+				b.ReportMetric(float64(after.Writes-before.Writes)/float64(after.Commits-before.Commits),
+					"writes/commit")
 			})
 		}
 	}

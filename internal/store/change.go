@@ -8,21 +8,22 @@ import (
 	"carrel/internal/search"
 )
 
-// The operations as the log has them.
+// The operations stored in the change log.
 const (
 	opPut    = "put"
 	opDelete = "delete"
 	opDrop   = "drop"
 )
 
-// logChanges enters documents in the change log under the next numbers. It belongs at the end of a transaction: from
-// here to the commit nobody else takes numbers, so that whoever sees a change has seen all with lower numbers, and the
-// fewer statements that takes the better.
+// logChanges appends documents to the change log under the next sequence numbers. It must come last in a transaction:
+// the counter stays locked until the commit, so that a reader that sees a change has seen all lower numbers, and other
+// writers wait as short as possible.
 func (db *DB) logChanges(ctx context.Context, tx querier, sourceID, op string, ids []string) error {
-	slices.Sort(ids) // a document that came twice is one change
+	slices.Sort(ids) // a document that occurs twice is one change
 	ids = slices.Compact(ids)
 	var last int64
-	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`, args{len(ids)}, &last)
+	err := get(ctx, tx, `UPDATE document_change_counter SET last = last + $1 WHERE id = 1 RETURNING last`,
+		args{len(ids)}, &last)
 	if err != nil {
 		return err
 	}
@@ -30,13 +31,13 @@ func (db *DB) logChanges(ctx context.Context, tx querier, sourceID, op string, i
 		INSERT INTO document_change (document_id, seq, source_id, op)
 		SELECT listed.value, $1 + listed.n, $2, $3 FROM `+db.dialect.rows("$4")+` listed WHERE true
 		ON CONFLICT (document_id) DO UPDATE SET seq = excluded.seq, op = excluded.op`,
-		last-int64(len(ids))+1, sourceID, op, listOf(ids))
+		last-int64(len(ids))+1, sourceID, op, encodeList(ids))
 	return err
 }
 
-// logDrops tells the log that sources went with all their documents. A source that the log knows nothing of is passed
-// over.
-func (db *DB) logDrops(ctx context.Context, tx querier, sourceIDs []string) error {
+// logSourceDrops replaces the log entries of deleted sources by one drop entry each. Sources without entries are
+// skipped.
+func (db *DB) logSourceDrops(ctx context.Context, tx querier, sourceIDs []string) error {
 	var known []string
 	for _, id := range sourceIDs {
 		n, err := tx.exec(ctx, `DELETE FROM document_change WHERE source_id = $1`, id)
@@ -55,18 +56,18 @@ func (db *DB) logDrops(ctx context.Context, tx querier, sourceIDs []string) erro
 	return nil
 }
 
-// logPage is how many documents logAgain enters with one statement.
-const logPage = 5000
+// relogPage is the number of documents per statement in relogSource.
+const relogPage = 5000
 
-// logAgain enters all documents of a source in the log anew, but those that will expire, which are not in it. It keeps others from the log while it does, which is fair
-// for something this rare.
-func (db *DB) logAgain(ctx context.Context, tx querier, sourceID string) error {
-	ids := make([]string, 0, logPage)
+// relogSource appends all documents of a source to the log again, except expiring ones, which are not logged. It blocks
+// other writers of the log meanwhile, which is acceptable for a rare operation.
+func (db *DB) relogSource(ctx context.Context, tx querier, sourceID string) error {
+	ids := make([]string, 0, relogPage)
 	for last := ""; ; last = ids[len(ids)-1] {
 		ids = ids[:0]
 		var id string
 		err := tx.each(ctx, `SELECT id FROM document WHERE source_id = $1 AND id > $2 AND expires_at IS NULL ORDER BY id LIMIT $3 + 0`,
-			args{sourceID, last, logPage}, []any{&id}, func() error {
+			args{sourceID, last, relogPage}, []any{&id}, func() error {
 				ids = append(ids, id)
 				return nil
 			})
@@ -79,14 +80,14 @@ func (db *DB) logAgain(ctx context.Context, tx querier, sourceID string) error {
 	}
 }
 
-// Head returns the number of the newest change.
+// Head returns the sequence number of the newest change.
 func (db *DB) Head(ctx context.Context) (uint64, error) {
 	var last int64
 	err := get(ctx, db.read, `SELECT last FROM document_change_counter WHERE id = 1`, nil, &last)
 	return uint64(last), fail("read the head of the change log", "change log", err)
 }
 
-// changeRow is a change as it is read. What hangs on the document is NULL where there is none.
+// changeRow is a scanned change. The document's columns are NULL if it was deleted.
 type changeRow struct {
 	seq                       int64
 	op, id, sourceID          string
@@ -104,7 +105,7 @@ func (r *changeRow) value() (c search.Change, err error) {
 	switch {
 	case r.op == opDrop:
 		c.Op = search.Drop
-	case r.op == opDelete, !r.title.Valid: // whatever took it, it is not there
+	case r.op == opDelete, !r.title.Valid: // the document no longer exists
 		c.Op = search.Delete
 	default:
 		c.Op = search.Put
@@ -112,15 +113,15 @@ func (r *changeRow) value() (c search.Change, err error) {
 			ID: r.id, SourceID: r.sourceID, Title: r.title.String, Text: r.text.String, DOI: r.doi.String,
 			Language: r.language.String, Year: int(r.year.Int64),
 		}
-		c.Document.Authors, err = wordsOf[string](r.authors.String)
+		c.Document.Authors, err = decodeList[string](r.authors.String)
 	}
 	return c, err
 }
 
-// Changes returns the changes with after < seq ≤ through in order, at most limit of them, with the documents as they are
-// in the same moment.
+// Changes returns up to limit changes with after < seq ≤ through, in order, with the current documents read in the same
+// snapshot.
 func (db *DB) Changes(ctx context.Context, after, through uint64, limit int) ([]search.Change, error) {
-	changes := make([]search.Change, 0, room(limit))
+	changes := make([]search.Change, 0, capacityFor(limit))
 	var r changeRow
 	err := db.read.each(ctx, `
 		SELECT c.seq, c.op, c.document_id, c.source_id, d.title, d.authors, d.text, d.doi, d.year, s.language

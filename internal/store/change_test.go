@@ -12,11 +12,13 @@ import (
 	"carrel/internal/source"
 )
 
-// callSearch uses every method about the change log, indexes and usage once, for the user and source of callEverything.
+// callSearch calls every method of the change log, the node indexes and the usage once, for the user and source of
+// callEverything.
 func callSearch(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	if _, _, err := db.PutDocuments(ctx, "s", []source.Document{{ID: "d2", ExternalID: "gone", Hash: []byte("h")}}); err != nil {
+	if _, _, err := db.PutDocuments(ctx, "s",
+		[]source.Document{{ID: "d2", ExternalID: "gone", Hash: []byte("h")}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func() error{
@@ -36,7 +38,7 @@ func callSearch(t *testing.T, db *DB) {
 	}
 }
 
-// before is the engine's migrations up to a version, without that.
+// before returns the engine's migrations up to a version, exclusive.
 func (b backend) before(t *testing.T, version string) fs.FS {
 	t.Helper()
 	files := b.plus(t, nil)
@@ -48,7 +50,7 @@ func (b backend) before(t *testing.T, version string) fs.FS {
 	return files
 }
 
-func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
+func TestMigrationLogsExistingDocuments(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 				`INSERT INTO document VALUES ('d2', 's', '2', 'Two', '["B"]', 'x', NULL, '', '', '', '', '\x00', 0, 0)`,
 				`INSERT INTO document VALUES ('d1', 's', '1', 'One', '[]', 'y', 1970, '', '', '', '', '\x00', 0, 0)`,
 			} {
-				if b.name == "sqlite" { // which has another way to write bytes
+				if b.name == "sqlite" { // SQLite has another syntax for bytes
 					statement = strings.ReplaceAll(statement, `'\x00'`, `x'00'`)
 				}
 				if _, err := b.raw(t).Exec(statement); err != nil {
@@ -77,8 +79,14 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 			}
 			got, err := db.Changes(t.Context(), 0, head, 10)
 			want := []search.Change{
-				{Seq: 1, Op: search.Put, ID: "d1", Document: search.Document{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970}},
-				{Seq: 2, Op: search.Put, ID: "d2", Document: search.Document{ID: "d2", SourceID: "s", Title: "Two", Text: "x", Authors: []string{"B"}}},
+				{
+					Seq: 1, Op: search.Put, ID: "d1",
+					Document: search.Document{ID: "d1", SourceID: "s", Title: "One", Text: "y", Year: 1970},
+				},
+				{Seq: 2, Op: search.Put, ID: "d2", Document: search.Document{
+					ID: "d2", SourceID: "s", Title: "Two",
+					Text: "x", Authors: []string{"B"},
+				}},
 			}
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the log has %+v, %v\nwant %+v", got, err, want)
@@ -91,26 +99,27 @@ func TestDocumentsOfAnOlderDatabaseAreEnteredInTheLog(t *testing.T) {
 	}
 }
 
-// A cascade that nobody told the log of must not put a document into an index without its text.
-func TestADocumentThatWentUnnoticedIsDeleted(t *testing.T) {
+// A cascade without a log entry must not put a document without text into an index.
+func TestUnloggedDeletionIsReadAsDelete(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t, b.options)
 			callEverything(t, db)
-			if _, err := db.one(t.Context(), "DELETE FROM app_user"); err != nil {
+			if _, err := db.exec(t.Context(), "DELETE FROM app_user"); err != nil {
 				t.Fatal(err)
 			}
 			changes, err := db.Changes(t.Context(), 0, 1000, 1000)
-			if err != nil || len(changes) != 3 || slices.ContainsFunc(changes, func(c search.Change) bool { return c.Op != search.Delete }) {
+			if err != nil || len(changes) != 3 ||
+				slices.ContainsFunc(changes, func(c search.Change) bool { return c.Op != search.Delete }) {
 				t.Errorf("the log has %+v, %v", changes, err)
 			}
 		})
 	}
 }
 
-func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
+func TestPostgresReadsTheChangeLogByIndex(t *testing.T) {
 	t.Parallel()
 	b := backends(t)[1]
 	db := open(t, b.options)
@@ -131,7 +140,7 @@ func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
 			t.Fatalf("%v in %s", err, statement)
 		}
 	}
-	// The plan that serves any span must not read whole tables.
+	// The generic plan must not scan whole tables.
 	rows, err := raw.Query("EXPLAIN EXECUTE reading (5000, 20000, 1000)")
 	if err != nil {
 		t.Fatal(err)
@@ -156,24 +165,33 @@ func TestPostgresReadsTheLogByItsIndexes(t *testing.T) {
 	}
 }
 
-func TestAListIsReadAsItWasWritten(t *testing.T) {
+func TestListRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
-		{}, {""}, {"", ""}, {"a"}, {"Ada Lovelace", "Grace Hopper"}, {`a","b`}, {`"`}, {`\`}, {",", "[", `"]`}, {"Gödel", "李", "a\nb", "<&>", "\u2028"},
+		{},
+		{""},
+		{"", ""},
+		{"a"},
+		{"Ada Lovelace", "Grace Hopper"},
+		{`a","b`},
+		{`"`},
+		{`\`},
+		{",", "[", `"]`},
+		{"Gödel", "李", "a\nb", "<&>", "\u2028"},
 	} {
-		got, err := wordsOf[string](listOf(words))
+		got, err := decodeList[string](encodeList(words))
 		if err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q came back as %q, %v", words, got, err)
 		}
 	}
-	// Others may write it with white space.
+	// JSON with white space is valid too.
 	for _, list := range []string{`[ "a" , "b" ]`, `["a", "b"]`, `["a" ,"b"]`} {
-		if got, err := wordsOf[string](list); err != nil || !slices.Equal(got, []string{"a", "b"}) {
+		if got, err := decodeList[string](list); err != nil || !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("%s is read as %q, %v", list, got, err)
 		}
 	}
 	for _, list := range []string{"", "[", `"a"`, `["a`, `["a"b"]`} {
-		if got, err := wordsOf[string](list); err == nil {
+		if got, err := decodeList[string](list); err == nil {
 			t.Errorf("%s is read as %q", list, got)
 		}
 	}

@@ -8,13 +8,12 @@ import (
 	"carrel/internal/credential"
 )
 
-// codeQuery reads codes with the name of the program that exchanged them.
+// codeQuery selects connect codes with the name of the program that redeemed them.
 const codeQuery = `
 	SELECT c.id, c.user_id, c.created_at, c.expires_at, c.used_at, coalesce(c.key_id, ''), coalesce(k.client_name, ''),
 		c.made_with, c.key_expires_at
 	FROM connect_code c LEFT JOIN credential_key k ON k.id = c.key_id `
 
-// codeRow is a code as it is read.
 type codeRow struct {
 	code             credential.Code
 	created, expires int64
@@ -32,11 +31,12 @@ func (r *codeRow) value() credential.Code {
 	return c
 }
 
-// InsertCode stores a connect code under the hash of its secret. The user's own of the same id gets the new secret.
+// InsertCode stores a connect code under the hash of its secret. If the user already has a code with this id, only its
+// secret is replaced.
 func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) error {
 	var n int64
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
-		if err := db.lockMaker(ctx, tx, c.MadeWith); err != nil {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
+		if err := db.lockParentKey(ctx, tx, c.MadeWith); err != nil {
 			return err
 		}
 		n, err = tx.exec(ctx, `
@@ -46,7 +46,7 @@ func (db *DB) InsertCode(ctx context.Context, c credential.Code, hash []byte) er
 			c.ID, c.UserID, hash, millis(c.CreatedAt), millis(c.ExpiresAt), c.MadeWith, optMillis(c.KeyExpiresAt))
 		return err
 	})
-	return changed("insert connect code", "user", n, err)
+	return requireRow("insert connect code", "user", n, err)
 }
 
 // Codes returns codes of a user, newest first.
@@ -55,7 +55,7 @@ func (db *DB) Codes(ctx context.Context, userID, before string, limit int) ([]cr
 		before = lastID
 	}
 	var r codeRow
-	codes := make([]credential.Code, 0, room(limit))
+	codes := make([]credential.Code, 0, capacityFor(limit))
 	err := db.read.each(ctx, codeQuery+`WHERE c.user_id = $1 AND c.id < $2 ORDER BY c.id DESC LIMIT $3 + 0`,
 		args{userID, before, limit}, r.dest(), func() error {
 			codes = append(codes, r.value())
@@ -77,22 +77,22 @@ func (db *DB) Code(ctx context.Context, userID, codeID string) (credential.Code,
 	return r.value(), nil
 }
 
-// CancelCode forgets a code, unless it was used.
+// CancelCode deletes a code unless it was redeemed.
 func (db *DB) CancelCode(ctx context.Context, userID, codeID string) error {
-	n, err := db.one(ctx, `DELETE FROM connect_code WHERE id = $1 AND user_id = $2 AND used_at IS NULL`, codeID, userID)
-	return changed("cancel connect code", "connect code", n, err)
+	n, err := db.exec(ctx, `DELETE FROM connect_code WHERE id = $1 AND user_id = $2 AND used_at IS NULL`, codeID, userID)
+	return requireRow("cancel connect code", "connect code", n, err)
 }
 
-// PruneCodes forgets codes that expired before.
+// PruneCodes deletes codes that expired before this time.
 func (db *DB) PruneCodes(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM connect_code WHERE expires_at < $1`, millis(before))
+	_, err := db.exec(ctx, `DELETE FROM connect_code WHERE expires_at < $1`, millis(before))
 	return fail("prune connect codes", "connect code", err)
 }
 
-// RedeemCode uses a code up and stores the key minted from it. The update decides: it finds an unused code for one
-// transaction only.
+// RedeemCode redeems a code and stores the key minted from it. The UPDATE matches an unused code in one transaction
+// only, so a code cannot be redeemed twice.
 func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, minted credential.Key, keyHash []byte) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		k := minted
 		var expires sql.NullInt64
 		err := get(ctx, tx, `
@@ -104,7 +104,7 @@ func (db *DB) RedeemCode(ctx context.Context, codeHash []byte, now time.Time, mi
 			return err
 		}
 		k.ExpiresAt = optAt(expires)
-		if err := db.lockMaker(ctx, tx, k.MadeWith); err != nil {
+		if err := db.lockParentKey(ctx, tx, k.MadeWith); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, insertKey, keyArgs(k, keyHash)...)

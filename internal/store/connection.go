@@ -12,8 +12,8 @@ import (
 
 var _ credential.Store = (*DB)(nil)
 
-// connectionQuery reads what lets programs act for a user ($1) at a time ($2): minted keys and grants. Both halves have
-// their own index on the user, and nobody has many.
+// connectionQuery selects the credentials with which programs act for a user ($1) at a time ($2): minted keys and OAuth
+// grants. Both halves use an index on the user.
 const connectionQuery = `
 	SELECT id, kind, name, client_name, scopes, agents, created_at, expires_at, last_used_at, last_address, last_program
 	FROM (
@@ -28,7 +28,6 @@ const connectionQuery = `
 		WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.expires_at > $2
 	) AS connection `
 
-// connectionRow is a connection as it is read.
 type connectionRow struct {
 	connection     credential.Connection
 	scopes, agents string
@@ -46,27 +45,27 @@ func (r *connectionRow) dest() []any {
 
 func (r *connectionRow) value() (c credential.Connection, err error) {
 	c = r.connection
-	if c.Agents, err = wordsOf[string](r.agents); err != nil {
+	if c.Agents, err = decodeList[string](r.agents); err != nil {
 		return c, err
 	}
-	granted, err := wordsOf[string](r.scopes)
+	granted, err := decodeList[string](r.scopes)
 	if err != nil {
 		return c, err
 	}
-	// A grant also has scopes that say nothing of the API, such as to know the user's name.
+	// Grants also have scopes outside the API, such as openid.
 	c.Scopes = oauth.APIScopes(granted)
 	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = at(r.created), optAt(r.expires), optAt(r.used)
 	return c, nil
 }
 
-// Connections returns the connections of a user that work, newest first.
+// Connections returns a user's active connections, newest first.
 func (db *DB) Connections(ctx context.Context, userID string, now time.Time, after *credential.ConnectionKey, limit int) ([]credential.Connection, error) {
 	created, id := int64(lastTime), ""
 	if after != nil {
 		created, id = millis(after.CreatedAt), after.ID
 	}
 	var r connectionRow
-	list := make([]credential.Connection, 0, room(limit))
+	list := make([]credential.Connection, 0, capacityFor(limit))
 	err := db.read.each(ctx, connectionQuery+`WHERE (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5 + 0`,
 		args{userID, millis(now), created, id, limit}, r.dest(), func() error {
 			c, err := r.value()
@@ -79,7 +78,7 @@ func (db *DB) Connections(ctx context.Context, userID string, now time.Time, aft
 	return list, nil
 }
 
-// Connection returns a connection of a user that works.
+// Connection returns an active connection of a user.
 func (db *DB) Connection(ctx context.Context, userID, connectionID string, now time.Time) (credential.Connection, error) {
 	var r connectionRow
 	err := get(ctx, db.read, connectionQuery+`WHERE id = $3`, args{userID, millis(now), connectionID}, r.dest()...)
@@ -89,12 +88,12 @@ func (db *DB) Connection(ctx context.Context, userID, connectionID string, now t
 	return r.value()
 }
 
-// RenameConnection gives a connection that is not revoked another name.
+// RenameConnection renames a connection that is not revoked.
 func (db *DB) RenameConnection(ctx context.Context, userID, connectionID, name string) error {
 	rename := `UPDATE credential_key SET name = $1 WHERE id = $2 AND user_id = $3 AND kind = 'minted' AND revoked_at IS NULL`
 	if core.IsID(core.PrefixGrant, connectionID) {
 		rename = `UPDATE oauth_grant SET name = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`
 	}
-	n, err := db.one(ctx, rename, name, connectionID, userID)
-	return changed("rename connection", "connection", n, err)
+	n, err := db.exec(ctx, rename, name, connectionID, userID)
+	return requireRow("rename connection", "connection", n, err)
 }

@@ -17,10 +17,10 @@ import (
 	"carrel/internal/thread"
 )
 
-// crashFile tells a copy of this test program to write into the file until it is killed.
+// crashFile makes a copy of this test binary write into the file until it is killed.
 const crashFile = "CARREL_TEST_CRASH_FILE"
 
-func TestEveryAcknowledgedWriteSurvivesAKill(t *testing.T) {
+func TestAcknowledgedWritesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	for round := range 3 {
 		path := filepath.Join(t.TempDir(), "carrel.db")
@@ -56,7 +56,7 @@ func TestEveryAcknowledgedWriteSurvivesAKill(t *testing.T) {
 	}
 }
 
-// TestCrashChild is no test of its own: it is what TestEveryAcknowledgedWriteSurvivesAKill kills.
+// TestCrashChild is the child process of TestAcknowledgedWritesSurviveAKill.
 func TestCrashChild(t *testing.T) {
 	path := os.Getenv(crashFile)
 	if path == "" {
@@ -77,7 +77,8 @@ func TestCrashChild(t *testing.T) {
 		wg.Go(func() {
 			for t.Context().Err() == nil {
 				id := core.NewID(core.PrefixThread)
-				if err := db.InsertThread(t.Context(), "usr", thread.Thread{ID: id, AgentID: "agt", CreatedAt: now, UpdatedAt: now}); err != nil {
+				if err := db.InsertThread(t.Context(), "usr",
+					thread.Thread{ID: id, AgentID: "agt", CreatedAt: now, UpdatedAt: now}); err != nil {
 					t.Error(err)
 					return
 				}

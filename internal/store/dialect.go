@@ -10,18 +10,18 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is what the engines really differ in. Everything else is one text: both take $n for parameters, RETURNING,
+// dialect holds the differences between the engines. All other SQL is shared: both support $n parameters, RETURNING,
 // ON CONFLICT and row values.
 type dialect struct {
 	name  string
 	goose goose.Dialect
-	// listHead and listTail enclose a parameter with a JSON array of strings and make it the right side of IN.
+	// listHead and listTail turn a parameter holding a JSON array of strings into the right side of IN.
 	listHead, listTail string
-	// rowsHead and rowsTail enclose the same and make it rows of a value and its number, n, from 0.
+	// rowsHead and rowsTail turn the same parameter into rows of value and n, the index from 0.
 	rowsHead, rowsTail string
-	// lock ends a SELECT whose rows the transaction is about to change. SQLite has one writer and needs none.
+	// lock is appended to a SELECT whose rows the transaction will change. SQLite has a single writer and needs none.
 	lock string
-	// hasTable asks whether the database has the table.
+	// hasTable is a query that counts the tables with a name.
 	hasTable string
 }
 
@@ -32,7 +32,7 @@ var (
 		rowsHead: "(SELECT value, key AS n FROM json_each(", rowsTail: "))",
 		hasTable: "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1",
 	}
-	// NO KEY: rows that refer to the locked one can still be inserted meanwhile.
+	// NO KEY, so that rows that reference the locked row can still be inserted.
 	postgresDialect = dialect{
 		name: "postgres", goose: goose.DialectPostgres,
 		listHead: "(SELECT jsonb_array_elements_text(", listTail: "::jsonb))",
@@ -43,18 +43,18 @@ var (
 	}
 )
 
-// in returns the right side of IN for a parameter that holds a JSON array of strings.
+// in returns the right side of IN for a parameter holding a JSON array of strings.
 func (d dialect) in(param string) string { return d.listHead + param + d.listTail }
 
-// rows returns a table of the values of a parameter that holds a JSON array of strings, each with its number n.
+// rows returns a table of value and index n for a parameter holding a JSON array of strings.
 func (d dialect) rows(param string) string { return d.rowsHead + param + d.rowsTail }
 
-// migrations returns the engine's folder.
+// migrations returns the folder of the engine's migrations.
 func (d dialect) migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations/"+d.name) }
 
-// positional writes the parameters of a statement as plain question marks if they stand in it in order, each once.
-// SQLite's driver then takes them as they come; $n it looks up by name, for each parameter of each call. No statement
-// of ours has a dollar in a literal.
+// positional replaces $n parameters by question marks if each occurs once and in order. The SQLite driver binds
+// question marks by position, but looks up $n by name for each parameter of each call. No statement contains a dollar
+// sign in a literal.
 func positional(query string) string {
 	var out strings.Builder
 	next := 1
@@ -81,15 +81,15 @@ func positional(query string) string {
 // args are the parameters of a statement.
 type args = []any
 
-// querier runs statements: on the pool for reading, or inside a write.
+// querier runs statements, on the read pool or inside a write.
 type querier interface {
-	// exec runs a statement and returns the number of rows that it changed.
+	// exec runs a statement and returns the number of rows changed.
 	exec(ctx context.Context, query string, a ...any) (int64, error)
-	// each runs a statement, scans every row that it returns into the same destinations, and calls row after each.
+	// each runs a query, scans every row into the same destinations, and calls row after each.
 	each(ctx context.Context, query string, a args, dest []any, row func() error) error
 }
 
-// get reads the only row of a query; none is sql.ErrNoRows.
+// get scans the only row of a query, and returns sql.ErrNoRows if there is none.
 func get(ctx context.Context, q querier, query string, a args, dest ...any) error {
 	found := false
 	err := q.each(ctx, query, a, dest, func() error {
@@ -102,8 +102,8 @@ func get(ctx context.Context, q querier, query string, a args, dest ...any) erro
 	return err
 }
 
-// walk goes through the rows of a query to their end and returns how many it saw, also when it fails at one.
-func walk(rows *sql.Rows, dest []any, row func() error) (seen int, err error) {
+// scanRows scans all rows of a query and returns how many it scanned, even if it fails.
+func scanRows(rows *sql.Rows, dest []any, row func() error) (seen int, err error) {
 	defer func() {
 		if closeErr := rows.Close(); err == nil {
 			err = closeErr

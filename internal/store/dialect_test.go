@@ -37,7 +37,7 @@ func TestParametersMeanTheSameOnBothEngines(t *testing.T) {
 				if err := get(t.Context(), db.read, query, args{"A", "B"}, &read); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.write.one(t.Context(), query, args{"A", "B"}, []any{&written}); err != nil {
+				if err := db.execReturning(t.Context(), query, args{"A", "B"}, []any{&written}); err != nil {
 					t.Fatal(err)
 				}
 				if read != want || written != want {

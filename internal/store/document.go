@@ -13,10 +13,9 @@ import (
 const documentColumns = `id, source_id, external_id, title, authors, text, coalesce(year, 0), url, doi, venue, type,
 	published_at, citation_count, open_access_url, file, hash, expires_at, created_at, updated_at`
 
-// scanPage is how many documents ScanDocuments reads at a time.
+// scanPage is the number of documents ScanDocuments reads at once.
 const scanPage = 64
 
-// documentRow is a document as it is read.
 type documentRow struct {
 	document         source.Document
 	authors          string
@@ -35,7 +34,7 @@ func (r *documentRow) dest() []any {
 
 func (r *documentRow) value() (d source.Document, err error) {
 	d = r.document
-	d.Authors, err = wordsOf[string](r.authors)
+	d.Authors, err = decodeList[string](r.authors)
 	if r.citations.Valid {
 		n := int(r.citations.Int64)
 		d.CitationCount = &n
@@ -44,10 +43,12 @@ func (r *documentRow) value() (d source.Document, err error) {
 	return d, err
 }
 
-// PutDocuments stores a batch in one transaction, keeps the source's counts right and enters what it changed in the change
-// log. Where the owner's plan has no room for it, nothing is stored.
-func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.Document) (added, updated int, err error) {
-	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+// PutDocuments stores a batch of documents in one transaction, updates the source's counters and logs the changes. If
+// the batch exceeds the storage limit of the owner's plan, nothing is stored.
+func (db *DB) PutDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) (added, updated int, err error) {
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		added, updated = 0, 0
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
@@ -58,7 +59,7 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 			switch {
 			case err != nil:
 				return err
-			case put.id == "": // there as it is
+			case put.id == "": // unchanged
 				continue
 			case put.isNew:
 				added++
@@ -70,7 +71,7 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 		if len(ids) == 0 {
 			return nil
 		}
-		if err := db.grow(ctx, tx, sourceID, bytes); err != nil {
+		if err := db.addBytes(ctx, tx, sourceID, bytes); err != nil {
 			return err
 		}
 		if err := countDocuments(ctx, tx, sourceID, added, docs[len(docs)-1].UpdatedAt); err != nil {
@@ -84,14 +85,16 @@ func (db *DB) PutDocuments(ctx context.Context, sourceID string, docs []source.D
 	return added, updated, nil
 }
 
-// DeleteDocuments removes those of the documents that the source has, in one transaction, and returns how many these
-// were.
-func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs []string, now time.Time) (deleted int, err error) {
-	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+// DeleteDocuments deletes the given documents of a source in one transaction and returns how many existed.
+func (db *DB) DeleteDocuments(
+	ctx context.Context, sourceID string, externalIDs []string, now time.Time,
+) (deleted int, err error) {
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
-		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `external_id IN `+db.dialect.in("$2"), listOf(externalIDs))
+		deleted, err = db.deleteDocuments(ctx, tx, sourceID, now, `external_id IN `+db.dialect.in("$2"),
+			encodeList(externalIDs))
 		return err
 	})
 	if err != nil {
@@ -100,8 +103,10 @@ func (db *DB) DeleteDocuments(ctx context.Context, sourceID string, externalIDs 
 	return deleted, nil
 }
 
-// deleteDocuments removes the documents of a source that a condition with $2 holds for.
-func (db *DB) deleteDocuments(ctx context.Context, tx querier, sourceID string, now time.Time, condition string, value any) (deleted int, err error) {
+// deleteDocuments deletes the documents of a source that match a condition on $2.
+func (db *DB) deleteDocuments(
+	ctx context.Context, tx querier, sourceID string, now time.Time, condition string, value any,
+) (deleted int, err error) {
 	var ids []string
 	var id string
 	var size, bytes int64
@@ -116,58 +121,61 @@ func (db *DB) deleteDocuments(ctx context.Context, tx querier, sourceID string, 
 	if err := countDocuments(ctx, tx, sourceID, -len(ids), now); err != nil {
 		return 0, err
 	}
-	if err := db.grow(ctx, tx, sourceID, -bytes); err != nil {
+	if err := db.addBytes(ctx, tx, sourceID, -bytes); err != nil {
 		return 0, err
 	}
 	return len(ids), db.logChanges(ctx, tx, sourceID, opDelete, ids)
 }
 
-// lockSource lets changes of one source's documents happen after each other.
+// lockSource serializes changes to the documents of a source.
 func (db *DB) lockSource(ctx context.Context, tx querier, sourceID string) error {
 	var one int
 	return get(ctx, tx, `SELECT 1 FROM source WHERE id = $1`+db.dialect.lock, args{sourceID}, &one)
 }
 
-// countDocuments adds to the number of a source's documents.
+// countDocuments adds to the document counter of a source.
 func countDocuments(ctx context.Context, tx querier, sourceID string, more int, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`, more, millis(now), sourceID)
+	_, err := tx.exec(ctx, `UPDATE source SET documents = documents + $1, updated_at = $2 WHERE id = $3`,
+		more, millis(now), sourceID)
 	return err
 }
 
-// documentSize is what a document counts as, in bytes; sizeOf is the same of one that is not stored yet.
+// documentSize is the SQL expression of a document's size in bytes. sizeOf is the same for a document not stored yet.
 const documentSize = `octet_length(title) + octet_length(text)`
 
 func sizeOf(d source.Document) int64 { return int64(len(d.Title) + len(d.Text)) }
 
-// put is what became of a document: the id under which it is kept, whether it is new, and how many bytes came with it.
-// One that is there and has not changed has no id.
-type put struct {
+// putResult is the result of storing a document: its id, whether it is new, and the change in bytes. The id is empty if
+// the document is unchanged.
+type putResult struct {
 	id    string
 	isNew bool
 	bytes int64
 }
 
-// putDocument stores a document. The source is locked, so that nobody else changes what is there.
-func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (p put, err error) {
-	authors, year := listOf(d.Authors), optNumber(d.Year)
+// putDocument inserts or updates a document. The caller has locked the source.
+func putDocument(ctx context.Context, tx querier, sourceID string, d source.Document) (p putResult, err error) {
+	authors, year := encodeList(d.Authors), optNumber(d.Year)
 	added, err := tx.exec(ctx, `
 		INSERT INTO document (id, source_id, external_id, title, authors, text, year, url, doi, venue, type,
 			published_at, citation_count, open_access_url, hash, created_at, updated_at, file)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 		ON CONFLICT (source_id, external_id) DO NOTHING`,
 		d.ID, sourceID, d.ExternalID, d.Title, authors, d.Text, year, d.URL, d.DOI, d.Venue, d.Type,
-		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), d.File)
+		d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt),
+		d.File)
 	if err != nil || added == 1 {
-		return put{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
+		return putResult{id: d.ID, isNew: true, bytes: sizeOf(d)}, err
 	}
 	var before int64
-	err = get(ctx, tx, `SELECT id, `+documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
+	err = get(ctx, tx, `SELECT id, `+
+		documentSize+` FROM document WHERE source_id = $1 AND external_id = $2 AND hash <> $3`,
 		args{sourceID, d.ExternalID, d.Hash}, &p.id, &before)
 	if errors.Is(err, sql.ErrNoRows) {
-		return put{}, nil
+		return putResult{}, nil
 	}
 	if err != nil {
-		return put{}, err
+		return putResult{}, err
 	}
 	_, err = tx.exec(ctx, `
 		UPDATE document SET title = $1, authors = $2, text = $3, year = $4, url = $5, doi = $6, venue = $7, type = $8,
@@ -179,9 +187,8 @@ func putDocument(ctx context.Context, tx querier, sourceID string, d source.Docu
 	return p, err
 }
 
-// ScanDocuments walks over all documents of a source, in the order of their ids. It reads some at a time and holds no
-// connection while its caller works on them, so that slow callers take nothing from others and may ask the store for
-// more inside the loop.
+// ScanDocuments iterates over all documents of a source in the order of their ids. It reads them in pages and holds no
+// connection in between, so the caller may be slow and may use the store inside the loop.
 func (db *DB) ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[source.Document, error] {
 	return func(yield func(source.Document, error) bool) {
 		page := make([]source.Document, 0, scanPage)
@@ -206,7 +213,7 @@ func (db *DB) ScanDocuments(ctx context.Context, sourceID string) iter.Seq2[sour
 	}
 }
 
-// DocumentsByID returns those of the documents that the sources have.
+// DocumentsByID returns the documents with these ids that belong to one of the sources.
 func (db *DB) DocumentsByID(ctx context.Context, sources, ids []string) ([]source.Document, error) {
 	docs := make([]source.Document, 0, len(ids))
 	if len(ids) == 0 {
@@ -214,20 +221,20 @@ func (db *DB) DocumentsByID(ctx context.Context, sources, ids []string) ([]sourc
 	}
 	err := db.documents(ctx, &docs, `
 		SELECT `+documentColumns+` FROM document WHERE id IN `+db.dialect.in("$1")+` AND source_id IN `+db.dialect.in("$2"),
-		args{listOf(ids), listOf(sources)})
+		args{encodeList(ids), encodeList(sources)})
 	if err != nil {
 		return nil, fail("read documents", "source", err)
 	}
 	return docs, nil
 }
 
-// Document returns a document of one of the sources of an agent of the user.
+// Document returns a document of an agent that the user can access.
 func (db *DB) Document(ctx context.Context, userID, agentID, documentID string) (source.Document, error) {
 	var r documentRow
 	err := get(ctx, db.read, `
 		SELECT `+documentColumns+` FROM document
 		WHERE id = $1 AND source_id IN (
-			SELECT s.id FROM source s WHERE s.agent_id = $3 AND `+reached("$3", "$2")+`)`,
+			SELECT s.id FROM source s WHERE s.agent_id = $3 AND `+agentAccessible("$3", "$2")+`)`,
 		args{documentID, userID, agentID}, r.dest()...)
 	if err != nil {
 		return source.Document{}, fail("read document", "document", err)

@@ -13,37 +13,40 @@ import (
 
 var _ embedding.Store = (*DB)(nil)
 
-// EmbeddingDims returns how long the model's vectors were when they were last stored, or 0.
+// EmbeddingDims returns the dimension of the model's stored vectors, or 0 if there are none.
 func (db *DB) EmbeddingDims(ctx context.Context, model string) (dims int, err error) {
 	err = get(ctx, db.read, `SELECT dims FROM embedding_progress WHERE model = $1`, args{model}, &dims)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return dims, fail("read the length of vectors", "embedding", err)
+	return dims, fail("read the vector dimension", "embedding", err)
 }
 
-// EmbeddedThrough returns the place in the change log up to which nothing lacks vectors.
+// EmbeddedThrough returns the position in the change log up to which all documents have vectors.
 func (db *DB) EmbeddedThrough(ctx context.Context, s embedding.Space) (uint64, error) {
 	var seq int64
-	err := get(ctx, db.read, `SELECT seq FROM embedding_progress WHERE model = $1 AND dims = $2`, args{s.Model, s.Dims}, &seq)
+	err := get(ctx, db.read, `SELECT seq FROM embedding_progress WHERE model = $1 AND dims = $2`,
+		args{s.Model, s.Dims}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	return uint64(seq), fail("read the progress of embeddings", "embedding", err)
 }
 
-// errEnough ends a walk over rows early.
+// errEnough stops the iteration over rows.
 var errEnough = errors.New("enough rows")
 
-// UnembeddedDocuments returns documents that are to be looked at, in the order of the change log. Long texts are read one
-// after the other, so that they do not all have to fit into memory.
-func (db *DB) UnembeddedDocuments(ctx context.Context, s embedding.Space, after, through uint64, n, bytes int, without ...string) ([]embedding.Document, error) {
-	docs := make([]embedding.Document, 0, room(n))
+// UnembeddedDocuments returns documents without current vectors, in change log order. It stops after about the given
+// number of bytes of text, so that long documents do not fill the memory.
+func (db *DB) UnembeddedDocuments(
+	ctx context.Context, s embedding.Space, after, through uint64, n, bytes int, without ...string,
+) ([]embedding.Document, error) {
+	docs := make([]embedding.Document, 0, capacityFor(n))
 	var d embedding.Document
 	var seq int64
 	owners, params := "", args{s.Model, s.Dims, int64(after), int64(through), n}
 	if len(without) > 0 {
-		owners, params = ` AND a.user_id NOT IN `+db.dialect.in("$6"), append(params, listOf(without))
+		owners, params = ` AND a.user_id NOT IN `+db.dialect.in("$6"), append(params, encodeList(without))
 	}
 	err := db.read.each(ctx, `
 		SELECT c.seq, d.id, d.source_id, d.title, d.text, a.user_id, a.id
@@ -68,14 +71,14 @@ func (db *DB) UnembeddedDocuments(ctx context.Context, s embedding.Space, after,
 	return docs, nil
 }
 
-// KnownEmbeddings returns the vectors of texts, whichever document they stand in.
+// KnownEmbeddings returns stored vectors by text hash, from any document.
 func (db *DB) KnownEmbeddings(ctx context.Context, s embedding.Space, hashes []string) (map[string][]byte, error) {
 	known := make(map[string][]byte, len(hashes))
 	var hash string
 	var vector []byte
 	err := db.read.each(ctx, `
 		SELECT text_hash, vector FROM embedding WHERE text_hash IN `+db.dialect.in("$1")+` AND model = $2 AND dims = $3`,
-		args{listOf(hashes), s.Model, s.Dims}, []any{&hash, &vector}, func() error {
+		args{encodeList(hashes), s.Model, s.Dims}, []any{&hash, &vector}, func() error {
 			known[hash] = vector
 			return nil
 		})
@@ -85,14 +88,14 @@ func (db *DB) KnownEmbeddings(ctx context.Context, s embedding.Space, hashes []s
 	return known, nil
 }
 
-// Embeddings returns the vectors of documents, by id and by the hash of their text.
+// Embeddings returns the vectors of documents, by document id and text hash.
 func (db *DB) Embeddings(ctx context.Context, s embedding.Space, ids []string) (map[string]map[string][]byte, error) {
 	found := make(map[string]map[string][]byte, len(ids))
 	var id, hash string
 	var vector []byte
 	err := db.read.each(ctx, `
 		SELECT document_id, text_hash, vector FROM embedding WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2 AND dims = $3`,
-		args{listOf(ids), s.Model, s.Dims}, []any{&id, &hash, &vector}, func() error {
+		args{encodeList(ids), s.Model, s.Dims}, []any{&id, &hash, &vector}, func() error {
 			if found[id] == nil {
 				found[id] = map[string][]byte{}
 			}
@@ -105,17 +108,19 @@ func (db *DB) Embeddings(ctx context.Context, s embedding.Space, ids []string) (
 	return found, nil
 }
 
-// PutEmbeddings stores vectors, enters the documents that are complete with them in the change log, and notes how far that
-// is. Like every change of documents it locks their sources first, in order.
-func (db *DB) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+// PutEmbeddings stores vectors, logs the documents completed by them as changed, and records the progress. Like every
+// change to documents, it locks their sources in id order first.
+func (db *DB) PutEmbeddings(
+	ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time,
+) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if len(docs) > 0 {
 			if err := db.putEmbeddings(ctx, tx, s, docs, now); err != nil {
 				return err
 			}
 		}
-		// A run that was overtaken may come later with less; what was true then still is. Vectors of another length have
-		// begun to take the place of those before.
+		// A slower run may report older progress; the later position stays valid. Vectors of another dimension
+		// start to replace the previous ones, so their progress starts over.
 		_, err := tx.exec(ctx, `
 			INSERT INTO embedding_progress (model, dims, seq) VALUES ($1, $2, $3)
 			ON CONFLICT (model) DO UPDATE SET dims = excluded.dims, seq = CASE
@@ -127,13 +132,16 @@ func (db *DB) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embed
 	return fail("store vectors", "document", err)
 }
 
-// putEmbeddings does all but the inserts with few statements: others wait for the sources meanwhile.
-func (db *DB) putEmbeddings(ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, now time.Time) error {
+// putEmbeddings uses few statements apart from the inserts, because other writers wait for the locked sources.
+func (db *DB) putEmbeddings(
+	ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, now time.Time,
+) error {
 	places, err := db.lockDocuments(ctx, tx, docs)
 	if err != nil {
 		return err
 	}
-	docs = slices.DeleteFunc(slices.Clone(docs), func(d embedding.Embedded) bool { _, exists := places[d.ID]; return !exists })
+	docs = slices.DeleteFunc(slices.Clone(docs),
+		func(d embedding.Embedded) bool { _, exists := places[d.ID]; return !exists })
 	var changed, complete []string
 	for i, d := range docs {
 		if len(d.New) > 0 {
@@ -149,9 +157,10 @@ func (db *DB) putEmbeddings(ctx context.Context, tx querier, s embedding.Space, 
 	if err := db.deleteStaleVectors(ctx, tx, docs, complete); err != nil {
 		return err
 	}
-	// As long as indexes do not know of all that a document has, there is no row that says it is done.
-	if _, err := tx.exec(ctx, `DELETE FROM embedding_document WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2`,
-		listOf(changed), s.Model); err != nil {
+	// A document has no row in embedding_document until its change is logged with all vectors.
+	if _, err := tx.exec(ctx,
+		`DELETE FROM embedding_document WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2`,
+		encodeList(changed), s.Model); err != nil {
 		return err
 	}
 	return db.completeDocuments(ctx, tx, s, docs, complete)
@@ -164,7 +173,7 @@ func insertVectors(ctx context.Context, tx querier, s embedding.Space, docs []em
 				INSERT INTO embedding (document_id, model, text_hash, dims, vector, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (document_id, model, text_hash) DO UPDATE
 				SET dims = excluded.dims, vector = excluded.vector, created_at = excluded.created_at`,
-				d.ID, s.Model, hash, s.Dims, append([]byte{}, d.New[hash]...), millis(now)) // an empty one is not NULL
+				d.ID, s.Model, hash, s.Dims, append([]byte{}, d.New[hash]...), millis(now)) // never NULL, even if empty
 			if err != nil {
 				return err
 			}
@@ -173,7 +182,7 @@ func insertVectors(ctx context.Context, tx querier, s embedding.Space, docs []em
 	return nil
 }
 
-// deleteStaleVectors deletes the vectors, of all models, of texts that complete documents do not have any more.
+// deleteStaleVectors deletes the vectors, of all models, of texts that completed documents no longer contain.
 func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embedding.Embedded, complete []string) error {
 	wanted := make(map[string]map[string]bool, len(docs)) // hashes by document
 	for _, d := range docs {
@@ -185,7 +194,7 @@ func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embeddi
 	stale := map[string][]string{}
 	var id, hash string
 	err := tx.each(ctx, `SELECT document_id, text_hash FROM embedding WHERE document_id IN `+db.dialect.in("$1"),
-		args{listOf(complete)}, []any{&id, &hash}, func() error {
+		args{encodeList(complete)}, []any{&id, &hash}, func() error {
 			if !wanted[id][hash] {
 				stale[id] = append(stale[id], hash)
 			}
@@ -195,7 +204,8 @@ func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embeddi
 		return err
 	}
 	for id, hashes := range stale {
-		_, err := tx.exec(ctx, `DELETE FROM embedding WHERE document_id = $1 AND text_hash IN `+db.dialect.in("$2"), id, listOf(hashes))
+		_, err := tx.exec(ctx, `DELETE FROM embedding WHERE document_id = $1 AND text_hash IN `+db.dialect.in("$2"), id,
+			encodeList(hashes))
 		if err != nil {
 			return err
 		}
@@ -203,9 +213,11 @@ func (db *DB) deleteStaleVectors(ctx context.Context, tx querier, docs []embeddi
 	return nil
 }
 
-// completeDocuments notes that documents are complete. Those of which indexes do not know it all get a new place in the
-// change log.
-func (db *DB) completeDocuments(ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, complete []string) error {
+// completeDocuments records documents as complete. Documents that were not complete before are logged as changed, so
+// that indexes read their vectors.
+func (db *DB) completeDocuments(
+	ctx context.Context, tx querier, s embedding.Space, docs []embedding.Embedded, complete []string,
+) error {
 	if len(complete) == 0 {
 		return nil
 	}
@@ -213,7 +225,7 @@ func (db *DB) completeDocuments(ctx context.Context, tx querier, s embedding.Spa
 	var id string
 	err := tx.each(ctx, `
 		SELECT document_id FROM embedding_document WHERE document_id IN `+db.dialect.in("$1")+` AND model = $2 AND dims = $3`,
-		args{listOf(complete), s.Model, s.Dims}, []any{&id}, func() error {
+		args{encodeList(complete), s.Model, s.Dims}, []any{&id}, func() error {
 			told[id] = true
 			return nil
 		})
@@ -235,12 +247,11 @@ func (db *DB) completeDocuments(ctx context.Context, tx querier, s embedding.Spa
 		INSERT INTO embedding_document (document_id, model, dims, seq)
 		SELECT document_id, $1, $2, seq FROM document_change WHERE document_id IN `+db.dialect.in("$3")+`
 		ON CONFLICT (document_id, model) DO UPDATE SET dims = excluded.dims, seq = excluded.seq`,
-		s.Model, s.Dims, listOf(complete))
+		s.Model, s.Dims, encodeList(complete))
 	return err
 }
 
-// lockDocuments keeps others from changing the documents, and returns the places in the change log of those that are
-// there.
+// lockDocuments locks the sources of the documents and returns the change log positions of the documents that exist.
 func (db *DB) lockDocuments(ctx context.Context, tx querier, docs []embedding.Embedded) (map[string]uint64, error) {
 	sources, ids := make([]string, 0, len(docs)), make([]string, 0, len(docs))
 	for _, d := range docs {
@@ -248,7 +259,7 @@ func (db *DB) lockDocuments(ctx context.Context, tx querier, docs []embedding.Em
 	}
 	var id string
 	err := tx.each(ctx, `SELECT id FROM source WHERE id IN `+db.dialect.in("$1")+` ORDER BY id`+db.dialect.lock,
-		args{listOf(sources)}, []any{&id}, func() error { return nil })
+		args{encodeList(sources)}, []any{&id}, func() error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -256,15 +267,15 @@ func (db *DB) lockDocuments(ctx context.Context, tx querier, docs []embedding.Em
 	var seq int64
 	err = tx.each(ctx, `
 		SELECT d.id, c.seq FROM document d JOIN document_change c ON c.document_id = d.id WHERE d.id IN `+db.dialect.in("$1"),
-		args{listOf(ids)}, []any{&id, &seq}, func() error {
+		args{encodeList(ids)}, []any{&id, &seq}, func() error {
 			places[id] = uint64(seq)
 			return nil
 		})
 	return places, err
 }
 
-// PruneEmbeddingTasks deletes tasks of embedding that ended before this time.
+// PruneEmbeddingTasks deletes embedding tasks that ended before this time.
 func (db *DB) PruneEmbeddingTasks(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM task WHERE kind = 'embed' AND finished_at < $1`, millis(before))
-	return fail("prune tasks of embedding", "task", err)
+	_, err := db.exec(ctx, `DELETE FROM task WHERE kind = 'embed' AND finished_at < $1`, millis(before))
+	return fail("prune embedding tasks", "task", err)
 }

@@ -7,16 +7,11 @@ import (
 	"carrel/internal/embedding"
 )
 
-// callEmbeddings uses every method about vectors once, on rows that are there, for the document of callEverything.
+// callEmbeddings calls every vector method once on the document of callEverything.
 func callEmbeddings(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	must := failOn(t)
 	s := embedding.Space{Model: "m", Dims: 1}
 	head, err := db.Head(ctx)
 	must(err)
@@ -24,7 +19,8 @@ func callEmbeddings(t *testing.T, db *DB) {
 	must(err)
 	for _, d := range docs {
 		e := embedding.Embedded{
-			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: []string{"h"}, New: map[string][]byte{"h": []byte("v")}, Complete: true,
+			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: []string{"h"}, New: map[string][]byte{"h": []byte("v")},
+			Complete: true,
 		}
 		must(db.PutEmbeddings(ctx, s, []embedding.Embedded{e}, d.Seq, now))
 		e.New = nil

@@ -17,29 +17,28 @@ import (
 	"carrel/internal/core"
 )
 
-// errClosed is what writers get once the store is being closed.
+// errClosed is returned for writes after Close.
 var errClosed = errors.New("the store is closed")
 
-// errContended is a row that came and went between every look at it.
+// errContended is returned if a row kept changing between the statements of an operation.
 var errContended = errors.New("the row keeps changing")
 
-// class is what an engine's error means to us.
+// class is the meaning of a driver error.
 type class int
 
 const (
-	classOther  class = iota
-	classUnique       // a row with that key is there already
-	classParent       // the row that it refers to is not there
-	classText         // a text that the engine can't hold
-	classRetry        // a clash with another transaction; the same again may succeed
-	classAway         // busy or unreachable; nothing was done
+	classOther       class = iota
+	classUnique            // unique constraint violated
+	classForeignKey        // referenced row missing
+	classInvalidText       // text that the engine cannot store
+	classRetry             // conflict with another transaction; a retry may succeed
+	classUnavailable       // busy or unreachable; nothing was done
 )
 
-// classify reads the error of either engine.
 func classify(err error) class {
 	var lost *lostError
 	if errors.As(err, &lost) {
-		return classAway
+		return classUnavailable
 	}
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {
@@ -55,7 +54,7 @@ func classify(err error) class {
 	case errors.As(err, &network), errors.As(err, &connect),
 		errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, errClosed), errors.Is(err, errContended), pgconn.SafeToRetry(err):
-		return classAway
+		return classUnavailable
 	}
 	return classOther
 }
@@ -65,58 +64,59 @@ func classifySQLite(code int) class {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return classUnique
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return classParent
+		return classForeignKey
 	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return classAway
+		return classUnavailable
 	}
 	return classOther
 }
 
-// classifyPostgres knows the codes of appendix A of PostgreSQL's manual.
+// classifyPostgres maps the error codes of PostgreSQL's manual, appendix A.
 func classifyPostgres(code string) class {
 	switch code {
 	case "23505": // unique_violation
 		return classUnique
 	case "23503": // foreign_key_violation
-		return classParent
+		return classForeignKey
 	case "22021", "22P05": // character_not_in_repertoire, untranslatable_character
-		return classText
+		return classInvalidText
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return classRetry
 	case "53300", "57P01", "57P02", "57P03", "25P03": // too_many_connections, shutdown, crash, starting up, idle in transaction
-		return classAway
+		return classUnavailable
 	}
 	if len(code) == 5 && code[:2] == "08" { // connection exceptions
-		return classAway
+		return classUnavailable
 	}
 	return classOther
 }
 
-// spoils reports whether an error may have ended SQLite's whole transaction, not only the statement. Constraint
-// violations and mistakes in a statement do not; a full disk, an input/output error and the like may.
-func spoils(err error) bool {
+// mayEndTransaction reports whether an error may have ended SQLite's whole transaction, not just the statement. A full
+// disk or an I/O error may; a constraint violation or an error in the statement does not.
+func mayEndTransaction(err error) bool {
 	var lite *sqlite.Error
 	if !errors.As(err, &lite) {
 		return false
 	}
 	switch lite.Code() & 0xff {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG,
+		sqlite3.SQLITE_RANGE:
 		return false
 	}
 	return true
 }
 
-// fail turns the error of an operation into what the callers of this package get. what names the thing that is
-// missing when there is no row, or when the row that a new one refers to has gone.
+// fail converts the error of an operation for the callers of this package. what names the resource that is not found
+// if there is no row, or if the row that a new one references is missing.
 func fail(operation, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var told *core.Error
+	var coreErr *core.Error
 	switch {
-	case errors.As(err, &told):
+	case errors.As(err, &coreErr):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return core.NotFound(what)
@@ -125,34 +125,34 @@ func fail(operation, what string, err error) error {
 	}
 	cause := fmt.Errorf("%s: %w", operation, err)
 	switch classify(err) {
-	case classParent:
+	case classForeignKey:
 		return core.NotFound(what)
 	case classUnique:
-		return core.Conflict("conflict", "There is one with the same key already.").Because(cause)
-	case classText:
+		return core.Conflict("conflict", "An entry with this key already exists.").Because(cause)
+	case classInvalidText:
 		return (&core.Error{
 			Kind: core.KindInvalid, Code: "invalid_request",
 			Detail: "Texts must be valid UTF-8 without NUL characters.",
 		}).Because(cause)
-	case classAway, classRetry:
+	case classUnavailable, classRetry:
 		return (&core.Error{
 			Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: time.Second,
-			Detail: "The database is busy or away. Try again in a moment.",
+			Detail: "The database is busy or unavailable. Try again in a moment.",
 		}).Because(cause)
 	default:
 		return cause
 	}
 }
 
-// connectTimedOut reports whether the server did not answer in time. The driver says so with the error of a context of
-// its own, which is not the caller's.
+// connectTimedOut reports whether the server did not respond in time. The driver reports this as DeadlineExceeded of
+// its own context, not of the caller's.
 func connectTimedOut(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded)
 }
 
-// changed is fail for a statement that must have changed a row: none is not_found.
-func changed(operation, what string, rows int64, err error) error {
+// requireRow is fail for a statement that must change a row; if it changed none, the error is not_found.
+func requireRow(operation, what string, rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return core.NotFound(what)
 	}

@@ -1,6 +1,8 @@
 package store
 
-import "context"
+import (
+	"context"
+)
 
 // Count returns the number of rows of a table.
 func (db *DB) Count(ctx context.Context, table string) (n int, err error) {

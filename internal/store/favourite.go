@@ -7,7 +7,6 @@ import (
 	"carrel/internal/favourite"
 )
 
-// favouriteRow is a favourite as it is read.
 type favouriteRow struct {
 	favourite        favourite.Favourite
 	created, updated int64
@@ -24,13 +23,15 @@ func (r *favouriteRow) value() favourite.Favourite {
 	return f
 }
 
-// SaveFavourite stores a card. Saved again, it is replaced, keeps its time of creation, and keeps the thread it came
-// from unless another is given. A thread that was deleted meanwhile is left out, as it is from those saved before.
-func (db *DB) SaveFavourite(ctx context.Context, userID, agentID string, f favourite.Favourite) (favourite.Favourite, error) {
+// SaveFavourite stores a card. Saving it again replaces the card but keeps its creation time, and its thread unless
+// another one is given. A deleted thread is dropped.
+func (db *DB) SaveFavourite(
+	ctx context.Context, userID, agentID string, f favourite.Favourite,
+) (favourite.Favourite, error) {
 	var created int64
-	_, err := db.write.one(ctx, `
+	err := db.execReturning(ctx, `
 		INSERT INTO favourite (user_id, agent_id, card_id, card, thread_id, created_at, updated_at)
-		SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7 WHERE `+reached("$2", "$1")+`
+		SELECT $1, $2, $3, $4, (SELECT id FROM thread WHERE id = $5 AND user_id = $1 AND agent_id = $2), $6, $7 WHERE `+agentAccessible("$2", "$1")+`
 		ON CONFLICT (user_id, agent_id, card_id) DO UPDATE SET
 			card = excluded.card, thread_id = coalesce(excluded.thread_id, favourite.thread_id), updated_at = excluded.updated_at
 		RETURNING coalesce(thread_id, ''), created_at`,
@@ -43,8 +44,10 @@ func (db *DB) SaveFavourite(ctx context.Context, userID, agentID string, f favou
 	return f, nil
 }
 
-// Favourites returns up to n favourites, all for a negative n, newest first.
-func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *favourite.Key, n int) ([]favourite.Favourite, error) {
+// Favourites returns up to n favourites, newest first. A negative n means all.
+func (db *DB) Favourites(
+	ctx context.Context, userID, agentID string, after *favourite.Key, n int,
+) ([]favourite.Favourite, error) {
 	created, cardID := int64(lastTime), ""
 	if after != nil {
 		created, cardID = millis(after.CreatedAt), after.CardID
@@ -53,7 +56,7 @@ func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *fav
 		n = math.MaxInt32
 	}
 	var r favouriteRow
-	favourites := make([]favourite.Favourite, 0, room(n))
+	favourites := make([]favourite.Favourite, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT card_id, card, coalesce(thread_id, ''), created_at, updated_at FROM favourite
 		WHERE user_id = $1 AND agent_id = $2 AND (created_at, card_id) < ($3, $4)
@@ -70,6 +73,7 @@ func (db *DB) Favourites(ctx context.Context, userID, agentID string, after *fav
 
 // DeleteFavourite removes a favourite.
 func (db *DB) DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error {
-	n, err := db.one(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`, userID, agentID, cardID)
-	return changed("delete favourite", "favourite", n, err)
+	n, err := db.exec(ctx, `DELETE FROM favourite WHERE user_id = $1 AND agent_id = $2 AND card_id = $3`,
+		userID, agentID, cardID)
+	return requireRow("delete favourite", "favourite", n, err)
 }

@@ -12,16 +12,16 @@ import (
 	"carrel/internal/core"
 )
 
-// reached is the condition that an agent, found by its id, is a user's own or shared with them.
-func reached(agentID, userID string) string {
+// agentAccessible is the SQL condition that a user owns an agent or has a grant for it.
+func agentAccessible(agentID, userID string) string {
 	return `EXISTS (SELECT 1 FROM agent WHERE agent.id = ` + agentID + ` AND (agent.user_id = ` + userID + `
 		OR EXISTS (SELECT 1 FROM agent_grant WHERE agent_grant.agent_id = agent.id AND agent_grant.user_id = ` + userID + `)
 		OR EXISTS (SELECT 1 FROM agent_grant WHERE agent_grant.agent_id = agent.id AND agent_grant.user_id IS NULL)))`
 }
 
-// AgentGrant returns what a user may do with an agent.
+// AgentGrant returns a user's grant for an agent.
 func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error) {
-	return remember(db, agentKey{userID, agentID}, func() (core.Grant, error) {
+	return cached(db, agentKey{userID, agentID}, func() (core.Grant, error) {
 		g, err := agentGrant(ctx, db.read, userID, agentID)
 		return g, fail("find agent", "agent", err)
 	})
@@ -29,7 +29,7 @@ func (db *DB) AgentGrant(ctx context.Context, userID, agentID string) (core.Gran
 
 type agentKey struct{ userID, agentID string }
 
-// agentGrant reads what a user may do with an agent: the better of what they and what everybody was given. Nothing is
+// agentGrant returns the higher of the user's own grant and the grant to all users. Without either, the error is
 // sql.ErrNoRows.
 func agentGrant(ctx context.Context, q querier, userID, agentID string) (core.Grant, error) {
 	var owner string
@@ -52,20 +52,20 @@ func agentGrant(ctx context.Context, q querier, userID, agentID string) (core.Gr
 	return core.GrantNone, sql.ErrNoRows
 }
 
-// ownsAgent returns nil when the agent is the user's own.
-func ownsAgent(ctx context.Context, q querier, userID, agentID string) error {
+// requireAgentOwner returns not_found unless the user owns the agent.
+func requireAgentOwner(ctx context.Context, q querier, userID, agentID string) error {
 	var one int
 	err := get(ctx, q, `SELECT 1 FROM agent WHERE user_id = $1 AND id = $2`, args{userID, agentID}, &one)
 	return fail("find agent", "agent", err)
 }
 
-// hasAgent returns nil when the agent is there for the user.
-func hasAgent(ctx context.Context, q querier, userID, agentID string) error {
+// requireAgentAccess returns not_found unless the user has access to the agent.
+func requireAgentAccess(ctx context.Context, q querier, userID, agentID string) error {
 	_, err := agentGrant(ctx, q, userID, agentID)
 	return fail("find agent", "agent", err)
 }
 
-// sharedWith returns the agents that others share with a user, and what for.
+// sharedWith returns the grants of all agents shared with a user, by agent id.
 func (db *DB) sharedWith(ctx context.Context, userID string) (map[string]core.Grant, error) {
 	var id, role string
 	grants := map[string]core.Grant{}
@@ -80,7 +80,7 @@ func (db *DB) sharedWith(ctx context.Context, userID string) (map[string]core.Gr
 	return grants, err
 }
 
-// Shares returns the grants of an agent, everybody's first, then the open invitations, oldest first.
+// Shares returns the grants of an agent, the grant to all users first, then the open invitations, oldest first.
 func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error) {
 	var s agent.Share
 	var role string
@@ -97,7 +97,8 @@ func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error)
 		SELECT coalesce(g.user_id, ''), coalesce(u.name, ''), coalesce(u.email, ''), '', g.role, g.created_at
 		FROM agent_grant g LEFT JOIN app_user u ON u.id = g.user_id WHERE g.agent_id = $1`, args{agentID}, dest, add)
 	if err == nil {
-		// A declined invitation is listed like an open one, and nothing of the account is read.
+		// Declined invitations are listed like open ones, and no account data is read: the owner must not learn whether
+		// the invitee has an account.
 		err = db.read.each(ctx, `
 			SELECT '', '', '', invitee, role, created_at FROM agent_invitation WHERE agent_id = $1`,
 			args{agentID}, dest, add)
@@ -108,7 +109,7 @@ func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error)
 	slices.SortFunc(shares, func(a, b agent.Share) int {
 		switch {
 		case a.Pending() != b.Pending():
-			return cmp.Compare(len(a.Invitee), len(b.Invitee)) // accepted grants have none
+			return cmp.Compare(len(a.Invitee), len(b.Invitee)) // grants have no invitee
 		case a.Pending():
 			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Invitee, b.Invitee))
 		}
@@ -117,33 +118,35 @@ func (db *DB) Shares(ctx context.Context, agentID string) ([]agent.Share, error)
 	return shares, nil
 }
 
-// ShareWithAll sets the grant of everybody.
+// ShareWithAll sets the grant to all users.
 func (db *DB) ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO agent_grant (agent_id, user_id, role, created_at) VALUES ($1, NULL, $2, $3)
 		ON CONFLICT (agent_id) WHERE user_id IS NULL DO UPDATE SET role = excluded.role`, agentID, g.String(), millis(now))
 	return fail("share agent", "agent", err)
 }
 
-// DeleteShareWithAll removes the grant of everybody.
+// DeleteShareWithAll deletes the grant to all users.
 func (db *DB) DeleteShareWithAll(ctx context.Context, agentID string) error {
-	n, err := db.one(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
-	return changed("end a share", "grant", n, err)
+	n, err := db.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id IS NULL`, agentID)
+	return requireRow("end a share", "grant", n, err)
 }
 
-// DeleteShare removes the grant of, and the invitation to, an address or an account id.
+// DeleteShare deletes the grant and the invitation of an e-mail address or account id.
 func (db *DB) DeleteShare(ctx context.Context, agentID, invitee string) error {
 	var n int64
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		// The invitation first: when it is being accepted this waits, and the grant is there afterwards.
-		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`, agentID, invitee)
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		// The invitation comes first: if it is being accepted, the statement waits, and the grant exists afterwards.
+		invitations, err := tx.exec(ctx, `DELETE FROM agent_invitation WHERE agent_id = $1 AND invitee = $2`,
+			agentID, invitee)
 		if err != nil {
 			return err
 		}
-		grants, err := tx.exec(ctx, `DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
+		grants, err := tx.exec(ctx,
+			`DELETE FROM agent_grant WHERE agent_id = $1 AND user_id = `+accountOf(invitee, "$2"),
 			agentID, invitee)
 		n = invitations + grants
 		return err
 	})
-	return changed("end a share", "grant", n, err)
+	return requireRow("end a share", "grant", n, err)
 }

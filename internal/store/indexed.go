@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// NodeIndex is how far the index of a node has followed the change log.
+// NodeIndex is the progress of a node's search index through the change log.
 type NodeIndex struct {
 	Node    string
 	Through uint64
 }
 
-// indexLife is how long a node that says nothing more of its index is remembered.
+// indexLife is how long the progress of a silent node is kept.
 const indexLife = time.Hour
 
-// SetNodeIndex records that a node's index holds every change up to this one. A node says so again and again while it
-// lives, also when there is nothing new.
+// SetNodeIndex records that a node's index contains every change up to this one. Nodes repeat it as a heartbeat, even
+// without changes.
 func (db *DB) SetNodeIndex(ctx context.Context, node string, through uint64) error {
 	clock, a := db.leaseClock(args{node, int64(through)})
 	old, oldArgs := db.leaseClock(args{indexLife.Milliseconds()})
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, `DELETE FROM search_index WHERE updated_at < `+old+` - $1`, oldArgs...); err != nil {
 			return err
 		}
@@ -30,10 +30,10 @@ func (db *DB) SetNodeIndex(ctx context.Context, node string, through uint64) err
 			ON CONFLICT (node) DO UPDATE SET seq = excluded.seq, updated_at = excluded.updated_at`, a...)
 		return err
 	})
-	return fail("record how far the index is", "node", err)
+	return fail("record the index progress", "node", err)
 }
 
-// NodeIndexes returns the indexes of the nodes that were heard of within this time, by the names of the nodes.
+// NodeIndexes returns the indexes of nodes with a heartbeat within this duration, sorted by node.
 func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]NodeIndex, error) {
 	clock, a := db.leaseClock(args{within.Milliseconds()})
 	indexes := []NodeIndex{}
@@ -52,8 +52,8 @@ func (db *DB) NodeIndexes(ctx context.Context, within time.Duration) ([]NodeInde
 	return indexes, nil
 }
 
-// DeleteNodeIndex forgets a node's index: nobody needs to wait for it any more.
+// DeleteNodeIndex removes a node's index progress, so that readers stop waiting for it.
 func (db *DB) DeleteNodeIndex(ctx context.Context, node string) error {
-	_, err := db.one(ctx, `DELETE FROM search_index WHERE node = $1`, node)
-	return fail("forget a node's index", "node", err)
+	_, err := db.exec(ctx, `DELETE FROM search_index WHERE node = $1`, node)
+	return fail("delete a node's index progress", "node", err)
 }

@@ -12,9 +12,9 @@ import (
 	"carrel/internal/core"
 )
 
-// accountOf selects the account of an address or account id, whose place in the statement is param. Which column is compared
-// depends on the syntax of the invitee alone. An address that its user chose counts for nothing, or an account could take
-// the address of another person and receive their invitations.
+// accountOf returns a subquery for the account with the e-mail address or account id in param. Only the syntax of the
+// invitee decides which column is compared. Unverified addresses do not match: otherwise a user could enter another
+// person's address and receive their invitations.
 func accountOf(invitee, param string) string {
 	if strings.Contains(invitee, "@") {
 		return `(SELECT id FROM app_user WHERE email = ` + param + ` AND email_verified = 1)`
@@ -22,20 +22,21 @@ func accountOf(invitee, param string) string {
 	return `(SELECT id FROM app_user WHERE id = ` + param + `)`
 }
 
-// Offer changes the grant of an account that has one, else it makes or changes an invitation. The statements are the same
-// for invitees with and without an account.
+// Offer changes the account's existing grant, or else creates or changes an invitation. It runs the same statements
+// whether or not the invitee has an account, so that the owner cannot tell.
 func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer, limit int) error {
 	invited := accountOf(o.Invitee, "$2")
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		// The lock has the owner's invitations counted one after the other.
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		// The lock serializes the counting of the owner's invitations.
 		var address string
-		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID}, &address); err != nil {
+		if err := get(ctx, tx, `SELECT email FROM app_user WHERE id = $1`+db.dialect.lock, args{ownerID},
+			&address); err != nil {
 			return err
 		}
 		if o.Invitee == address {
 			return agent.OwnAgent()
 		}
-		// The invitation first: when it is being accepted this waits, and the grant is there afterwards.
+		// The invitation comes first: if it is being accepted, the statement waits, and the grant exists afterwards.
 		n, err := tx.exec(ctx, `
 			UPDATE agent_invitation SET role = $3, user_id = coalesce(user_id, `+invited+`)
 			WHERE agent_id = $1 AND invitee = $2`, agentID, o.Invitee, o.Grant.String())
@@ -47,7 +48,7 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 		if n > 0 || err != nil {
 			return err
 		}
-		if err := roomToInvite(ctx, tx, ownerID, limit); err != nil {
+		if err := checkInvitationLimit(ctx, tx, ownerID, limit); err != nil {
 			return err
 		}
 		_, err = tx.exec(ctx, `
@@ -58,33 +59,35 @@ func (db *DB) Offer(ctx context.Context, ownerID, agentID string, o agent.Offer,
 	return fail("share agent", "agent", err)
 }
 
-// roomToInvite refuses an owner who has as many open invitations as allowed. Declined ones count: the owner must not learn
-// of them.
-func roomToInvite(ctx context.Context, tx querier, ownerID string, limit int) error {
+// checkInvitationLimit returns a conflict if the owner has too many open invitations. Declined ones count, because the
+// owner must not learn that they were declined.
+func checkInvitationLimit(ctx context.Context, tx querier, ownerID string, limit int) error {
 	var open int
 	err := get(ctx, tx, `SELECT count(*) FROM agent a JOIN agent_invitation i ON i.agent_id = a.id WHERE a.user_id = $1`,
 		args{ownerID}, &open)
 	if err == nil && open >= limit {
-		return core.Conflict("conflict", fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
+		return core.Conflict("conflict",
+			fmt.Sprintf("This account has %d open invitations. Withdraw one first.", limit))
 	}
 	return err
 }
 
-// deliverInvitations lets a new account answer the invitations to its address. The address of a new account was set by an
-// administrator or by the sign-in provider. An address that an account takes later is its user's word alone and delivers
-// nothing, or an account could read invitations to somebody else.
+// deliverInvitations assigns the invitations to a new account's address. The address was set by an administrator or by
+// the sign-in provider. An address that a user enters later is unverified and receives no invitations, otherwise users
+// could read invitations to other people.
 func deliverInvitations(ctx context.Context, tx querier, u account.User) error {
-	_, err := tx.exec(ctx, `UPDATE agent_invitation SET user_id = $1 WHERE invitee = $2 AND user_id IS NULL`, u.ID, u.Email)
+	_, err := tx.exec(ctx, `UPDATE agent_invitation SET user_id = $1 WHERE invitee = $2 AND user_id IS NULL`,
+		u.ID, u.Email)
 	return err
 }
 
-// answerable is the condition that the user $1 may see and answer an invitation i to an agent a: it is open, and its owner was
-// not declined between $2 and the time that it was made.
+// answerable is the condition that the user $1 may see and answer an invitation i to an agent a: it is open, and the
+// user did not decline another invitation of the same owner between $2 and its creation.
 const answerable = `i.user_id = $1 AND i.declined_at IS NULL AND NOT EXISTS (
 	SELECT 1 FROM invitation_decline d
 	WHERE d.user_id = i.user_id AND d.owner_id = a.user_id AND d.declined_at > $2 AND d.declined_at <= i.created_at)`
 
-// maxInvitations bounds the list of a user's invitations.
+// maxInvitations limits the list of a user's invitations.
 const maxInvitations = 200
 
 // Invitations returns the open invitations of a user, newest first.
@@ -102,7 +105,7 @@ func (db *DB) Invitations(ctx context.Context, userID string, held time.Time) ([
 		[]any{&i.AgentID, &i.Name, &i.Description, &role, &i.OwnerName, &i.OwnerEmail, &created}, func() error {
 			i.Grant, _ = core.GrantOf(role)
 			i.CreatedAt = at(created)
-			if n, twice := place[i.AgentID]; twice { // by address and by id
+			if n, twice := place[i.AgentID]; twice { // invited by address and by id
 				invitations[n].Grant = max(invitations[n].Grant, i.Grant)
 				return nil
 			}
@@ -116,9 +119,9 @@ func (db *DB) Invitations(ctx context.Context, userID string, held time.Time) ([
 	return invitations, nil
 }
 
-// AcceptInvitation makes a grant of an invitation.
+// AcceptInvitation turns an invitation into a grant.
 func (db *DB) AcceptInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var role string
 		grant := core.GrantNone
 		err := tx.each(ctx, `
@@ -143,9 +146,9 @@ func (db *DB) AcceptInvitation(ctx context.Context, userID, agentID string, held
 	return fail("accept an invitation", "invitation", err)
 }
 
-// DeclineInvitation declines an invitation and drops the user's own grant. The invitation stays in the owner's list.
+// DeclineInvitation declines an invitation and deletes the user's grant. The invitation stays in the owner's list.
 func (db *DB) DeclineInvitation(ctx context.Context, userID, agentID string, held, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		declined, err := tx.exec(ctx, `
 			UPDATE agent_invitation SET declined_at = $4 WHERE agent_id = $3 AND user_id = $1 AND EXISTS (
 				SELECT 1 FROM agent_invitation i JOIN agent a ON a.id = i.agent_id WHERE i.agent_id = $3 AND `+answerable+`)`,

@@ -14,7 +14,6 @@ import (
 const keyColumns = `k.id, k.user_id, k.kind, k.name, k.hint, k.scopes, k.agents, k.created_at, k.expires_at, k.revoked_at, k.last_used_at,
 	k.client_name, k.last_address, k.last_program, k.made_with`
 
-// keyRow is a key as it is read.
 type keyRow struct {
 	key                     credential.Key
 	scopes, agents          string
@@ -32,10 +31,10 @@ func (r *keyRow) dest() []any {
 
 func (r *keyRow) value() (k credential.Key, err error) {
 	k = r.key
-	if k.Scopes, err = wordsOf[core.Scope](r.scopes); err != nil {
+	if k.Scopes, err = decodeList[core.Scope](r.scopes); err != nil {
 		return k, err
 	}
-	if k.Agents, err = wordsOf[string](r.agents); err != nil {
+	if k.Agents, err = decodeList[string](r.agents); err != nil {
 		return k, err
 	}
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = at(r.created), optAt(r.expires), optAt(r.revoked), optAt(r.usage)
@@ -48,16 +47,17 @@ const insertKey = `
 
 func keyArgs(k credential.Key, hash []byte) args {
 	return args{
-		k.ID, k.UserID, string(k.Kind), k.Name, k.Hint, hash, listOf(k.Scopes), listOf(k.Agents),
+		k.ID, k.UserID, string(k.Kind), k.Name, k.Hint, hash, encodeList(k.Scopes), encodeList(k.Agents),
 		millis(k.CreatedAt), optMillis(k.ExpiresAt), k.ClientName, k.MadeWith,
 	}
 }
 
-// InsertKey stores a key under the hash of its secret. The user's own of the same id gets the new secret.
+// InsertKey stores a key under the hash of its secret. If the user already has a key with this id, only its secret is
+// replaced.
 func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) error {
 	var n int64
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
-		if err := db.lockMaker(ctx, tx, k.MadeWith); err != nil {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
+		if err := db.lockParentKey(ctx, tx, k.MadeWith); err != nil {
 			return err
 		}
 		n, err = tx.exec(ctx, insertKey+`
@@ -65,12 +65,12 @@ func (db *DB) InsertKey(ctx context.Context, k credential.Key, hash []byte) erro
 			WHERE credential_key.user_id = excluded.user_id AND credential_key.kind = excluded.kind`, keyArgs(k, hash)...)
 		return err
 	})
-	return changed("insert key", "user", n, err)
+	return requireRow("insert key", "user", n, err)
 }
 
-// lockMaker fails unless the key that another credential is made with, if there is one, can still be used. Revoking it
-// waits for the transaction, and so finds what was made.
-func (db *DB) lockMaker(ctx context.Context, tx querier, keyID string) error {
+// lockParentKey locks the key with which another credential is created, and fails if it is revoked. A concurrent
+// revocation waits for the transaction and so also revokes the new credential.
+func (db *DB) lockParentKey(ctx context.Context, tx querier, keyID string) error {
 	if keyID == "" {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (db *DB) lockMaker(ctx context.Context, tx querier, keyID string) error {
 	return get(ctx, tx, `SELECT id FROM credential_key WHERE id = $1 AND revoked_at IS NULL`+db.dialect.lock, args{keyID}, &id)
 }
 
-// KeyByHash finds a key with its user and what the user and it have spent and reserved in the period.
+// KeyByHash returns a key with its user and the amounts that both have spent and reserved in the period.
 func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var k keyRow
 	var u userRow
@@ -102,11 +102,11 @@ func (db *DB) KeyByHash(ctx context.Context, hash []byte, period string) (creden
 	if err != nil {
 		return credential.Found{}, fail("read key", "key", err)
 	}
-	f.User, f.Cap = u.value(), optNull(own)
+	f.User, f.Cap = u.value(), optInt64(own)
 	return f, nil
 }
 
-// capColumns and capJoin bring along what a credential may spend in a month, and what it has in the period $1.
+// capColumns and capJoin add a credential's monthly cap and its spending in the period $1 to a query.
 const capColumns = `credential_cap.micros, coalesce(credential_budget.reserved + credential_budget.spent, 0)`
 
 func capJoin(id string) string {
@@ -134,7 +134,7 @@ func (db *DB) keys(ctx context.Context, query string, a ...any) ([]credential.Ke
 	return keys, nil
 }
 
-// APIKeys returns keys of the user's own making that are not revoked, newest first.
+// APIKeys returns the keys a user created themselves that are not revoked, newest first.
 func (db *DB) APIKeys(ctx context.Context, userID, before string, limit int) ([]credential.Key, error) {
 	if before == "" {
 		before = lastID
@@ -145,7 +145,7 @@ func (db *DB) APIKeys(ctx context.Context, userID, before string, limit int) ([]
 		userID, before, limit)
 }
 
-// APIKey returns one of those.
+// APIKey returns a key the user created that is not revoked.
 func (db *DB) APIKey(ctx context.Context, userID, keyID string) (credential.Key, error) {
 	var r keyRow
 	err := get(ctx, db.read, `
@@ -157,11 +157,11 @@ func (db *DB) APIKey(ctx context.Context, userID, keyID string) (credential.Key,
 	return r.value()
 }
 
-// RevokeKey ends a key with all keys that were made with it, and forgets their connect codes that wait; a key that was
-// revoked before keeps that time.
+// RevokeKey revokes a key and all keys created with it, and deletes their unused connect codes. A key revoked before
+// keeps its time.
 func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time) error {
 	var n int64
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		const revoke = `UPDATE credential_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`
 		if n, err = tx.exec(ctx, revoke, millis(now), keyID, userID); err != nil || n == 0 {
 			return err
@@ -187,10 +187,10 @@ func (db *DB) RevokeKey(ctx context.Context, userID, keyID string, now time.Time
 		}
 		return nil
 	})
-	return changed("revoke key", "key", n, err)
+	return requireRow("revoke key", "key", n, err)
 }
 
-// TouchKeys records when keys were last used, without ever setting a clock back. Keys that have gone are passed over.
+// TouchKeys records the last use of keys, never moving it back. Deleted keys are skipped.
 func (db *DB) TouchKeys(ctx context.Context, used map[string]credential.Use) error {
 	return db.touch(ctx, "touch keys", `
 		UPDATE credential_key SET last_used_at = $1, last_address = $2, last_program = $3
@@ -199,8 +199,8 @@ func (db *DB) TouchKeys(ctx context.Context, used map[string]credential.Use) err
 
 // touch runs an update of the last use for each id.
 func (db *DB) touch(ctx context.Context, operation, update string, used map[string]credential.Use) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		// In one order, so that two nodes can't lock each other out.
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		// Sorted, so that two nodes cannot deadlock.
 		for _, id := range slices.Sorted(maps.Keys(used)) {
 			use := used[id]
 			if _, err := tx.exec(ctx, update, millis(use.At), use.Address, use.Program, id); err != nil {

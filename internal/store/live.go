@@ -10,24 +10,27 @@ import (
 	"carrel/internal/source"
 )
 
-// LiveAnswer returns what a live source answered, unless that has expired.
+// LiveAnswer returns the cached answer of a live source unless it has expired.
 func (db *DB) LiveAnswer(ctx context.Context, key []byte, now time.Time) (answer []byte, err error) {
-	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`, args{key, millis(now)}, &answer)
+	err = get(ctx, db.read, `SELECT answer FROM live_answer WHERE key = $1 AND expires_at > $2`,
+		args{key, millis(now)}, &answer)
 	return answer, fail("read an answer", "answer", err)
 }
 
-// PutLiveAnswer stores what a live source answered, in place of what it answered before.
+// PutLiveAnswer caches the answer of a live source.
 func (db *DB) PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO live_answer (key, answer, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (key) DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at`, key, answer, millis(expires))
 	return fail("store an answer", "answer", err)
 }
 
-// PutLiveDocuments stores documents that will expire, and returns them as they are stored, in the same order. Those that
-// somebody keeps stay as they are: what was cited must go on saying what it said. Where all are there already, and for
-// long enough, nothing is written.
-func (db *DB) PutLiveDocuments(ctx context.Context, sourceID string, docs []source.Document) ([]source.Document, error) {
+// PutLiveDocuments stores expiring documents and returns them as stored, in the same order. Documents that were kept
+// are not changed, because citations must stay valid. If all are stored unchanged and do not expire soon, nothing is
+// written.
+func (db *DB) PutLiveDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) ([]source.Document, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -37,7 +40,7 @@ func (db *DB) PutLiveDocuments(ctx context.Context, sourceID string, docs []sour
 	}
 	changed := slices.DeleteFunc(slices.Clone(docs), func(d source.Document) bool {
 		was, known := stored[d.ExternalID]
-		return known && (was.ExpiresAt == nil || bytes.Equal(was.Hash, d.Hash) && farOff(*was.ExpiresAt, d))
+		return known && (was.ExpiresAt == nil || bytes.Equal(was.Hash, d.Hash) && expiresLateEnough(*was.ExpiresAt, d))
 	})
 	if len(changed) > 0 {
 		if err := db.writeLive(ctx, sourceID, changed); err != nil {
@@ -56,20 +59,22 @@ func (db *DB) PutLiveDocuments(ctx context.Context, sourceID string, docs []sour
 	return out, nil
 }
 
-// farOff reports whether at least half of the time that a document has now would be left to it anyway.
-func farOff(expires time.Time, d source.Document) bool {
+// expiresLateEnough reports whether at least half of the document's new lifetime would remain without an update.
+func expiresLateEnough(expires time.Time, d source.Document) bool {
 	return expires.After(d.UpdatedAt.Add(d.ExpiresAt.Sub(d.UpdatedAt) / 2))
 }
 
-// liveDocuments returns those of the documents that the source has, by the ids that they came with.
-func (db *DB) liveDocuments(ctx context.Context, sourceID string, docs []source.Document) (map[string]source.Document, error) {
+// liveDocuments returns the stored documents of a source by external id.
+func (db *DB) liveDocuments(
+	ctx context.Context, sourceID string, docs []source.Document,
+) (map[string]source.Document, error) {
 	names := make([]string, len(docs))
 	for i, d := range docs {
 		names[i] = d.ExternalID
 	}
 	rows := make([]source.Document, 0, len(docs))
 	err := db.documents(ctx, &rows, `
-		SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2"), args{sourceID, listOf(names)})
+		SELECT `+documentColumns+` FROM document WHERE source_id = $1 AND external_id IN `+db.dialect.in("$2"), args{sourceID, encodeList(names)})
 	if err != nil {
 		return nil, fail("read documents", "source", err)
 	}
@@ -81,7 +86,7 @@ func (db *DB) liveDocuments(ctx context.Context, sourceID string, docs []source.
 }
 
 func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Document) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
@@ -96,8 +101,10 @@ func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Docu
 					open_access_url = excluded.open_access_url, hash = excluded.hash, updated_at = excluded.updated_at,
 					expires_at = excluded.expires_at
 				WHERE document.expires_at IS NOT NULL`,
-				d.ID, sourceID, d.ExternalID, d.Title, listOf(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI, d.Venue, d.Type,
-				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt), millis(d.UpdatedAt), optMillis(d.ExpiresAt))
+				d.ID, sourceID, d.ExternalID, d.Title, encodeList(d.Authors), d.Text, optNumber(d.Year), d.URL, d.DOI,
+				d.Venue, d.Type,
+				d.PublishedAt, optInt(d.CitationCount), d.OpenAccessURL, d.Hash, millis(d.CreatedAt),
+				millis(d.UpdatedAt), optMillis(d.ExpiresAt))
 			if err != nil {
 				return err
 			}
@@ -107,29 +114,29 @@ func (db *DB) writeLive(ctx context.Context, sourceID string, docs []source.Docu
 	return fail("store results", "source", err)
 }
 
-// KeepDocuments lets documents of an agent of the user stay that would expire. They are counted and indexed from then on.
+// KeepDocuments makes expiring documents of an agent permanent. From then on they are counted and indexed.
 func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []string, now time.Time) error {
 	bySource := map[string][]string{}
 	var id, sourceID string
 	err := db.read.each(ctx, `
 		SELECT d.id, d.source_id FROM document d JOIN source s ON s.id = d.source_id
-		WHERE d.id IN `+db.dialect.in("$1")+` AND d.expires_at IS NOT NULL AND s.agent_id = $2 AND `+reached("$2", "$3"),
-		args{listOf(ids), agentID, userID}, []any{&id, &sourceID}, func() error {
+		WHERE d.id IN `+db.dialect.in("$1")+` AND d.expires_at IS NOT NULL AND s.agent_id = $2 AND `+agentAccessible("$2", "$3"),
+		args{encodeList(ids), agentID, userID}, []any{&id, &sourceID}, func() error {
 			bySource[sourceID] = append(bySource[sourceID], id)
 			return nil
 		})
 	if err != nil || len(bySource) == 0 {
 		return fail("find results to keep", "document", err)
 	}
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		kept := map[string][]string{}
-		for _, sourceID := range slices.Sorted(maps.Keys(bySource)) { // in one order, so that nobody waits in a circle
+		for _, sourceID := range slices.Sorted(maps.Keys(bySource)) { // sorted to avoid deadlocks
 			if err := db.lockSource(ctx, tx, sourceID); err != nil {
 				return err
 			}
 			err := tx.each(ctx, `
 				UPDATE document SET expires_at = NULL WHERE id IN `+db.dialect.in("$1")+` AND expires_at IS NOT NULL RETURNING id`,
-				args{listOf(bySource[sourceID])}, []any{&id}, func() error {
+				args{encodeList(bySource[sourceID])}, []any{&id}, func() error {
 					kept[sourceID] = append(kept[sourceID], id)
 					return nil
 				})
@@ -150,19 +157,19 @@ func (db *DB) KeepDocuments(ctx context.Context, userID, agentID string, ids []s
 	return fail("keep results", "document", err)
 }
 
-// pruneStep is how many results are deleted with one statement, so that others write in between.
-const pruneStep = 1000
+// pruneBatch is the number of documents deleted per statement, so that other writes can run in between.
+const pruneBatch = 1000
 
-// PruneLive throws away answers and results that have expired.
+// PruneLive deletes expired answers and documents.
 func (db *DB) PruneLive(ctx context.Context, now time.Time) error {
-	if _, err := db.one(ctx, `DELETE FROM live_answer WHERE expires_at <= $1`, millis(now)); err != nil {
+	if _, err := db.exec(ctx, `DELETE FROM live_answer WHERE expires_at <= $1`, millis(now)); err != nil {
 		return fail("prune answers", "answer", err)
 	}
 	for {
-		n, err := db.one(ctx, `
+		n, err := db.exec(ctx, `
 			DELETE FROM document WHERE expires_at <= $1 AND id IN (SELECT id FROM document WHERE expires_at <= $1 LIMIT $2 + 0)`,
-			millis(now), pruneStep)
-		if err != nil || n < pruneStep {
+			millis(now), pruneBatch)
+		if err != nil || n < pruneBatch {
 			return fail("prune results", "document", err)
 		}
 	}

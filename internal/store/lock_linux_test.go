@@ -13,12 +13,12 @@ import (
 	"carrel/internal/store"
 )
 
-// lockFile tells a copy of this test program to look at the locks of a database.
+// lockFile makes a copy of this test binary check the locks of a database.
 const lockFile = "CARREL_TEST_LOCK_FILE"
 
-// TestSQLitesLocksStayWhileTheDatabaseIsOpen keeps everybody from opening and closing SQLite's files in passing. That
-// takes SQLite's locks away, and another process would start the log's index anew while it is in use.
-func TestSQLitesLocksStayWhileTheDatabaseIsOpen(t *testing.T) {
+// TestSQLiteLocksAreHeldWhileOpen ensures that no code opens and closes SQLite's files: closing releases SQLite's
+// locks, and another process would reset the WAL index while it is in use.
+func TestSQLiteLocksAreHeldWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	db := openWith(t, store.Options{Path: path})
@@ -29,7 +29,7 @@ func TestSQLitesLocksStayWhileTheDatabaseIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Version()
-	// A process is not told of its own locks.
+	// A process does not see its own locks.
 	child := exec.Command(os.Args[0], "-test.run=^TestLockChild$", "-test.v")
 	child.Env = append(os.Environ(), lockFile+"="+path)
 	out, err := child.CombinedOutput()
@@ -38,7 +38,7 @@ func TestSQLitesLocksStayWhileTheDatabaseIsOpen(t *testing.T) {
 	}
 }
 
-// TestLockChild is no test of its own: it looks at the locks for TestSQLitesLocksStayWhileTheDatabaseIsOpen.
+// TestLockChild is the child process of TestSQLiteLocksAreHeldWhileOpen.
 func TestLockChild(t *testing.T) {
 	path := os.Getenv(lockFile)
 	if path == "" {
@@ -49,13 +49,13 @@ func TestLockChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	// The byte that every user of the index holds (UNIX_SHM_DMS in SQLite's os_unix.c).
+	// The byte locked by every user of the WAL index (UNIX_SHM_DMS in SQLite's os_unix.c).
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: 128, Len: 1}
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil {
 		t.Fatal(err)
 	}
 	if lock.Type == syscall.F_UNLCK {
-		t.Fatal("nobody holds the index")
+		t.Fatal("the WAL index is not locked")
 	}
 	fmt.Println("the index is in use")
 }

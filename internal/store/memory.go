@@ -13,10 +13,9 @@ import (
 
 const memoryColumns = `id, text, status, pinned, origin, coalesce(thread_id, ''), coalesce(message_id, ''), created_at, updated_at`
 
-// statusDismissed is what is left of a memory that was dismissed or deleted: the hash of its text.
+// statusDismissed marks a dismissed or deleted memory, of which only the text hash is kept.
 const statusDismissed = "dismissed"
 
-// memoryRow is a memory as it is read. Its agent is known before.
 type memoryRow struct {
 	memory           memory.Memory
 	pinned           int
@@ -26,7 +25,8 @@ type memoryRow struct {
 func (r *memoryRow) dest() []any {
 	m := &r.memory
 	return []any{
-		&m.ID, &m.Text, (*string)(&m.Status), &r.pinned, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created, &r.updated,
+		&m.ID, &m.Text, (*string)(&m.Status), &r.pinned, (*string)(&m.Origin), &m.ThreadID, &m.MessageID, &r.created,
+		&r.updated,
 	}
 }
 
@@ -52,13 +52,13 @@ func memoryArgs(userID string, m memory.Memory, hash []byte) args {
 	}
 }
 
-// InsertMemory stores an active memory, or returns the one that has the same folded text or the same id. The same id
-// comes with a request that is sent again; its memory may have got other words meanwhile. One that was proposed becomes
-// this one, and keeps its id.
+// InsertMemory stores an active memory, or returns an existing one with the same folded text or the same id. The same
+// id comes from a repeated request, and its text may have been changed since. A proposed memory with the same text
+// becomes active and keeps its id.
 func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, folded string) (memory.Memory, error) {
 	hash := foldedHash(folded)
-	// One that is gone between the two statements no longer stands in the way.
-	for range attempts {
+	// Retried because a conflicting row may be deleted between the statements.
+	for range maxAttempts {
 		n, err := db.insertMemory(ctx, userID, m, hash)
 		if err != nil {
 			return memory.Memory{}, fail("insert memory", "agent", err)
@@ -66,7 +66,7 @@ func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, 
 		if n == 1 {
 			return m, nil
 		}
-		there, err := db.sameMemory(ctx, userID, m, hash)
+		there, err := db.conflictingMemory(ctx, userID, m, hash)
 		if err == nil && there.Status != memory.StatusActive {
 			there, err = db.reviveMemory(ctx, userID, there.ID, m, hash)
 		}
@@ -77,16 +77,16 @@ func (db *DB) InsertMemory(ctx context.Context, userID string, m memory.Memory, 
 	return memory.Memory{}, fail("insert memory", "memory", errContended)
 }
 
-// insertMemory stores a memory in place of the trace of one that was forgotten, and returns how many rows that made.
+// insertMemory stores a memory, replacing a dismissed one with the same text, and returns the number of rows inserted.
 func (db *DB) insertMemory(ctx context.Context, userID string, m memory.Memory, hash []byte) (n int64, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3 AND status = $4`,
 			userID, m.AgentID, hash, statusDismissed)
 		if err != nil {
 			return err
 		}
-		if err := hasAgent(ctx, tx, userID, m.AgentID); err != nil {
+		if err := requireAgentAccess(ctx, tx, userID, m.AgentID); err != nil {
 			return err
 		}
 		n, err = tx.exec(ctx, insertMemory, memoryArgs(userID, m, hash)...)
@@ -95,8 +95,10 @@ func (db *DB) insertMemory(ctx context.Context, userID string, m memory.Memory, 
 	return n, err
 }
 
-// sameMemory reads the row that stands in the way of a new memory.
-func (db *DB) sameMemory(ctx context.Context, userID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+// conflictingMemory reads the row that prevents the insert of a memory.
+func (db *DB) conflictingMemory(
+	ctx context.Context, userID string, m memory.Memory, hash []byte,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
 	err := get(ctx, db.read, `
 		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3
@@ -106,21 +108,24 @@ func (db *DB) sameMemory(ctx context.Context, userID string, m memory.Memory, ha
 	return r.value(), err
 }
 
-// reviveMemory makes a row that is not active the memory that it stands in the way of.
-func (db *DB) reviveMemory(ctx context.Context, userID, memoryID string, m memory.Memory, hash []byte) (memory.Memory, error) {
+// reviveMemory turns an inactive row with the same text into the given memory.
+func (db *DB) reviveMemory(
+	ctx context.Context, userID, memoryID string, m memory.Memory, hash []byte,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: m.AgentID}}
-	_, err := db.write.one(ctx, `
+	err := db.execReturning(ctx, `
 		UPDATE memory SET text = $1, folded_hash = $2, status = $3, origin = $4, updated_at = $5
 		WHERE user_id = $6 AND agent_id = $7 AND id = $8 AND status <> $3 RETURNING `+memoryColumns,
-		args{m.Text, hash, string(m.Status), string(m.Origin), millis(m.UpdatedAt), userID, m.AgentID, memoryID}, r.dest())
+		args{m.Text, hash, string(m.Status), string(m.Origin), millis(m.UpdatedAt), userID, m.AgentID, memoryID},
+		r.dest())
 	return r.value(), err
 }
 
-// ProposeMemory stores a proposed memory, unless its text stands here already, dismissed ones too. Of more than may
-// wait, the oldest goes, without the trace that a dismissed one leaves: nobody has said no to it.
+// ProposeMemory stores a proposed memory unless any memory with this text exists, including dismissed ones. Beyond
+// memory.MaxProposed the oldest proposal is deleted, without a dismissed hash, so that it may be proposed again.
 func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory, folded string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		if err := hasAgent(ctx, tx, userID, m.AgentID); err != nil {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		if err := requireAgentAccess(ctx, tx, userID, m.AgentID); err != nil {
 			return err
 		}
 		n, err := tx.exec(ctx, insertMemory, memoryArgs(userID, m, foldedHash(folded))...)
@@ -130,20 +135,23 @@ func (db *DB) ProposeMemory(ctx context.Context, userID string, m memory.Memory,
 		_, err = tx.exec(ctx, `
 			DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id <= (
 				SELECT id FROM memory WHERE user_id = $4 AND agent_id = $5 AND status = $6 ORDER BY id DESC LIMIT 1 OFFSET $7 + 0)`,
-			userID, m.AgentID, string(memory.StatusProposed), userID, m.AgentID, string(memory.StatusProposed), memory.MaxProposed)
+			userID, m.AgentID, string(memory.StatusProposed), userID, m.AgentID, string(memory.StatusProposed),
+			memory.MaxProposed)
 		return err
 	})
 	return fail("propose memory", "agent", err)
 }
 
 // Memories returns up to n memories of a status, newest first.
-func (db *DB) Memories(ctx context.Context, userID, agentID string, status memory.Status, before string, n int) ([]memory.Memory, error) {
+func (db *DB) Memories(
+	ctx context.Context, userID, agentID string, status memory.Status, before string, n int,
+) ([]memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
-	memories := make([]memory.Memory, 0, room(n))
+	memories := make([]memory.Memory, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND status = $3 AND id < $4
 		ORDER BY id DESC LIMIT $5 + 0`,
-		args{userID, agentID, string(status), firstPage(before), n}, r.dest(), func() error {
+		args{userID, agentID, string(status), beforeOrLast(before), n}, r.dest(), func() error {
 			memories = append(memories, r.value())
 			return nil
 		})
@@ -153,12 +161,14 @@ func (db *DB) Memories(ctx context.Context, userID, agentID string, status memor
 	return memories, nil
 }
 
-// ChangeMemory sets what is given of a memory. A new text takes the place of a proposal of the same text, and of the
-// trace of one that was dismissed.
-func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string, c memory.Change, now time.Time) (memory.Memory, error) {
+// ChangeMemory sets the given fields of a memory. A new text replaces a proposed or dismissed memory with the same
+// text.
+func (db *DB) ChangeMemory(
+	ctx context.Context, userID, agentID, memoryID string, c memory.Change, now time.Time,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		// The memory first: without it nothing else changes.
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		// The memory is read first; if it does not exist, nothing else changes.
 		err := get(ctx, tx, `
 			SELECT `+memoryColumns+` FROM memory WHERE user_id = $1 AND agent_id = $2 AND id = $3 AND status <> $4`+db.dialect.lock,
 			args{userID, agentID, memoryID, statusDismissed}, r.dest()...)
@@ -167,7 +177,7 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string
 		}
 		if c.Text != nil {
 			r.memory.Text = *c.Text
-			if err := freeText(ctx, tx, userID, agentID, memoryID, foldedHash(c.Folded)); err != nil {
+			if err := claimTextHash(ctx, tx, userID, agentID, memoryID, foldedHash(c.Folded)); err != nil {
 				return err
 			}
 		}
@@ -180,7 +190,8 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string
 			args{r.memory.Text, r.pinned, millis(now), userID, agentID, memoryID}, r.dest()...)
 	})
 	if classify(err) == classUnique {
-		return memory.Memory{}, core.Conflict("conflict", "Another memory has this text already. Delete one of them, or choose other words.")
+		return memory.Memory{}, core.Conflict("conflict",
+			"Another memory has the same text. Delete one of them or change the wording.")
 	}
 	if err != nil {
 		return memory.Memory{}, fail("change memory", "memory", err)
@@ -188,8 +199,8 @@ func (db *DB) ChangeMemory(ctx context.Context, userID, agentID, memoryID string
 	return r.value(), nil
 }
 
-// freeText gives a memory the hash of a text, after taking it from what is no active memory.
-func freeText(ctx context.Context, tx querier, userID, agentID, memoryID string, hash []byte) error {
+// claimTextHash sets the text hash of a memory, after deleting an inactive memory with the same hash.
+func claimTextHash(ctx context.Context, tx querier, userID, agentID, memoryID string, hash []byte) error {
 	_, err := tx.exec(ctx, `
 		DELETE FROM memory WHERE user_id = $1 AND agent_id = $2 AND folded_hash = $3 AND id <> $4 AND status <> $5`,
 		userID, agentID, hash, memoryID, string(memory.StatusActive))
@@ -201,10 +212,12 @@ func freeText(ctx context.Context, tx querier, userID, agentID, memoryID string,
 	return err
 }
 
-// ConfirmMemory makes a proposed memory active; one that is active stays as it is.
-func (db *DB) ConfirmMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) (memory.Memory, error) {
+// ConfirmMemory makes a proposed memory active. An active one is returned unchanged.
+func (db *DB) ConfirmMemory(
+	ctx context.Context, userID, agentID, memoryID string, now time.Time,
+) (memory.Memory, error) {
 	r := memoryRow{memory: memory.Memory{AgentID: agentID}}
-	_, err := db.write.one(ctx, `
+	err := db.execReturning(ctx, `
 		UPDATE memory SET status = $1, updated_at = CASE WHEN status = $1 THEN updated_at ELSE $2 END
 		WHERE user_id = $3 AND agent_id = $4 AND id = $5 AND status <> $6 RETURNING `+memoryColumns,
 		args{string(memory.StatusActive), millis(now), userID, agentID, memoryID, statusDismissed}, r.dest())
@@ -214,20 +227,21 @@ func (db *DB) ConfirmMemory(ctx context.Context, userID, agentID, memoryID strin
 	return r.value(), nil
 }
 
-// forgetMemory leaves nothing of a memory but the hash of its text.
+// forgetMemory clears a memory except for its text hash.
 const forgetMemory = `
 	UPDATE memory SET status = $1, text = '', pinned = 0, thread_id = NULL, message_id = NULL, updated_at = $2
 	WHERE user_id = $3 AND agent_id = $4 AND id = $5`
 
-// DismissMemory forgets a proposed memory, which is not proposed again.
+// DismissMemory dismisses a proposed memory, so that it is not proposed again.
 func (db *DB) DismissMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
-	n, err := db.one(ctx, forgetMemory+` AND status = $6`,
+	n, err := db.exec(ctx, forgetMemory+` AND status = $6`,
 		statusDismissed, millis(now), userID, agentID, memoryID, string(memory.StatusProposed))
-	return changed("dismiss memory", "proposed memory", n, err)
+	return requireRow("dismiss memory", "proposed memory", n, err)
 }
 
-// DeleteMemory forgets a memory, which is not proposed from then on.
+// DeleteMemory deletes a memory, so that it is not proposed again.
 func (db *DB) DeleteMemory(ctx context.Context, userID, agentID, memoryID string, now time.Time) error {
-	n, err := db.one(ctx, forgetMemory+` AND status <> $6`, statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
-	return changed("delete memory", "memory", n, err)
+	n, err := db.exec(ctx, forgetMemory+` AND status <> $6`,
+		statusDismissed, millis(now), userID, agentID, memoryID, statusDismissed)
+	return requireRow("delete memory", "memory", n, err)
 }

@@ -13,7 +13,6 @@ import (
 const messageColumns = `id, thread_id, seq, role, text, status, turn_id, created_at, error_code, error_detail,
 	details, thumb, note, feedback_at`
 
-// messageRow is a message as it is read.
 type messageRow struct {
 	message      thread.Message
 	created      int64
@@ -49,8 +48,8 @@ func (r *messageRow) value() (thread.Message, error) {
 	return m, nil
 }
 
-// detailsOf is how what belongs to a reply is stored; most messages have nothing.
-func detailsOf(a thread.Answer) (string, error) {
+// encodeAnswer returns the stored form of an answer's details, "" if there are none.
+func encodeAnswer(a thread.Answer) (string, error) {
 	b, err := json.Marshal(a)
 	if err != nil || string(b) == "{}" {
 		return "", err
@@ -64,7 +63,7 @@ func (db *DB) Messages(ctx context.Context, threadID string, before, n int) ([]t
 		before = math.MaxInt32
 	}
 	var r messageRow
-	messages := make([]thread.Message, 0, room(n))
+	messages := make([]thread.Message, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT `+messageColumns+` FROM message WHERE thread_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3 + 0`,
 		args{threadID, before, n}, r.dest(), func() error {
@@ -81,7 +80,8 @@ func (db *DB) Messages(ctx context.Context, threadID string, before, n int) ([]t
 // Reply returns the reply of a turn.
 func (db *DB) Reply(ctx context.Context, threadID, turnID string) (thread.Message, error) {
 	var r messageRow
-	err := get(ctx, db.read, `SELECT `+messageColumns+` FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3`,
+	err := get(ctx, db.read,
+		`SELECT `+messageColumns+` FROM message WHERE turn_id = $1 AND role = $2 AND thread_id = $3`,
 		args{turnID, string(thread.RoleAssistant), threadID}, r.dest()...)
 	if err != nil {
 		return thread.Message{}, fail("read reply", "reply", err)
@@ -89,16 +89,16 @@ func (db *DB) Reply(ctx context.Context, threadID, turnID string) (thread.Messag
 	return r.value()
 }
 
-// SetFeedback keeps what the reader thinks of a reply, or forgets it with nil.
+// SetFeedback stores a user's feedback on a reply; nil deletes it.
 func (db *DB) SetFeedback(ctx context.Context, threadID, messageID string, f *thread.Feedback) error {
 	if f == nil {
-		n, err := db.one(ctx, `
+		n, err := db.exec(ctx, `
 			UPDATE message SET thumb = '', note = '', feedback_at = NULL
 			WHERE id = $1 AND thread_id = $2 AND role = $3 AND thumb <> ''`, messageID, threadID, string(thread.RoleAssistant))
-		return changed("forget feedback", "feedback", n, err)
+		return requireRow("forget feedback", "feedback", n, err)
 	}
-	n, err := db.one(ctx, `
+	n, err := db.exec(ctx, `
 		UPDATE message SET thumb = $1, note = $2, feedback_at = $3 WHERE id = $4 AND thread_id = $5 AND role = $6`,
 		string(f.Thumb), f.Note, millis(f.UpdatedAt), messageID, threadID, string(thread.RoleAssistant))
-	return changed("keep feedback", "reply", n, err)
+	return requireRow("keep feedback", "reply", n, err)
 }

@@ -21,13 +21,13 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// versionTable is where goose notes what was applied.
+// versionTable is the table in which goose records applied migrations.
 const versionTable = "schema_version"
 
-// keptCopies is how many copies from before migrations stay beside the database.
+// keptCopies is the number of pre-migration copies kept next to the database.
 const keptCopies = 3
 
-// migration is the way from the version that a database has to the one that this binary knows.
+// migration brings a database from its schema version to the version of this binary.
 type migration struct {
 	db      *sql.DB
 	dialect dialect
@@ -36,8 +36,11 @@ type migration struct {
 	target  int64
 }
 
-func newMigration(db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption) (*migration, error) {
-	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
+func newMigration(
+	db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options ...goose.ProviderOption,
+) (*migration, error) {
+	options = append(options, goose.WithTableName(versionTable), goose.WithSlog(log),
+		goose.WithDisableGlobalRegistry(true))
 	provider, err := goose.NewProvider(d.goose, db, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
@@ -46,7 +49,7 @@ func newMigration(db *sql.DB, d dialect, files fs.FS, log *slog.Logger, options 
 	return &migration{db: db, dialect: d, goose: provider, log: log, target: sources[len(sources)-1].Version}, nil
 }
 
-// version returns the version that the database has; one without any of our tables has 0.
+// version returns the schema version of the database, 0 for an empty one.
 func (m *migration) version(ctx context.Context) (int64, error) {
 	var tables int
 	if err := m.db.QueryRowContext(ctx, m.dialect.hasTable, versionTable).Scan(&tables); err != nil || tables == 0 {
@@ -57,8 +60,8 @@ func (m *migration) version(ctx context.Context) (int64, error) {
 	return version.Int64, err
 }
 
-// pending reports whether there is something to apply, and from which version. A database from the future is
-// refused: an older binary would not understand what it reads, and could break what it writes.
+// pending reports the schema version and whether migrations are pending. It refuses a newer version: this binary would
+// misread its data and could corrupt it.
 func (m *migration) pending(ctx context.Context) (from int64, pending bool, err error) {
 	from, err = m.version(ctx)
 	if err != nil {
@@ -71,7 +74,7 @@ func (m *migration) pending(ctx context.Context) (from int64, pending bool, err 
 	return from, from < m.target, nil
 }
 
-// up applies what is pending. Each migration is a transaction, so that one that fails leaves the version before it.
+// up applies the pending migrations. Each one is a transaction, so that a failed one leaves the previous version.
 func (m *migration) up(ctx context.Context, from int64) error {
 	if _, err := m.goose.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the schema from version %d to %d; the database is as it was before the step that failed: %w",
@@ -81,8 +84,8 @@ func (m *migration) up(ctx context.Context, from int64) error {
 	return nil
 }
 
-// migratePostgres brings a server's schema up to date. goose takes an advisory lock, so that of many nodes that start
-// together one migrates and the others find it done.
+// migratePostgres migrates a PostgreSQL schema. goose takes an advisory lock, so that only one of
+// several starting nodes migrates.
 func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
@@ -99,7 +102,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Log
 	return m.up(ctx, from)
 }
 
-// migrateSQLite brings a file's schema up to date, after copying a file that holds something aside.
+// migrateSQLite migrates a SQLite file, after copying it unless it is empty.
 func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, log *slog.Logger) (err error) {
 	m, err := newMigration(db, sqliteDialect, files, log)
 	if err != nil {
@@ -113,45 +116,46 @@ func migrateSQLite(ctx context.Context, db *sql.DB, path string, files fs.FS, lo
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	from, pending, err := m.pending(ctx) // another process may have been quicker
+	from, pending, err := m.pending(ctx) // another process may have migrated meanwhile
 	if err != nil || !pending {
 		return err
 	}
 	if from > 0 {
-		if err := copyAside(ctx, db, path, m.target); err != nil {
+		if err := copyBeforeMigration(ctx, db, path, m.target); err != nil {
 			return fmt.Errorf("copy the database aside before a migration: %w", err)
 		}
 	}
 	return m.up(ctx, from)
 }
 
-// lockMigration keeps other processes from migrating the same file. goose can't hold a transaction of the file itself
-// over its own, so the lock is one on an empty database beside it: it works on every system and ends with its process.
+// lockMigration prevents other processes from migrating the same file. goose cannot hold a transaction on the file
+// itself around its own, so the lock is a transaction on an empty database next to it. It works on every system and
+// ends with its process.
 func lockMigration(ctx context.Context, path string) (unlock func() error, err error) {
 	path += ".migrate-lock"
-	if err := makePrivate(path); err != nil {
+	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "_txlock=exclusive"))
 	if err != nil {
 		return nil, err
 	}
-	// Tried again for as long as the context allows: the other process may have much to migrate.
+	// Retried until the context ends, because the other process may need long.
 	for {
 		tx, err := db.BeginTx(ctx, nil)
 		if err == nil {
 			return func() error { return errors.Join(tx.Rollback(), db.Close()) }, nil
 		}
-		if classify(err) != classAway || ctx.Err() != nil {
+		if classify(err) != classUnavailable || ctx.Err() != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
 }
 
-// copyAside writes a whole and consistent copy of the database next to it and deletes the oldest ones. The copy gets
-// its name once it is complete.
-func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error {
-	// The lock of migrations is held, so that a copy without its name is one of a process that was killed.
+// copyBeforeMigration writes a consistent copy of the database next to it, and deletes the oldest copies. The copy is
+// renamed to its final name once it is complete.
+func copyBeforeMigration(ctx context.Context, db *sql.DB, path string, target int64) error {
+	// The migration lock is held, so an incomplete copy was left by a killed process.
 	if err := removeAll(path + ".copying-*"); err != nil {
 		return err
 	}
@@ -159,10 +163,10 @@ func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already when all went well
+	defer func() { _ = os.Remove(f.Name()) }() // already renamed on success
 	_, err = db.ExecContext(ctx, "VACUUM INTO $1", f.Name())
 	if err == nil {
-		err = f.Sync() // VACUUM INTO leaves that to its caller
+		err = f.Sync() // VACUUM INTO does not sync
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
@@ -176,7 +180,8 @@ func copyAside(ctx context.Context, db *sql.DB, path string, target int64) error
 	return dropOldCopies(path)
 }
 
-// removeAll removes the files whose names match a pattern. What is special in the folder's own name is not part of it.
+// removeAll removes the files whose names match a pattern. Special characters in the folder are not part of the
+// pattern.
 func removeAll(pattern string) error {
 	dir, base := filepath.Split(pattern)
 	entries, err := os.ReadDir(dir)
@@ -196,7 +201,7 @@ func copyName(path string, version int64) string {
 	return path + ".before-v" + strconv.FormatInt(version, 10)
 }
 
-// dropOldCopies keeps the copies of the highest versions.
+// dropOldCopies deletes all but the copies of the highest versions.
 func dropOldCopies(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

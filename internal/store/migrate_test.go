@@ -44,7 +44,7 @@ func (b backend) migrate(t *testing.T, files fs.FS) error {
 	return migrateSQLite(t.Context(), raw, b.options.Path, files, log)
 }
 
-// raw is the database without the store around it.
+// raw opens the database without the store.
 func (b backend) raw(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, dsn := "sqlite", sqliteDSN(b.options.Path, "_txlock=immediate")
@@ -68,7 +68,7 @@ func (b backend) version(t *testing.T) (v int64) {
 	return v
 }
 
-// plus is the engine's migrations and further ones.
+// plus returns the engine's migrations and additional ones.
 func (b backend) plus(t *testing.T, more map[string]string) fstest.MapFS {
 	t.Helper()
 	files, err := b.dialect.migrations()
@@ -103,7 +103,7 @@ func open(t *testing.T, o Options) *DB {
 	return db
 }
 
-func TestManyMayOpenANewDatabaseAtOnce(t *testing.T) {
+func TestConcurrentOpensOfANewDatabaseSucceed(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -126,14 +126,15 @@ func TestManyMayOpenANewDatabaseAtOnce(t *testing.T) {
 			}
 			wg.Wait()
 			var applied int
-			if err := b.raw(t).QueryRow("SELECT count(*) FROM " + versionTable + " WHERE version_id = 1").Scan(&applied); err != nil || applied != 1 {
+			if err := b.raw(t).QueryRow("SELECT count(*) FROM " + versionTable +
+				" WHERE version_id = 1").Scan(&applied); err != nil || applied != 1 {
 				t.Errorf("the first migration was applied %d times (%v)", applied, err)
 			}
 		})
 	}
 }
 
-func TestADatabaseFromTheFutureIsRefused(t *testing.T) {
+func TestNewerSchemaVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -142,7 +143,8 @@ func TestADatabaseFromTheFutureIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			known := b.version(t)
-			if _, err := b.raw(t).Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (4711, " + map[string]string{"sqlite": "1", "postgres": "true"}[b.name] + ")"); err != nil {
+			if _, err := b.raw(t).Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (4711, " +
+				map[string]string{"sqlite": "1", "postgres": "true"}[b.name] + ")"); err != nil {
 				t.Fatal(err)
 			}
 			_, err := Open(t.Context(), b.options)
@@ -154,7 +156,7 @@ func TestADatabaseFromTheFutureIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFailedMigrationLeavesTheOldState(t *testing.T) {
+func TestFailedMigrationLeavesThePreviousVersion(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
@@ -177,8 +179,11 @@ func TestAFailedMigrationLeavesTheOldState(t *testing.T) {
 			if v := b.version(t); v != 9001 {
 				t.Errorf("version %d, want that of the last migration that went through", v)
 			}
-			// Back to what this binary knows, to look at it through the store.
-			for _, undo := range []string{"DROP TABLE good", fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", versionTable, known)} {
+			// Restore the known version to read the database through the store.
+			for _, undo := range []string{
+				"DROP TABLE good",
+				fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", versionTable, known),
+			} {
 				if _, err := b.raw(t).Exec(undo); err != nil {
 					t.Fatal(err)
 				}
@@ -194,7 +199,7 @@ func TestAFailedMigrationLeavesTheOldState(t *testing.T) {
 	}
 }
 
-func TestBeforeAMigrationTheFileIsCopiedAside(t *testing.T) {
+func TestFileIsCopiedBeforeAMigration(t *testing.T) {
 	t.Parallel()
 	b := backends(t)[0]
 	db := open(t, b.options)
@@ -207,7 +212,7 @@ func TestBeforeAMigrationTheFileIsCopiedAside(t *testing.T) {
 	if copies, _ := filepath.Glob(b.options.Path + ".before-*"); len(copies) != 0 {
 		t.Errorf("a new file was copied: %v", copies)
 	}
-	// What a process left that was killed while it copied goes with the next copy.
+	// An incomplete copy of a killed process is removed with the next copy.
 	if err := os.WriteFile(b.options.Path+".copying-123", []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -235,10 +240,11 @@ func TestBeforeAMigrationTheFileIsCopiedAside(t *testing.T) {
 			t.Errorf("%s is missing from %v", want, names)
 		}
 	}
-	if slices.Contains(names, "carrel.db.before-v9009") || slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "copying") }) {
+	if slices.Contains(names, "carrel.db.before-v9009") ||
+		slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "copying") }) {
 		t.Errorf("too much is left: %v", names)
 	}
-	// The copy is a whole database of the version before.
+	// The copy is a complete database of the previous version.
 	old := backend{options: Options{Path: b.options.Path + ".before-v9010"}}
 	if v := old.version(t); v != 9009 {
 		t.Errorf("the copy has version %d, want 9009", v)
@@ -262,7 +268,7 @@ func TestProcessesDoNotMigrateAFileTwice(t *testing.T) {
 			if _, err := b.raw(t).Exec("CREATE TABLE tally (n INTEGER)"); err != nil {
 				t.Fatal(err)
 			}
-			// Applied twice, it would not fail: only the count shows it.
+			// Applying it twice would not fail, so count how often it was applied.
 			files := b.plus(t, map[string]string{"09001_count.sql": "INSERT INTO tally VALUES (1);"})
 			var wg sync.WaitGroup
 			for range 5 {
@@ -277,7 +283,7 @@ func TestProcessesDoNotMigrateAFileTwice(t *testing.T) {
 			if err := b.raw(t).QueryRow("SELECT count(*) FROM tally").Scan(&n); err != nil || n != 1 {
 				t.Errorf("applied %d times (%v)", n, err)
 			}
-			// Nor is the copy from before overwritten with one from after.
+			// The pre-migration copy must not be overwritten by a later one.
 			if b.options.Path != "" {
 				before := backend{options: Options{Path: copyName(b.options.Path, 9001)}}
 				if v := before.version(t); v >= 9001 {
@@ -288,7 +294,7 @@ func TestProcessesDoNotMigrateAFileTwice(t *testing.T) {
 	}
 }
 
-func TestTheEnginesHaveTheSameMigrations(t *testing.T) {
+func TestEnginesHaveTheSameMigrations(t *testing.T) {
 	t.Parallel()
 	names := map[string][]string{}
 	for _, d := range []dialect{sqliteDialect, postgresDialect} {
@@ -305,7 +311,7 @@ func TestTheEnginesHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
-// columns lists table.column, with a question mark where NULL is allowed.
+// columns lists table.column, with a question mark if NULL is allowed.
 func columns(t *testing.T, db *DB, query string) []string {
 	t.Helper()
 	var name string
@@ -320,7 +326,7 @@ func columns(t *testing.T, db *DB, query string) []string {
 	return list
 }
 
-func TestTheEnginesHaveTheSameTables(t *testing.T) {
+func TestEnginesHaveTheSameTables(t *testing.T) {
 	t.Parallel()
 	both := backends(t)
 	lite := columns(t, open(t, both[0].options), `
@@ -335,7 +341,7 @@ func TestTheEnginesHaveTheSameTables(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatCannotBeOpenedSaysWhy(t *testing.T) {
+func TestOpenReportsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	junk := filepath.Join(t.TempDir(), "junk.db")
 	if err := os.WriteFile(junk, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
@@ -358,7 +364,7 @@ func TestADatabaseThatCannotBeOpenedSaysWhy(t *testing.T) {
 	}
 }
 
-func TestPingNoticesThatTheFileHasGone(t *testing.T) {
+func TestPingDetectsADeletedFile(t *testing.T) {
 	t.Parallel()
 	o := Options{Path: filepath.Join(t.TempDir(), "odd ?&%#name.db")}
 	db := open(t, o)
@@ -383,20 +389,20 @@ func TestPingNoticesThatTheFileHasGone(t *testing.T) {
 	}
 }
 
-func TestALostServerIsUnavailable(t *testing.T) {
+func TestLostServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	o := Options{URL: testkit.Postgres(t)}
 	db := open(t, o)
 	raw := backend{options: o}.raw(t)
-	// Every connection is cut; the next use of one may notice it, and the one after gets a new one.
+	// All connections are terminated. The next use may fail, the one after gets a new connection.
 	if _, err := raw.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
-	err := db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, "SELECT pg_terminate_backend(pg_backend_pid())")
 		return err
 	})
-	if got := fail("write", "thing", err); classify(err) != classAway || got == nil {
+	if got := fail("write", "thing", err); classify(err) != classUnavailable || got == nil {
 		t.Errorf("got %v, want that the database is away", err)
 	}
 	if err := db.Ping(t.Context()); err != nil {

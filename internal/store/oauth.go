@@ -11,17 +11,18 @@ import (
 
 var _ oauth.Store = (*DB)(nil)
 
-// PutClient stores a client. Of one that is there already, a document that was read again, it keeps when it was made and
-// used. The oldest of the clients that were never used give way.
+// PutClient stores a client. A client whose metadata document was read again keeps its creation and usage times. Beyond
+// the limit of unused clients, the oldest are deleted.
 func (db *DB) PutClient(ctx context.Context, c oauth.Client, unused int) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			INSERT INTO oauth_client (id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, uri = excluded.uri, redirect_uris = excluded.redirect_uris,
 				auth_method = excluded.auth_method, fetched_at = excluded.fetched_at
 			WHERE oauth_client.kind = 'document' AND excluded.kind = 'document'`,
-			c.ID, string(c.Kind), c.Name, c.URI, listOf(c.RedirectURIs), string(c.AuthMethod), optBytes(c.SecretHash),
+			c.ID, string(c.Kind), c.Name, c.URI, encodeList(c.RedirectURIs), string(c.AuthMethod),
+			optBytes(c.SecretHash),
 			millis(c.CreatedAt), optMillis(c.FetchedAt), optMillis(c.UsedAt))
 		if err != nil {
 			return err
@@ -34,7 +35,7 @@ func (db *DB) PutClient(ctx context.Context, c oauth.Client, unused int) error {
 	return fail("put client", "client", err)
 }
 
-// optBytes stores no bytes as NULL.
+// optBytes stores nil as NULL.
 func optBytes(b []byte) any {
 	if b == nil {
 		return nil
@@ -51,9 +52,10 @@ func (db *DB) Client(ctx context.Context, id string) (oauth.Client, error) {
 	err := get(ctx, db.read, `
 		SELECT id, kind, name, uri, redirect_uris, auth_method, secret_hash, created_at, fetched_at, used_at
 		FROM oauth_client WHERE id = $1`, args{id},
-		&c.ID, (*string)(&c.Kind), &c.Name, &c.URI, &uris, (*string)(&c.AuthMethod), &c.SecretHash, &created, &fetched, &used)
+		&c.ID, (*string)(&c.Kind), &c.Name, &c.URI, &uris, (*string)(&c.AuthMethod), &c.SecretHash, &created, &fetched,
+		&used)
 	if err == nil {
-		c.RedirectURIs, err = wordsOf[string](uris)
+		c.RedirectURIs, err = decodeList[string](uris)
 	}
 	if err != nil {
 		return oauth.Client{}, fail("read client", "client", err)
@@ -62,7 +64,7 @@ func (db *DB) Client(ctx context.Context, id string) (oauth.Client, error) {
 	return c, nil
 }
 
-// SigningKeys returns the keys by number.
+// SigningKeys returns the signing keys in order of their numbers.
 func (db *DB) SigningKeys(ctx context.Context) ([]oauth.SigningKey, error) {
 	var k oauth.SigningKey
 	var created, active int64
@@ -71,7 +73,7 @@ func (db *DB) SigningKeys(ctx context.Context) ([]oauth.SigningKey, error) {
 		[]any{&k.Number, &k.ID, &k.Sealed, &created, &active}, func() error {
 			k.CreatedAt, k.ActiveAt = at(created), at(active)
 			keys = append(keys, k)
-			k = oauth.SigningKey{} // the next row must not share its bytes
+			k = oauth.SigningKey{} // the next row must not reuse the byte slices
 			return nil
 		})
 	if err != nil {
@@ -80,14 +82,16 @@ func (db *DB) SigningKeys(ctx context.Context) ([]oauth.SigningKey, error) {
 	return keys, nil
 }
 
-// InsertSigningKey adds a key. Of two nodes that add the same number one has a conflict.
+// InsertSigningKey adds a key. If two nodes add the same number, one gets a conflict.
 func (db *DB) InsertSigningKey(ctx context.Context, k oauth.SigningKey) error {
-	_, err := db.one(ctx, `INSERT INTO oauth_key (number, id, sealed, created_at, active_at) VALUES ($1, $2, $3, $4, $5)`,
+	_, err := db.exec(ctx,
+		`INSERT INTO oauth_key (number, id, sealed, created_at, active_at) VALUES ($1, $2, $3, $4, $5)`,
 		k.Number, k.ID, k.Sealed, millis(k.CreatedAt), millis(k.ActiveAt))
 	return fail("insert signing key", "key", err)
 }
 
-// PruneOAuth deletes what has ended. Grants take their tokens along.
+// PruneOAuth deletes expired codes, tokens, grants, attempts, unused clients and old signing keys. Grants cascade to
+// their tokens.
 func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) error {
 	for _, step := range []struct {
 		query string
@@ -99,10 +103,13 @@ func (db *DB) PruneOAuth(ctx context.Context, now, unused, traces time.Time) err
 		{`DELETE FROM oauth_grant WHERE expires_at < $1`, args{millis(traces)}},
 		{`DELETE FROM oauth_attempt WHERE last_at < $1`, args{millis(traces)}},
 		{`DELETE FROM oauth_client WHERE used_at IS NULL AND created_at < $1`, args{millis(unused)}},
-		// The one before the latest may still sign, or have signed what is read.
-		{`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`, args{millis(traces)}},
+		// The previous key may still be in use for signing or for verification.
+		{
+			`DELETE FROM oauth_key WHERE active_at < $1 AND number < (SELECT max(number) - 1 FROM oauth_key)`,
+			args{millis(traces)},
+		},
 	} {
-		if _, err := db.one(ctx, step.query, step.args...); err != nil {
+		if _, err := db.exec(ctx, step.query, step.args...); err != nil {
 			return fail("prune oauth", "client", err)
 		}
 	}
@@ -126,10 +133,11 @@ func (db *DB) Grants(ctx context.Context, userID string) ([]oauth.Grant, error) 
 	return grants, nil
 }
 
-// RevokeGrant ends a grant; one that was revoked before keeps that time.
+// RevokeGrant revokes a grant and reports whether it was active. A grant revoked before keeps its time.
 func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) (ended bool, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx,
+			`UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND user_id = $3 AND revoked_at IS NULL`,
 			millis(now), grantID, userID)
 		if ended = n > 0; ended || err != nil {
 			return err
@@ -140,9 +148,9 @@ func (db *DB) RevokeGrant(ctx context.Context, userID, grantID string, now time.
 	return ended, fail("revoke grant", "connection", err)
 }
 
-// RevokeToken ends an access token, or the grant of a refresh token, if it is the client's.
+// RevokeToken deletes an access token of the client, or revokes the grant of a refresh token.
 func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			DELETE FROM oauth_token WHERE hash = $1 AND grant_id IN (SELECT id FROM oauth_grant WHERE client_id = $2)`,
 			hash, clientID)
@@ -159,15 +167,16 @@ func (db *DB) RevokeToken(ctx context.Context, clientID string, hash []byte, now
 	return ended, fail("revoke token", "token", err)
 }
 
-// TouchGrants records when grants were last used, without ever setting a clock back.
+// TouchGrants records the last use of grants, never moving it back.
 func (db *DB) TouchGrants(ctx context.Context, used map[string]credential.Use) error {
 	return db.touch(ctx, "touch grants", `
 		UPDATE oauth_grant SET last_used_at = $1, last_address = $2, last_program = $3
 		WHERE id = $4 AND (last_used_at IS NULL OR last_used_at < $1)`, used)
 }
 
-// revokeGrantOf ends a grant inside a transaction and reports whether it had not ended before.
+// revokeGrantOf revokes a grant inside a transaction and reports whether it was active.
 func revokeGrantOf(ctx context.Context, tx querier, grantID string, now time.Time) (ended bool, err error) {
-	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), grantID)
+	n, err := tx.exec(ctx, `UPDATE oauth_grant SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`,
+		millis(now), grantID)
 	return n > 0, err
 }

@@ -7,24 +7,25 @@ import (
 	"carrel/internal/oauth"
 )
 
-// RecordAttempt adds a failed attempt or counts it with one that failed alike.
+// RecordAttempt stores a failed attempt, or increments the count of an equal one.
 func (db *DB) RecordAttempt(ctx context.Context, a oauth.Attempt) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO oauth_attempt (id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (coalesce(user_id, ''), client_id, stage, problem) DO UPDATE SET
 			client_name = excluded.client_name, wrong = excluded.wrong, address = excluded.address, program = excluded.program,
 			count = oauth_attempt.count + excluded.count, last_at = excluded.last_at`,
-		a.ID, optText(a.UserID), a.ClientID, a.ClientName, string(a.Stage), a.Problem, a.Wrong, a.Address, a.Program, a.Count,
+		a.ID, optText(a.UserID), a.ClientID, a.ClientName, string(a.Stage), a.Problem, a.Wrong, a.Address, a.Program,
+		a.Count,
 		millis(a.FirstAt), millis(a.LastAt))
 	return fail("record attempt", "user", err)
 }
 
-// Attempts returns failed attempts, the latest first.
-func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit int) ([]oauth.Attempt, error) {
+// Attempts returns a user's failed attempts, latest first, including attempts of unknown users if anonymous is set.
+func (db *DB) Attempts(ctx context.Context, userID string, anonymous bool, limit int) ([]oauth.Attempt, error) {
 	const columns = `SELECT id, user_id, client_id, client_name, stage, problem, wrong, address, program, count, first_at, last_at FROM oauth_attempt `
 	query := columns + `WHERE user_id = $1 ORDER BY last_at DESC, id DESC LIMIT $2`
-	if nobodys {
+	if anonymous {
 		query = columns + `WHERE user_id = $1 OR user_id IS NULL ORDER BY last_at DESC, id DESC LIMIT $2`
 	}
 	var a oauth.Attempt
@@ -32,7 +33,8 @@ func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit i
 	var first, last int64
 	list := []oauth.Attempt{}
 	err := db.read.each(ctx, query, args{userID, limit}, []any{
-		&a.ID, &user, &a.ClientID, &a.ClientName, (*string)(&a.Stage), &a.Problem, &a.Wrong, &a.Address, &a.Program, &a.Count, &first, &last,
+		&a.ID, &user, &a.ClientID, &a.ClientName, (*string)(&a.Stage), &a.Problem, &a.Wrong, &a.Address, &a.Program,
+		&a.Count, &first, &last,
 	}, func() error {
 		a.UserID, a.FirstAt, a.LastAt = user.String, at(first), at(last)
 		list = append(list, a)
@@ -44,7 +46,7 @@ func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit i
 	return list, nil
 }
 
-// TokenOwner returns whose a code or a refresh token is.
+// TokenOwner returns the user, client and grant of an authorization code or refresh token.
 func (db *DB) TokenOwner(ctx context.Context, hash []byte) (oauth.TokenOwner, error) {
 	var h oauth.TokenOwner
 	err := get(ctx, db.read, `

@@ -14,7 +14,6 @@ import (
 const grantColumns = `g.id, g.user_id, g.client_id, c.name, g.scopes, g.resources, g.auth_time, g.created_at, g.expires_at,
 	g.last_used_at, g.revoked_at`
 
-// grantRow is a grant as it is read.
 type grantRow struct {
 	grant                      oauth.Grant
 	scopes, resources          string
@@ -32,10 +31,10 @@ func (r *grantRow) dest() []any {
 
 func (r *grantRow) value() (g oauth.Grant, err error) {
 	g = r.grant
-	if g.Scopes, err = wordsOf[string](r.scopes); err != nil {
+	if g.Scopes, err = decodeList[string](r.scopes); err != nil {
 		return g, err
 	}
-	if g.Resources, err = wordsOf[string](r.resources); err != nil {
+	if g.Resources, err = decodeList[string](r.resources); err != nil {
 		return g, err
 	}
 	g.AuthTime, g.CreatedAt, g.ExpiresAt = at(r.authTime), at(r.created), at(r.expires)
@@ -43,7 +42,7 @@ func (r *grantRow) value() (g oauth.Grant, err error) {
 	return g, nil
 }
 
-// grantQuery reads a grant with its user; a user who is disabled has none.
+// grantQuery selects a grant with its user. Disabled users have no grants.
 const grantQuery = `
 	SELECT ` + grantColumns + `, ` + joinedUser + `
 	FROM oauth_grant g JOIN oauth_client c ON c.id = g.client_id JOIN app_user u ON u.id = g.user_id
@@ -62,19 +61,20 @@ func oneGrant(ctx context.Context, q querier, grantID string) (t oauth.Token, er
 
 // InsertAuthCode stores an authorization code under the hash of its secret.
 func (db *DB) InsertAuthCode(ctx context.Context, c oauth.Code, hash []byte) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO oauth_code (hash, grant_id, user_id, client_id, redirect_uri, challenge, nonce, scopes, resources, auth_time, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, listOf(c.Scopes), listOf(c.Resources),
+		hash, c.GrantID, c.UserID, c.ClientID, c.RedirectURI, c.Challenge, c.Nonce, encodeList(c.Scopes), encodeList(c.Resources),
 		millis(c.AuthTime), millis(c.ExpiresAt))
 	return fail("insert authorization code", "client", err)
 }
 
-// RedeemAuthCode uses a code up and begins its grant. The update decides: it finds an unused code for one transaction
-// only, and for nobody but whom the code was made for.
+// RedeemAuthCode redeems an authorization code and starts its grant. The UPDATE matches an unused code in one
+// transaction only, and only with the client, redirect URI and challenge it was issued for. A reused code revokes its
+// grant.
 func (db *DB) RedeemAuthCode(ctx context.Context, clock core.Clock, r oauth.Redemption) (issued oauth.Issued, err error) {
 	reused := false
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		reused, issued = false, oauth.Issued{}
 		var grantID string
 		var used sql.NullInt64
@@ -120,7 +120,7 @@ func beginGrant(ctx context.Context, tx querier, g oauth.Grant, r oauth.Redempti
 	now := g.CreatedAt
 	_, err := tx.exec(ctx, `
 		INSERT INTO oauth_grant (id, user_id, client_id, scopes, resources, auth_time, created_at, expires_at, last_used_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, g.ID, g.UserID, g.ClientID, listOf(g.Scopes), listOf(g.Resources),
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, g.ID, g.UserID, g.ClientID, encodeList(g.Scopes), encodeList(g.Resources),
 		millis(g.AuthTime), millis(now), millis(g.EndAfter(now)), millis(now))
 	if err != nil {
 		return oauth.Token{}, err
@@ -152,14 +152,15 @@ func insertRefresh(ctx context.Context, tx querier, grantID string, hash []byte,
 func insertToken(ctx context.Context, tx querier, t oauth.Token, hash []byte) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO oauth_token (hash, grant_id, scopes, resources, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		hash, t.Grant.ID, listOf(t.Scopes), listOf(t.Resources), millis(t.CreatedAt), millis(t.ExpiresAt))
+		hash, t.Grant.ID, encodeList(t.Scopes), encodeList(t.Resources), millis(t.CreatedAt), millis(t.ExpiresAt))
 	return err
 }
 
-// RotateRefresh replaces a refresh token by its successor, once.
+// RotateRefresh replaces a refresh token by its successor. Within oauth.RefreshGrace a repeated request gets the same
+// tokens; later reuse revokes the grant.
 func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotation) (issued oauth.Issued, err error) {
 	reused := false
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		reused, issued = false, oauth.Issued{}
 		var grantID string
 		var replaced sql.NullInt64
@@ -196,7 +197,7 @@ func (db *DB) RotateRefresh(ctx context.Context, clock core.Clock, r oauth.Rotat
 	return issued, nil
 }
 
-// replaceRefresh stores what follows a refresh token. The update decides, as with codes.
+// replaceRefresh stores the successor of a refresh token. The UPDATE matches in one transaction only.
 func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rotation) (_ oauth.Token, err error) {
 	if t.Scopes, t.Resources, err = r.Narrow(t.Grant); err != nil {
 		return t, err
@@ -204,7 +205,7 @@ func replaceRefresh(ctx context.Context, tx querier, t oauth.Token, r oauth.Rota
 	now := t.CreatedAt
 	n, err := tx.exec(ctx, `UPDATE oauth_refresh SET replaced_at = $1 WHERE hash = $2 AND replaced_at IS NULL`, millis(now), r.RefreshHash)
 	if err == nil && n == 0 {
-		err = errContended // can't be, with the row locked
+		err = errContended // impossible while the row is locked
 	}
 	if err != nil {
 		return t, err
@@ -234,8 +235,8 @@ func tokenByHash(ctx context.Context, q querier, hash []byte) (oauth.Token, erro
 		return t, err
 	}
 	var errScopes, errResources error
-	t.Scopes, errScopes = wordsOf[string](scopes)
-	t.Resources, errResources = wordsOf[string](resources)
+	t.Scopes, errScopes = decodeList[string](scopes)
+	t.Resources, errResources = decodeList[string](resources)
 	t.CreatedAt, t.ExpiresAt = at(created), at(expires)
 	return t, errors.Join(errScopes, errResources)
 }
@@ -260,8 +261,8 @@ func (db *DB) RefreshToken(ctx context.Context, hash []byte) (oauth.Token, error
 	return t, fail("read refresh token", "token", err)
 }
 
-// TokenByHash finds an access token in the form of a key, with its user and what the user has spent and reserved in the
-// period, in one query: it stands before every request.
+// TokenByHash returns an access token as a key, with its user and the amounts the user has spent and reserved in the
+// period. It is one query because it runs before every request.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (credential.Found, error) {
 	var u userRow
 	var e entitlementRow
@@ -287,12 +288,12 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte, period string) (cred
 	if f.Entitlement, err = e.value(); err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
-	f.User, f.Cap = u.value(), optNull(own)
-	granted, err := wordsOf[string](scopes)
+	f.User, f.Cap = u.value(), optInt64(own)
+	granted, err := decodeList[string](scopes)
 	if err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
-	if f.Audience, err = wordsOf[string](resources); err != nil {
+	if f.Audience, err = decodeList[string](resources); err != nil {
 		return credential.Found{}, fail("read access token", "token", err)
 	}
 	end := at(expires)

@@ -16,40 +16,40 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // the engine "sqlite" of database/sql
+	_ "modernc.org/sqlite"
 )
 
-// Options say which database to open: a SQLite file, or a PostgreSQL server.
+// Options select the database: a SQLite file or a PostgreSQL server.
 type Options struct {
-	// Path is the SQLite file; it is made when it is not there. Its folder must be.
+	// Path is the SQLite file. It is created if missing; its folder must exist.
 	Path string
-	// URL is PostgreSQL's address, postgres://user:password@host/database. It wins over Path.
+	// URL is the address of PostgreSQL, postgres://user:password@host/database. It takes precedence over Path.
 	URL string
-	// Log hears about migrations; nil means silence.
+	// Log receives messages about migrations; nil discards them.
 	Log *slog.Logger
 }
 
-// DB is an open database, safe for use by many goroutines.
+// DB is an open database, safe for concurrent use.
 type DB struct {
 	dialect dialect
 	read    reader
 	write   writer
-	// file is the SQLite file as it was when opened; nil on PostgreSQL.
+	// file identifies the SQLite file opened; nil on PostgreSQL.
 	file os.FileInfo
 	path string
-	// changes says when a SQLite database was written to.
-	changes *changes
-	recent  recent
+	// wal reports changes of a SQLite database; nil on PostgreSQL.
+	wal   *walIndex
+	cache rowCache
 }
 
-// writer carries out writes. All of them go through it, so that SQLite's can share a sync to disk.
+// writer executes all writes, so that on SQLite several writes can share one sync to disk.
 type writer interface {
-	// one runs a single statement. With destinations it reads the row that the statement returns; none is
-	// sql.ErrNoRows. It returns the number of rows changed when there are no destinations.
-	one(ctx context.Context, query string, a args, dest []any) (int64, error)
-	// all runs fn in a transaction, which is kept when fn returns nil. fn may run more than once; it must use
-	// its own context and querier and nothing else of the store. Bulk work does not make others wait for it.
-	all(ctx context.Context, bulk bool, fn writeFunc) error
+	// statement runs one statement. With destinations it scans the returned row, and returns sql.ErrNoRows if there is
+	// none; without, it returns the number of rows changed.
+	statement(ctx context.Context, query string, a args, dest []any) (int64, error)
+	// transaction runs fn in a transaction and commits if fn returns nil. fn may run more than once, and must use only
+	// the context and querier passed to it. Bulk transactions do not share a commit with others.
+	transaction(ctx context.Context, bulk bool, fn writeFunc) error
 	stats() Stats
 	close() error
 }
@@ -57,7 +57,7 @@ type writer interface {
 // writeFunc is the body of a transaction.
 type writeFunc func(ctx context.Context, tx querier) error
 
-// Stats counts writes and the commits that made them durable; on SQLite many writes share one.
+// Stats counts writes and commits. On SQLite many writes share one commit.
 type Stats struct {
 	Writes, Commits int64
 }
@@ -66,16 +66,16 @@ const (
 	busyTimeout    = 5 * time.Second
 	connectTimeout = 5 * time.Second
 	postgresConns  = 20
-	// idleInTransaction is how long a node may stop in the middle of a transaction before PostgreSQL ends it. A node
-	// that is paused or cut off from the network would otherwise keep its locks, and nobody could take over from it.
-	// It is less than a lease, and far more than any transaction of ours waits between two statements.
+	// idleInTransaction is the time after which PostgreSQL ends a transaction that waits for its client. Otherwise a
+	// node that is suspended or disconnected would keep its locks, and no other node could take over. It is shorter
+	// than a lease and far longer than any pause between two statements.
 	idleInTransaction = 5 * time.Second
-	// oldestPostgres is the first major version that is supported.
+	// oldestPostgres is the oldest supported major version.
 	oldestPostgres = 15
 )
 
-// Open opens the database, brings its schema up to date and returns it. Any number of processes may open the same
-// database at the same time. A database that a newer Carrel has written is refused.
+// Open opens the database and migrates its schema. Several processes may open the same database at once. It refuses a
+// database written by a newer version of Carrel.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -94,7 +94,7 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	if err := makePrivate(path); err != nil {
+	if err := createPrivate(path); err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	info, err := os.Stat(path)
@@ -126,18 +126,18 @@ func openSQLite(ctx context.Context, o Options) (_ *DB, err error) {
 		dialect: sqliteDialect, path: path, file: info,
 		read: newSQLiteReader(pool), write: newBatchWriter(owner),
 	}
-	// A connection that has read and stays open keeps the log's index in place, which changes looks at.
+	// walIndex needs the -shm file, which exists while a connection that has read stays open.
 	if err := db.Ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), db.Close())
 	}
-	db.changes = openChanges(path)
+	db.wal = openWALIndex(path)
 	return db, nil
 }
 
-// makePrivate makes an empty file that only its owner can read, unless there is one; SQLite gives the files beside it
-// the same mode. One that is there must not even be opened: closing it again would take away the locks that SQLite
-// has on it in this process.
-func makePrivate(path string) error {
+// createPrivate creates an empty file with mode 0600 unless it exists; SQLite gives its -wal and -shm files the same
+// mode. An existing file must not be opened: closing it would release the POSIX locks that SQLite holds on it in this
+// process.
+func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -148,7 +148,7 @@ func makePrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteDSN is the driver's name for a file: a URI, in which the path is escaped.
+// sqliteDSN returns the driver's URI for a file, with the path escaped.
 func sqliteDSN(path string, params ...string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -161,7 +161,7 @@ func sqliteDSN(path string, params ...string) string {
 func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err) // the library hides the password
+		return nil, fmt.Errorf("open the database: %w", err) // pgx redacts the password
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -187,18 +187,18 @@ func openPostgres(ctx context.Context, o Options) (*DB, error) {
 	return &DB{dialect: postgresDialect, read: p, write: p}, nil
 }
 
-// prepareSession sets what every connection needs, unless the URL says otherwise. It is a statement and not a parameter
-// of the connection because poolers between us and the server refuse parameters that they do not know.
+// prepareSession configures a new connection, unless the URL sets the parameter itself. It uses SET instead of a
+// startup parameter because connection poolers reject startup parameters they do not know.
 func prepareSession(ctx context.Context, c *pgx.Conn) error {
 	const setting = "idle_in_transaction_session_timeout"
-	if _, said := c.Config().RuntimeParams[setting]; said {
+	if _, set := c.Config().RuntimeParams[setting]; set {
 		return nil
 	}
 	_, err := c.Exec(ctx, fmt.Sprintf("SET %s = %d", setting, idleInTransaction.Milliseconds()))
 	return err
 }
 
-// checkPostgres refuses a server that is too old before anything is done to it.
+// checkPostgres rejects an unsupported server before anything is changed in it.
 func checkPostgres(ctx context.Context, pool *sql.DB) error {
 	var number int
 	if err := pool.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
@@ -207,7 +207,7 @@ func checkPostgres(ctx context.Context, pool *sql.DB) error {
 	return checkVersion(number)
 }
 
-// checkVersion takes server_version_num: 150004 is 15.4.
+// checkVersion takes a server_version_num, such as 150004 for 15.4.
 func checkVersion(number int) error {
 	if major := number / 10000; major < oldestPostgres {
 		return fmt.Errorf("the server is PostgreSQL %d; Carrel needs %d or newer", major, oldestPostgres)
@@ -215,16 +215,16 @@ func checkVersion(number int) error {
 	return nil
 }
 
-// Close finishes the writes that were handed in and closes the database. Later calls fail.
+// Close completes all submitted writes and closes the database. Later calls fail.
 func (db *DB) Close() error {
-	return errors.Join(db.write.close(), db.read.close(), db.changes.close())
+	return errors.Join(db.write.close(), db.read.close(), db.wal.close())
 }
 
-// Stats returns what was written since the database was opened.
+// Stats returns the counters since Open.
 func (db *DB) Stats() Stats { return db.write.stats() }
 
-// Ping returns nil when the database can be read. For SQLite the file must also still be there: a server whose file
-// was deleted or replaced would otherwise go on writing to nowhere.
+// Ping checks that the database can be read. On SQLite it also checks that the path still names the open file: after
+// the file was deleted or replaced, writes would be lost silently.
 func (db *DB) Ping(ctx context.Context) error {
 	if db.file != nil {
 		now, err := os.Stat(db.path)
@@ -240,7 +240,23 @@ func (db *DB) Ping(ctx context.Context) error {
 	return fail("check the database", "database", err)
 }
 
-// one runs a single writing statement.
-func (db *DB) one(ctx context.Context, query string, a ...any) (int64, error) {
-	return db.write.one(ctx, query, a, nil)
+// exec runs one write statement and returns the number of rows changed.
+func (db *DB) exec(ctx context.Context, query string, a ...any) (int64, error) {
+	return db.write.statement(ctx, query, a, nil)
+}
+
+// execReturning runs one write statement and scans the row that it returns; without one, the error is sql.ErrNoRows.
+func (db *DB) execReturning(ctx context.Context, query string, a args, dest []any) error {
+	_, err := db.write.statement(ctx, query, a, dest)
+	return err
+}
+
+// inTx runs fn in a transaction; see writer.
+func (db *DB) inTx(ctx context.Context, fn writeFunc) error {
+	return db.write.transaction(ctx, false, fn)
+}
+
+// inBulkTx runs fn in a transaction that may take long, such as an import of many documents.
+func (db *DB) inBulkTx(ctx context.Context, fn writeFunc) error {
+	return db.write.transaction(ctx, true, fn)
 }

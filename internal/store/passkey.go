@@ -11,15 +11,15 @@ import (
 
 // InsertPasskey adds a passkey.
 func (db *DB) InsertPasskey(ctx context.Context, p passkey.Passkey) error {
-	_, err := db.one(ctx, `INSERT INTO passkey (id, user_id, credential_id, name, record, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := db.exec(ctx, `INSERT INTO passkey (id, user_id, credential_id, name, record, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		p.ID, p.UserID, p.CredentialID, p.Name, p.Record, millis(p.CreatedAt))
 	if classify(err) == classUnique {
-		return core.Conflict("conflict", "This passkey is in use already.")
+		return core.Conflict("conflict", "This passkey is already registered.")
 	}
 	return fail("insert passkey", "user", err)
 }
 
-// Passkeys returns those of a user, newest first.
+// Passkeys returns a user's passkeys, newest first.
 func (db *DB) Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, error) {
 	p := passkey.Passkey{UserID: userID}
 	var created int64
@@ -37,21 +37,21 @@ func (db *DB) Passkeys(ctx context.Context, userID string) ([]passkey.Passkey, e
 	return passkeys, nil
 }
 
-// UsePasskey replaces a passkey's record and notes its use.
+// UsePasskey replaces a passkey's record and records its use.
 func (db *DB) UsePasskey(ctx context.Context, userID string, credentialID, record []byte, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE passkey SET record = $1, last_used_at = $2 WHERE credential_id = $3 AND user_id = $4`,
+	n, err := db.exec(ctx, `UPDATE passkey SET record = $1, last_used_at = $2 WHERE credential_id = $3 AND user_id = $4`,
 		record, millis(now), credentialID, userID)
-	return changed("use passkey", "passkey", n, err)
+	return requireRow("use passkey", "passkey", n, err)
 }
 
-// RenamePasskey calls a passkey something else.
+// RenamePasskey renames a passkey.
 func (db *DB) RenamePasskey(ctx context.Context, userID, id, name string) error {
-	n, err := db.one(ctx, `UPDATE passkey SET name = $1 WHERE id = $2 AND user_id = $3`, name, id, userID)
-	return changed("rename passkey", "passkey", n, err)
+	n, err := db.exec(ctx, `UPDATE passkey SET name = $1 WHERE id = $2 AND user_id = $3`, name, id, userID)
+	return requireRow("rename passkey", "passkey", n, err)
 }
 
 // DeletePasskey removes a passkey.
 func (db *DB) DeletePasskey(ctx context.Context, userID, id string) error {
-	n, err := db.one(ctx, `DELETE FROM passkey WHERE id = $1 AND user_id = $2`, id, userID)
-	return changed("delete passkey", "passkey", n, err)
+	n, err := db.exec(ctx, `DELETE FROM passkey WHERE id = $1 AND user_id = $2`, id, userID)
+	return requireRow("delete passkey", "passkey", n, err)
 }

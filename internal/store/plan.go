@@ -13,7 +13,7 @@ var _ billing.PlanStore = (*DB)(nil)
 const planColumns = `plan.name, plan.capabilities, plan.models, plan.spend_cap, plan.turn_cap, plan.rate_limit, plan.rate_burst,
 	plan.storage_limit, plan.price, plan.stripe_price, plan.declared, plan.created_at, plan.updated_at`
 
-// planRow is a plan as it is read; all of it is NULL where there is none.
+// planRow is a scanned plan. All columns are NULL if the user has no plan.
 type planRow struct {
 	name, capabilities, models, stripe      sql.NullString
 	spendCap, turnCap, rate, burst, storage sql.NullInt64
@@ -29,26 +29,26 @@ func (r *planRow) dest() []any {
 
 func (r *planRow) value() (p billing.Plan, err error) {
 	p = billing.Plan{
-		Name: r.name.String, SpendCap: optNull(r.spendCap), TurnCap: optNull(r.turnCap), RateLimit: optNull(r.rate), RateBurst: optNull(r.burst),
-		StorageLimit: optNull(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
+		Name: r.name.String, SpendCap: optInt64(r.spendCap), TurnCap: optInt64(r.turnCap), RateLimit: optInt64(r.rate), RateBurst: optInt64(r.burst),
+		StorageLimit: optInt64(r.storage), Price: r.price.Int64, StripePrice: r.stripe.String, Declared: r.declared.Int64 == 1,
 		CreatedAt: at(r.created.Int64), UpdatedAt: at(r.updated.Int64),
 	}
-	if p.Capabilities, err = wordsOf[core.Capability](r.capabilities.String); err != nil {
+	if p.Capabilities, err = decodeList[core.Capability](r.capabilities.String); err != nil {
 		return p, err
 	}
-	p.Models, err = wordsOf[string](r.models.String)
+	p.Models, err = decodeList[string](r.models.String)
 	return p, err
 }
 
-// optNull is a number that may have been stored.
-func optNull(n sql.NullInt64) *int64 {
+// optInt64 converts an optional number.
+func optInt64(n sql.NullInt64) *int64 {
 	if !n.Valid {
 		return nil
 	}
 	return &n.Int64
 }
 
-// Plans returns all plans by name.
+// Plans returns all plans, sorted by name.
 func (db *DB) Plans(ctx context.Context) ([]billing.Plan, error) {
 	var r planRow
 	plans := []billing.Plan{}
@@ -83,20 +83,20 @@ const putPlan = `
 
 func planArgs(p billing.Plan) args {
 	return args{
-		p.Name, listOf(p.Capabilities), listOf(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
+		p.Name, encodeList(p.Capabilities), encodeList(p.Models), optInt(p.SpendCap), optInt(p.TurnCap), optInt(p.RateLimit), optInt(p.RateBurst),
 		optInt(p.StorageLimit), p.Price, p.StripePrice, flag(p.Declared), millis(p.CreatedAt), millis(p.UpdatedAt),
 	}
 }
 
-// PutPlan makes a plan, or changes the one of that name.
+// PutPlan creates a plan or replaces the plan with the same name.
 func (db *DB) PutPlan(ctx context.Context, p billing.Plan) error {
-	_, err := db.one(ctx, putPlan, planArgs(p)...)
+	_, err := db.exec(ctx, putPlan, planArgs(p)...)
 	return fail("put plan", "plan", err)
 }
 
-// DeclarePlans makes these plans the ones that the settings declare, and no others.
+// DeclarePlans stores the plans of the settings and marks only them as declared.
 func (db *DB) DeclarePlans(ctx context.Context, plans []billing.Plan) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, `UPDATE plan SET declared = 0 WHERE declared = 1`); err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (db *DB) DeclarePlans(ctx context.Context, plans []billing.Plan) error {
 	return fail("declare plans", "plan", err)
 }
 
-// DeletePlan removes a plan that nobody has.
+// DeletePlan deletes a plan that no account uses.
 func (db *DB) DeletePlan(ctx context.Context, name string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var users int
 		if err := get(ctx, tx, `SELECT count(*) FROM app_user WHERE plan = $1`, args{name}, &users); err != nil {
 			return err
@@ -121,23 +121,23 @@ func (db *DB) DeletePlan(ctx context.Context, name string) error {
 			return planInUse()
 		}
 		n, err := tx.exec(ctx, `DELETE FROM plan WHERE name = $1`, name)
-		if classify(err) == classParent {
+		if classify(err) == classForeignKey {
 			return planInUse()
 		}
-		return changed("delete plan", "plan", n, err)
+		return requireRow("delete plan", "plan", n, err)
 	})
 	return fail("delete plan", "plan", err)
 }
 
 func planInUse() error {
-	return core.Conflict("conflict", "Accounts have this plan, or had it by a subscription. Give them another one first; those who pay for it at Stripe, there.")
+	return core.Conflict("conflict", "Accounts or subscriptions use this plan. Assign them another plan first; change Stripe subscriptions in Stripe.")
 }
 
-// SetPlan gives a user a plan for good, in place of a subscription.
+// SetPlan assigns a user's default plan and ends a subscription that is not at Stripe.
 func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `UPDATE app_user SET plan = $1 WHERE id = $2`, plan, userID)
-		if err := changed("set plan", "user", n, err); err != nil {
+		if err := requireRow("set plan", "user", n, err); err != nil {
 			return err
 		}
 		if _, err = tx.exec(ctx, `DELETE FROM subscription WHERE user_id = $1 AND NOT `+runsAtStripe, userID); err != nil {
@@ -155,16 +155,16 @@ func (db *DB) SetPlan(ctx context.Context, userID, plan string) error {
 	return fail("set plan", "user", err)
 }
 
-// OwnCredential looks whether a key or a grant is the user's.
+// OwnCredential returns not_found unless a key or grant belongs to the user.
 func (db *DB) OwnCredential(ctx context.Context, userID, credentialID string) error {
 	var one int
 	err := get(ctx, db.read, `
 		SELECT 1 FROM credential_key WHERE id = $1 AND user_id = $2
 		UNION ALL SELECT 1 FROM oauth_grant WHERE id = $1 AND user_id = $2`, args{credentialID, userID}, &one)
-	return fail("look for a credential", "credential", err)
+	return fail("find a credential", "credential", err)
 }
 
-// CredentialCaps returns the caps of a user's credentials.
+// CredentialCaps returns the monthly caps of a user's credentials with the amounts used.
 func (db *DB) CredentialCaps(ctx context.Context, userID, month string) ([]billing.CredentialCap, error) {
 	var c billing.CredentialCap
 	caps := []billing.CredentialCap{}
@@ -182,15 +182,15 @@ func (db *DB) CredentialCaps(ctx context.Context, userID, month string) ([]billi
 	return caps, nil
 }
 
-// SetCredentialCap sets or, with nil, takes away what a credential may spend in a month.
+// SetCredentialCap sets a credential's monthly cap; nil removes it.
 func (db *DB) SetCredentialCap(ctx context.Context, userID, credentialID string, micros *int64) error {
 	if micros == nil {
-		_, err := db.one(ctx, `DELETE FROM credential_cap WHERE credential_id = $1 AND user_id = $2`, credentialID, userID)
-		return fail("take a credential's cap away", "credential", err)
+		_, err := db.exec(ctx, `DELETE FROM credential_cap WHERE credential_id = $1 AND user_id = $2`, credentialID, userID)
+		return fail("remove a credential's cap", "credential", err)
 	}
-	n, err := db.one(ctx, `
+	n, err := db.exec(ctx, `
 		INSERT INTO credential_cap (credential_id, user_id, micros) VALUES ($1, $2, $3)
 		ON CONFLICT (credential_id) DO UPDATE SET micros = excluded.micros WHERE credential_cap.user_id = excluded.user_id`,
 		credentialID, userID, *micros)
-	return changed("set a credential's cap", "credential", n, err)
+	return requireRow("set a credential's cap", "credential", n, err)
 }

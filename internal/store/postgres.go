@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// postgres reads and writes through one pool. The driver keeps statements prepared on each connection by itself.
+// postgres reads and writes through one pool. The driver caches prepared statements per connection.
 type postgres struct {
 	pool   *sql.DB
 	writes atomic.Int64
 }
 
-// attempts bounds how often a transaction that clashed with another is tried.
-const attempts = 4
+// maxAttempts limits how often a conflicting transaction is tried.
+const maxAttempts = 4
 
 func (p *postgres) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
 	rows, err := p.pool.QueryContext(ctx, query, a...)
 	if err != nil {
 		return err
 	}
-	_, err = walk(rows, dest, row)
+	_, err = scanRows(rows, dest, row)
 	return err
 }
 
@@ -31,11 +31,11 @@ func (p *postgres) exec(ctx context.Context, query string, a ...any) (int64, err
 	return execOn(ctx, p.pool, query, a)
 }
 
-func (p *postgres) one(ctx context.Context, query string, a args, dest []any) (n int64, err error) {
+func (p *postgres) statement(ctx context.Context, query string, a args, dest []any) (n int64, err error) {
 	mustNotNest(ctx)
 	p.writes.Add(1)
-	for try := range attempts {
-		standBack(ctx, try)
+	for try := range maxAttempts {
+		backoff(ctx, try)
 		if dest != nil {
 			err = get(ctx, p, query, a, dest...)
 		} else {
@@ -48,11 +48,11 @@ func (p *postgres) one(ctx context.Context, query string, a args, dest []any) (n
 	return n, err
 }
 
-func (p *postgres) all(ctx context.Context, _ bool, fn writeFunc) (err error) {
+func (p *postgres) transaction(ctx context.Context, _ bool, fn writeFunc) (err error) {
 	mustNotNest(ctx)
 	p.writes.Add(1)
-	for try := range attempts {
-		standBack(ctx, try)
+	for try := range maxAttempts {
+		backoff(ctx, try)
 		if err = p.try(ctx, fn); classify(err) != classRetry {
 			break
 		}
@@ -60,17 +60,17 @@ func (p *postgres) all(ctx context.Context, _ bool, fn writeFunc) (err error) {
 	return err
 }
 
-// clashPause is the least that a transaction waits before its second try; before each later one it is twice as much.
-const clashPause = 10 * time.Millisecond
+// minBackoff is the minimum pause before the second attempt. It doubles with each attempt.
+const minBackoff = 10 * time.Millisecond
 
-// standBack waits a little before a try that is not the first. The one that lost a deadlock could otherwise take its
-// first lock again before the other is awake, and both would meet as they did before.
-func standBack(ctx context.Context, try int) {
+// backoff waits before a repeated attempt. Without a random pause, the loser of a deadlock could take its first lock
+// again before the winner proceeds, and both would deadlock again.
+func backoff(ctx context.Context, try int) {
 	if try == 0 {
 		return
 	}
-	least := clashPause << (try - 1)
-	timer := time.NewTimer(least + rand.N(least)) //nolint:gosec // nobody gains by guessing it
+	least := minBackoff << (try - 1)
+	timer := time.NewTimer(least + rand.N(least)) //nolint:gosec // jitter, not a secret
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -83,8 +83,8 @@ func (p *postgres) try(ctx context.Context, fn writeFunc) error {
 	if err != nil {
 		return err
 	}
-	if err := guard(context.WithValue(ctx, inWrite{}, true), postgresTx{tx}, fn); err != nil {
-		if ctx.Err() != nil { // the driver has rolled back, and says only that
+	if err := recoverPanic(context.WithValue(ctx, inWrite{}, true), postgresTx{tx}, fn); err != nil {
+		if ctx.Err() != nil { // the driver has rolled back and reports only that
 			return ctx.Err()
 		}
 		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
@@ -97,7 +97,7 @@ func (p *postgres) try(ctx context.Context, fn writeFunc) error {
 
 func (p *postgres) stats() Stats { n := p.writes.Load(); return Stats{Writes: n, Commits: n} }
 
-// close is called for reading and for writing; closing a pool twice is harmless.
+// close is called once as reader and once as writer; closing a pool twice is harmless.
 func (p *postgres) close() error { return p.pool.Close() }
 
 // postgresTx is the querier inside a transaction.
@@ -108,7 +108,7 @@ func (t postgresTx) each(ctx context.Context, query string, a args, dest []any, 
 	if err != nil {
 		return err
 	}
-	_, err = walk(rows, dest, row)
+	_, err = scanRows(rows, dest, row)
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-func TestAnOldServerIsRefused(t *testing.T) {
+func TestOldServerIsRefused(t *testing.T) {
 	t.Parallel()
 	if err := checkVersion(140012); err == nil || !strings.Contains(err.Error(), "PostgreSQL 14; Carrel needs 15") {
 		t.Errorf("14.12: %v", err)
@@ -27,21 +27,24 @@ func TestAnOldServerIsRefused(t *testing.T) {
 	}
 }
 
-func TestADeadlockIsTriedAgain(t *testing.T) {
+func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	for _, statement := range []string{"CREATE TABLE tally (id TEXT, n INTEGER)", "INSERT INTO tally VALUES ('a', 0), ('b', 0)"} {
-		if _, err := db.one(t.Context(), statement); err != nil {
+	for _, statement := range []string{
+		"CREATE TABLE tally (id TEXT, n INTEGER)",
+		"INSERT INTO tally VALUES ('a', 0), ('b', 0)",
+	} {
+		if _, err := db.exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Each has locked one row before either asks for the other's.
+	// Both have locked one row before either requests the other's.
 	var locked sync.WaitGroup
 	locked.Add(2)
-	tries := make(chan string, 2*attempts)
+	tries := make(chan string, 2*maxAttempts)
 	add := func(first, second string) error {
 		once := locked.Done
-		return db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		return db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			tries <- first
 			if _, err := tx.exec(ctx, "UPDATE tally SET n = n + 1 WHERE id = $1", first); err != nil {
 				return err
@@ -70,12 +73,13 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAPanicRollsBack(t *testing.T) {
+func TestPanicRollsBack(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	for range postgresConns + 1 { // more than there are connections: none is lost
-		err := db.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
-			if _, err := tx.exec(ctx, "INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
+	for range postgresConns + 1 { // more than the pool has: no connection may leak
+		err := db.inTx(t.Context(), func(ctx context.Context, tx querier) error {
+			if _, err := tx.exec(ctx,
+				"INSERT INTO app_user VALUES ('u', 'e', 'n', 'r', 'p', NULL, 'h', NULL, 0)"); err != nil {
 				return err
 			}
 			panic("in a write")
@@ -89,10 +93,10 @@ func TestAPanicRollsBack(t *testing.T) {
 	}
 }
 
-func TestAWriteInsideAWriteIsRefusedOnPostgresToo(t *testing.T) {
+func TestNestedWritePanicsOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
-	err := db.write.all(t.Context(), false, func(ctx context.Context, _ querier) error {
+	err := db.inTx(t.Context(), func(ctx context.Context, _ querier) error {
 		return db.SetPlan(ctx, "usr_none", core.PlanNone)
 	})
 	if err == nil || !strings.Contains(err.Error(), "a write inside a write") {
@@ -100,7 +104,7 @@ func TestAWriteInsideAWriteIsRefusedOnPostgresToo(t *testing.T) {
 	}
 }
 
-func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
+func TestTextUnsupportedByPostgresIsInvalid(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{URL: testkit.Postgres(t)})
 	for _, text := range []string{"a\x00b", "a\xffb"} {
@@ -110,15 +114,16 @@ func TestATextThatPostgresCannotHoldIsInvalid(t *testing.T) {
 	}
 }
 
-func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
+func TestIdleTransactionLosesItsLocks(t *testing.T) {
 	t.Parallel()
 	address := testkit.Postgres(t)
 	plain := open(t, Options{URL: address})
 	var timeout string
-	if err := get(t.Context(), plain.read, "SHOW idle_in_transaction_session_timeout", nil, &timeout); err != nil || timeout != "5s" {
+	if err := get(t.Context(), plain.read, "SHOW idle_in_transaction_session_timeout", nil, &timeout); err != nil ||
+		timeout != "5s" {
 		t.Errorf("the timeout is %q (%v), want 5s", timeout, err)
 	}
-	if _, err := plain.one(t.Context(), "CREATE TABLE tally AS SELECT 0 AS n"); err != nil {
+	if _, err := plain.exec(t.Context(), "CREATE TABLE tally AS SELECT 0 AS n"); err != nil {
 		t.Fatal(err)
 	}
 	impatient, err := url.Parse(address)
@@ -129,12 +134,12 @@ func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
 	settings.Set("idle_in_transaction_session_timeout", "100")
 	impatient.RawQuery = settings.Encode()
 	paused := open(t, Options{URL: impatient.String()})
-	err = paused.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+	err = paused.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, "UPDATE tally SET n = 1"); err != nil {
 			return err
 		}
-		// The other waits for our lock, and we for the other.
-		if _, err := plain.one(t.Context(), "UPDATE tally SET n = n + 10"); err != nil {
+		// The other transaction waits for this lock, and this one for the other.
+		if _, err := plain.exec(t.Context(), "UPDATE tally SET n = n + 10"); err != nil {
 			return err
 		}
 		_, err := tx.exec(ctx, "UPDATE tally SET n = 2")
@@ -149,7 +154,7 @@ func TestWhoStopsInATransactionLosesItsLocks(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotAnswerIsUnavailable(t *testing.T) {
+func TestUnresponsiveServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

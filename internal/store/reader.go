@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// reader is a querier outside of any transaction, with an end.
+// reader is a closable querier outside of transactions.
 type reader interface {
 	querier
 	close() error
 }
 
-// sqliteReader reads through a pool of connections that can't write, with every statement prepared once for each.
+// sqliteReader reads through a pool of read-only connections, with every statement prepared once per connection.
 type sqliteReader struct {
 	pool       *sql.DB
 	statements sync.Map // of string to *sql.Stmt
@@ -21,12 +21,11 @@ type sqliteReader struct {
 
 func newSQLiteReader(pool *sql.DB) *sqliteReader { return &sqliteReader{pool: pool} }
 
-// prepared returns the statement for a text.
 func (r *sqliteReader) prepared(query string) (*sql.Stmt, error) {
 	if s, ok := r.statements.Load(query); ok {
 		return s.(*sql.Stmt), nil
 	}
-	s, err := r.pool.PrepareContext(context.Background(), positional(query)) // it outlives whoever asks first
+	s, err := r.pool.PrepareContext(context.Background(), positional(query)) // the statement outlives this call
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +35,13 @@ func (r *sqliteReader) prepared(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// each runs the statement to its end even when the context ends meanwhile: each takes well under a millisecond, and
-// watching a context costs two goroutines, which is more than most of these queries.
+// each runs the query to its end even if the context ends meanwhile. Queries take well under a millisecond, and
+// watching a context costs database/sql two goroutines, which is more than most of these queries.
 func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []any, row func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s, err := r.prepared(query) //nolint:contextcheck // a statement outlives the call that first needs it
+	s, err := r.prepared(query) //nolint:contextcheck // the statement outlives this call
 	if err != nil {
 		return err
 	}
@@ -50,13 +49,13 @@ func (r *sqliteReader) each(ctx context.Context, query string, a args, dest []an
 	if err != nil {
 		return err
 	}
-	_, err = walk(rows, dest, row)
+	_, err = scanRows(rows, dest, row)
 	return err
 }
 
-// exec has no use on connections that can't write.
+// exec always fails: the connections of the reader are read-only.
 func (r *sqliteReader) exec(context.Context, string, ...any) (int64, error) {
-	return 0, errors.New("a write outside of the writer")
+	return 0, errors.New("write on a read-only connection")
 }
 
 func (r *sqliteReader) close() error {

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Scrubbing removes what deleted rows leave in the files of SQLite. secure_delete overwrites deleted cells and freed
-// pages with zeros in the same transaction, for no measurable cost. Remnants stay in two places: in the unused part
-// of pages whose cells were moved to a neighbour, which only a VACUUM clears, and in the write-ahead log until it is
-// truncated. A VACUUM writes the whole file, some 100 MB a second, while other writes wait, so that it is done after
-// the deletion of accounts alone, and once for many of them.
+// Scrubbing removes the remnants of deleted rows from SQLite's files. secure_delete overwrites deleted cells and freed
+// pages with zeros in the same transaction, at no measurable cost. Remnants stay in two places: in the unused part of
+// pages whose cells were moved, which only VACUUM clears, and in the write-ahead log until it is truncated. VACUUM
+// rewrites the whole file at about 100 MB/s while other writes wait, so it runs only after accounts were deleted, once
+// for many of them.
 //
-// That one is due is noted in user_version, which is a field of the file that SQLite leaves to applications and that is
-// part of the transaction.
+// A due scrub is recorded in user_version, a field of the file that SQLite leaves to applications and that is part of
+// the transaction.
 const (
 	markScrub   = "PRAGMA user_version = 1"
 	unmarkScrub = "PRAGMA user_version = 0"
 )
 
-// requestScrub notes in a transaction that the next Scrub has something to do.
+// requestScrub records in a transaction that a scrub is due.
 func (db *DB) requestScrub(ctx context.Context, tx querier) error {
 	if db.file == nil {
 		return nil
@@ -34,13 +34,12 @@ func (db *DB) ScrubDue(ctx context.Context) (bool, error) {
 	}
 	var due int
 	err := get(ctx, db.read, "PRAGMA user_version", nil, &due)
-	return due == 1, fail("read whether remnants are due to be removed", "database", err)
+	return due == 1, fail("read whether a scrub is due", "database", err)
 }
 
-// Scrub removes the remnants of deleted accounts from the files of a SQLite database: from free space, from the
-// write-ahead log, and with the copies that were made before migrations, which hold the accounts as they were. It
-// does nothing when no account was deleted since the last time, and on PostgreSQL, whose own vacuum does this
-// (docs/account.md).
+// Scrub removes the remnants of deleted accounts from a SQLite database: from free space, from the write-ahead log, and
+// from the pre-migration copies, which it deletes. It does nothing if no account was deleted since the last scrub, and
+// on PostgreSQL, where vacuum does the same (docs/account.md).
 func (db *DB) Scrub(ctx context.Context) error {
 	due, err := db.ScrubDue(ctx)
 	if err != nil || !due {
@@ -53,10 +52,10 @@ func (db *DB) Scrub(ctx context.Context) error {
 	if err := removeAll(db.path + ".before-v*"); err != nil {
 		return fmt.Errorf("remove copies from before migrations: %w", err)
 	}
-	// A crash before the mark is gone has the next Scrub begin again. The mark is a write, so that the log is truncated
-	// after it; readers can keep that from happening, and then the log goes when the database is closed.
+	// After a crash before unmarkScrub, the next Scrub starts over. The log is truncated last, because clearing the
+	// mark is a write too. Readers can prevent the truncation; then the log is removed when the database is closed.
 	for _, statement := range []string{"VACUUM", unmarkScrub, "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if err := w.plain(ctx, statement); err != nil {
+		if err := w.execOutsideTx(ctx, statement); err != nil {
 			return fail("remove the remnants of deleted accounts", "database", err)
 		}
 	}

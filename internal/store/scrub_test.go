@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wordsIn counts a word in the files of a folder, by their names.
+// wordsIn counts a word in the files of a folder, by file name.
 func wordsIn(t *testing.T, dir, word string) map[string]int {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -32,26 +32,28 @@ func wordsIn(t *testing.T, dir, word string) map[string]int {
 	return out
 }
 
-// TestScrubLeavesNothingOfADeletedAccountInTheFiles writes so much, in such an order, that pages are split and
-// merged: their unused parts keep cells that were moved, which secure_delete does not clear.
-func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
+// TestScrubRemovesDeletedAccountsFromTheFiles writes enough, in such an order, that pages are split and merged. Their
+// unused parts contain moved cells, which secure_delete does not clear.
+func TestScrubRemovesDeletedAccountsFromTheFiles(t *testing.T) {
 	t.Parallel()
 	b := backend{"sqlite", Options{Path: filepath.Join(t.TempDir(), "carrel.db")}, sqliteDialect}
-	l := newLeaving(t, b)
+	l := newDeletionFixture(t, b)
 	dir := filepath.Dir(b.options.Path)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
-		if err := l.db.write.all(t.Context(), true, func(ctx context.Context, tx querier) error {
+		if err := l.db.inBulkTx(t.Context(), func(ctx context.Context, tx querier) error {
 			for range 50 {
 				who := []string{"leaves", "stays"}[random.IntN(2)]
 				text := strings.Repeat(fmt.Sprintf("%s-%x ", who, random.Uint64()), 1+random.IntN(1+random.IntN(300)))
 				if _, err := tx.exec(ctx, `
 					INSERT INTO memory (user_id, agent_id, id, text, folded_hash, origin, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'user', 1, 1)`,
-					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text, []byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
+					"usr_"+who, "agt_"+who, fmt.Sprintf("mem_%x", random.Uint64()), text,
+					[]byte(strconv.FormatUint(random.Uint64(), 10))); err != nil {
 					return err
 				}
 			}
-			_, err := tx.exec(ctx, `UPDATE memory SET text = text || substr(text, 1, 500) WHERE id IN (SELECT id FROM memory ORDER BY id LIMIT 10)`)
+			_, err := tx.exec(ctx,
+				`UPDATE memory SET text = text || substr(text, 1, 500) WHERE id IN (SELECT id FROM memory ORDER BY id LIMIT 10)`)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -61,7 +63,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if err := os.WriteFile(copied, []byte("leaves"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.db.Scrub(t.Context()); err != nil { // nothing is due
+	if err := l.db.Scrub(t.Context()); err != nil { // not due
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(copied); err != nil {
@@ -77,7 +79,7 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if due, err := l.db.ScrubDue(t.Context()); err != nil || due {
 		t.Errorf("after it was done: %v, %v", due, err)
 	}
-	// The log of changes keeps the ids of deleted documents and sources, for indexes that have not heard of it.
+	// The change log keeps the ids of deleted documents and sources for indexes that have not applied the deletion yet.
 	for name, n := range wordsIn(t, dir, "leaves-") {
 		t.Errorf("%s holds the word %d times while the database is open", name, n)
 	}
@@ -87,13 +89,13 @@ func TestScrubLeavesNothingOfADeletedAccountInTheFiles(t *testing.T) {
 	if _, err := os.Stat(copied); err == nil {
 		t.Error("a copy from before a migration still holds the account")
 	}
-	if _, err := l.db.one(t.Context(), `UPDATE memory SET text = 'x' WHERE user_id = 'usr_stays'`); err != nil {
+	if _, err := l.db.exec(t.Context(), `UPDATE memory SET text = 'x' WHERE user_id = 'usr_stays'`); err != nil {
 		t.Errorf("a write after it: %v", err)
 	}
 }
 
-// TestAClosedDatabaseHasNoLog holds a clean stop to leave no write-ahead log behind.
-func TestAClosedDatabaseHasNoLog(t *testing.T) {
+// TestClosedDatabaseHasNoWAL checks that a clean stop leaves no write-ahead log.
+func TestClosedDatabaseHasNoWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	db, err := Open(t.Context(), Options{Path: path})
@@ -101,7 +103,7 @@ func TestAClosedDatabaseHasNoLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, db, "stays")
-	if _, err := db.one(t.Context(), `DELETE FROM app_user`); err != nil {
+	if _, err := db.exec(t.Context(), `DELETE FROM app_user`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -13,7 +13,6 @@ import (
 
 const sessionColumns = `s.id, s.user_id, s.address, s.agent, s.created_at, s.authenticated_at, s.seen_at, s.expires_at, s.revoked_at`
 
-// sessionRow is a session as it is read.
 type sessionRow struct {
 	session                               credential.Session
 	created, authenticated, seen, expires int64
@@ -34,15 +33,15 @@ func (r *sessionRow) value() credential.Session {
 
 // InsertSession stores a session under the hash of its secret.
 func (db *DB) InsertSession(ctx context.Context, s credential.Session, hash []byte) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO web_session (id, user_id, hash, address, agent, created_at, authenticated_at, seen_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		s.ID, s.UserID, hash, s.Address, s.Agent, millis(s.CreatedAt), millis(s.AuthenticatedAt), millis(s.SeenAt), millis(s.ExpiresAt))
 	return fail("insert session", "user", err)
 }
 
-// SessionByHash finds a session, whether it has ended or not, with its user and what the user has spent and reserved in
-// the period.
+// SessionByHash returns a session, ended or not, with its user and the amounts the user has spent and reserved in the
+// period.
 func (db *DB) SessionByHash(ctx context.Context, hash []byte, period string) (credential.FoundSession, error) {
 	var s sessionRow
 	var u userRow
@@ -65,7 +64,7 @@ func (db *DB) SessionByHash(ctx context.Context, hash []byte, period string) (cr
 	return credential.FoundSession{Session: s.value(), User: u.value(), Used: used, Entitlement: has}, nil
 }
 
-// Sessions returns those of a user that have not ended, newest first.
+// Sessions returns a user's active sessions, newest first.
 func (db *DB) Sessions(ctx context.Context, userID string, now, idleSince time.Time) ([]credential.Session, error) {
 	var r sessionRow
 	sessions := []credential.Session{}
@@ -82,40 +81,40 @@ func (db *DB) Sessions(ctx context.Context, userID string, now, idleSince time.T
 	return sessions, nil
 }
 
-// TouchSession moves the last use of a session on, without ever setting a clock back.
+// TouchSession records the last use of a session, never moving it back.
 func (db *DB) TouchSession(ctx context.Context, sessionID string, now time.Time) error {
-	_, err := db.one(ctx, `UPDATE web_session SET seen_at = $1 WHERE id = $2 AND seen_at < $1`, millis(now), sessionID)
+	_, err := db.exec(ctx, `UPDATE web_session SET seen_at = $1 WHERE id = $2 AND seen_at < $1`, millis(now), sessionID)
 	return fail("touch session", "session", err)
 }
 
-// StepUpSession notes a new proof of who the user is.
+// StepUpSession records that the user has authenticated again.
 func (db *DB) StepUpSession(ctx context.Context, sessionID string, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE web_session SET authenticated_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), sessionID)
-	return changed("step a session up", "session", n, err)
+	n, err := db.exec(ctx, `UPDATE web_session SET authenticated_at = $1 WHERE id = $2 AND revoked_at IS NULL`, millis(now), sessionID)
+	return requireRow("step a session up", "session", n, err)
 }
 
-// RevokeSession ends a session; one that was ended before keeps that time.
+// RevokeSession revokes a session. A session revoked before keeps its time.
 func (db *DB) RevokeSession(ctx context.Context, userID, sessionID string, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE web_session SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
+	n, err := db.exec(ctx, `UPDATE web_session SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 AND user_id = $3`,
 		millis(now), sessionID, userID)
-	return changed("revoke session", "session", n, err)
+	return requireRow("revoke session", "session", n, err)
 }
 
 const revokeSessions = `UPDATE web_session SET revoked_at = $1 WHERE user_id = $2 AND id <> $3 AND revoked_at IS NULL`
 
-// RevokeSessions ends all sessions of a user but one.
+// RevokeSessions revokes all sessions of a user except one.
 func (db *DB) RevokeSessions(ctx context.Context, userID, except string, now time.Time) error {
-	_, err := db.one(ctx, revokeSessions, millis(now), userID, except)
+	_, err := db.exec(ctx, revokeSessions, millis(now), userID, except)
 	return fail("revoke sessions", "session", err)
 }
 
-// PruneSessions forgets those whose life is over. Ended ones stay until then: they are few.
+// PruneSessions deletes expired sessions. Revoked sessions are kept until they expire.
 func (db *DB) PruneSessions(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM web_session WHERE expires_at <= $1`, millis(before))
+	_, err := db.exec(ctx, `DELETE FROM web_session WHERE expires_at <= $1`, millis(before))
 	return fail("prune sessions", "session", err)
 }
 
-// PasswordHash finds a user by address, with the hash of the password.
+// PasswordHash returns the user with an e-mail address, and their password hash.
 func (db *DB) PasswordHash(ctx context.Context, email string) (account.User, string, error) {
 	var r userRow
 	var hash string
@@ -126,10 +125,10 @@ func (db *DB) PasswordHash(ctx context.Context, email string) (account.User, str
 	return r.value(), hash, nil
 }
 
-// SetPassword gives a user another password and ends all sessions but one, in one transaction: a thief's session must
-// not outlive the password that it was made with.
+// SetPassword changes a user's password and revokes all sessions except one in the same transaction, so that a stolen
+// session does not outlive the old password.
 func (db *DB) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `UPDATE app_user SET password_hash = $1 WHERE id = $2`, passwordHash, userID)
 		if err != nil {
 			return err
@@ -146,11 +145,11 @@ func (db *DB) SetPassword(ctx context.Context, userID, passwordHash, exceptSessi
 	return fail("set password", "user", err)
 }
 
-// InsertFirstUser adds the first user. It is a conflict if there is one. Of many at once one succeeds: the row of setup
-// can be inserted once.
+// InsertFirstUser adds the first user, or returns a conflict if there is one. The single row of setup ensures that only
+// one of several concurrent calls succeeds.
 func (db *DB) InsertFirstUser(ctx context.Context, u account.User, passwordHash string) error {
-	taken := core.Conflict("set_up", "This installation has an owner already. Sign in, or ask them for an account.")
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	taken := core.Conflict("set_up", "This installation already has an owner. Sign in, or ask the owner for an account.")
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `
 			INSERT INTO setup (id, user_id, at) SELECT 1, $1, $2 WHERE NOT EXISTS (SELECT 1 FROM app_user)
 			ON CONFLICT (id) DO NOTHING`, u.ID, millis(u.CreatedAt))

@@ -9,22 +9,22 @@ import (
 	"carrel/internal/signin"
 )
 
-// InsertPending stores something that was begun under the hash of its secret.
+// InsertPending stores a pending sign-in step under the hash of its secret.
 func (db *DB) InsertPending(ctx context.Context, p signin.Pending, hash []byte) error {
-	_, err := db.one(ctx, `INSERT INTO signin_pending (hash, kind, user_id, session_id, data, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := db.exec(ctx, `INSERT INTO signin_pending (hash, kind, user_id, session_id, data, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		hash, string(p.Kind), p.UserID, p.SessionID, []byte(p.Data), millis(p.ExpiresAt))
 	return fail("insert pending", "user", err)
 }
 
-// PendingByHash finds what can still be finished.
+// PendingByHash returns a pending step that has not expired.
 func (db *DB) PendingByHash(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (signin.Pending, error) {
 	return readPending(ctx, db.read, `
 		SELECT user_id, session_id, data, expires_at FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3`, kind, hash, now)
 }
 
-// TakePending finds it for one caller: the delete decides.
+// TakePending deletes and returns a pending step. Only one caller gets it.
 func (db *DB) TakePending(ctx context.Context, kind signin.PendingKind, hash []byte, now time.Time) (p signin.Pending, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		p, err = readPending(ctx, tx, `
 			DELETE FROM signin_pending WHERE hash = $1 AND kind = $2 AND expires_at > $3
 			RETURNING user_id, session_id, data, expires_at`, kind, hash, now)
@@ -44,15 +44,15 @@ func readPending(ctx context.Context, q querier, query string, kind signin.Pendi
 	return p, nil
 }
 
-// PrunePending forgets what has expired.
+// PrunePending deletes expired steps.
 func (db *DB) PrunePending(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM signin_pending WHERE expires_at <= $1`, millis(before))
+	_, err := db.exec(ctx, `DELETE FROM signin_pending WHERE expires_at <= $1`, millis(before))
 	return fail("prune pending", "pending sign-in", err)
 }
 
-// PutReset stores a code for a new password in place of the one before.
+// PutReset stores a password reset code, replacing an earlier one.
 func (db *DB) PutReset(ctx context.Context, r signin.Reset, hash []byte) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		INSERT INTO password_reset (user_id, hash, clear_factors, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, clear_factors = excluded.clear_factors,
 			created_at = excluded.created_at, expires_at = excluded.expires_at`,
@@ -60,11 +60,11 @@ func (db *DB) PutReset(ctx context.Context, r signin.Reset, hash []byte) error {
 	return fail("put reset", "user", err)
 }
 
-// usableReset is when a code can be used: before its end, and not by somebody who is shut out.
+// usableReset is the condition that a reset code has not expired and its user is not disabled.
 const usableReset = `hash = $1 AND expires_at > $2 AND EXISTS (
 	SELECT 1 FROM app_user u WHERE u.id = password_reset.user_id AND u.disabled_at IS NULL)`
 
-// ResetByHash finds a code that can be used.
+// ResetByHash returns a usable reset code.
 func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (signin.Reset, error) {
 	var r signin.Reset
 	var created, expires int64
@@ -78,9 +78,10 @@ func (db *DB) ResetByHash(ctx context.Context, hash []byte, now time.Time) (sign
 	return r, nil
 }
 
-// RedeemReset uses a code up: the delete finds it for one transaction only.
+// RedeemReset redeems a reset code and sets the password. The DELETE matches in one transaction only, so a code cannot
+// be used twice.
 func (db *DB) RedeemReset(ctx context.Context, hash []byte, now time.Time, passwordHash string) (userID string, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var clears int
 		err := get(ctx, tx, `DELETE FROM password_reset WHERE `+usableReset+` RETURNING user_id, clear_factors`,
 			args{hash, millis(now)}, &userID, &clears)
@@ -106,19 +107,19 @@ func (db *DB) RedeemReset(ctx context.Context, hash []byte, now time.Time, passw
 	return userID, fail("redeem reset", "reset code", err)
 }
 
-// PutTOTP stores a secret that waits to be confirmed.
+// PutTOTP stores an authenticator secret that is not confirmed yet.
 func (db *DB) PutTOTP(ctx context.Context, userID string, secret []byte, now time.Time) error {
-	n, err := db.one(ctx, `
+	n, err := db.exec(ctx, `
 		INSERT INTO totp (user_id, secret, last_step, created_at) VALUES ($1, $2, 0, $3)
 		ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0, created_at = excluded.created_at
 		WHERE totp.confirmed_at IS NULL`, userID, secret, millis(now))
 	if err == nil && n == 0 {
-		return core.Conflict("conflict", "There is an authenticator app already. Remove it first.")
+		return core.Conflict("conflict", "An authenticator app is already set up. Remove it first.")
 	}
 	return fail("put totp", "user", err)
 }
 
-// TOTP returns the authenticator app of a user, confirmed or not.
+// TOTP returns a user's authenticator app, confirmed or not.
 func (db *DB) TOTP(ctx context.Context, userID string) (signin.TOTP, error) {
 	var t signin.TOTP
 	var confirmed sql.NullInt64
@@ -130,9 +131,9 @@ func (db *DB) TOTP(ctx context.Context, userID string) (signin.TOTP, error) {
 	return t, nil
 }
 
-// ConfirmTOTP turns a waiting secret on and stores recovery codes.
+// ConfirmTOTP activates a pending authenticator secret and stores the recovery codes.
 func (db *DB) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes [][]byte, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `UPDATE totp SET confirmed_at = $1, last_step = $2 WHERE user_id = $3 AND confirmed_at IS NULL`,
 			millis(now), step, userID)
 		if err != nil {
@@ -143,18 +144,19 @@ func (db *DB) ConfirmTOTP(ctx context.Context, userID string, step int64, hashes
 		}
 		return putCodes(ctx, tx, userID, hashes)
 	})
-	return fail("confirm totp", "authenticator app that waits", err)
+	return fail("confirm totp", "pending authenticator app", err)
 }
 
-// UseTOTP takes a step. The update decides: it finds an older one for one caller only.
+// UseTOTP records a TOTP time step as used. The UPDATE requires a later step than the last, so a code cannot be
+// replayed.
 func (db *DB) UseTOTP(ctx context.Context, userID string, step int64) error {
-	n, err := db.one(ctx, `UPDATE totp SET last_step = $1 WHERE user_id = $2 AND confirmed_at IS NOT NULL AND last_step < $1`, step, userID)
-	return changed("use totp", "code", n, err)
+	n, err := db.exec(ctx, `UPDATE totp SET last_step = $1 WHERE user_id = $2 AND confirmed_at IS NOT NULL AND last_step < $1`, step, userID)
+	return requireRow("use totp", "code", n, err)
 }
 
-// DeleteTOTP removes the authenticator app of a user with its recovery codes.
+// DeleteTOTP deletes a user's authenticator app and recovery codes.
 func (db *DB) DeleteTOTP(ctx context.Context, userID string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		n, err := tx.exec(ctx, `DELETE FROM totp WHERE user_id = $1`, userID)
 		if err != nil {
 			return err
@@ -168,9 +170,9 @@ func (db *DB) DeleteTOTP(ctx context.Context, userID string) error {
 	return fail("delete totp", "authenticator app", err)
 }
 
-// PutRecoveryCodes stores codes in place of those that are left.
+// PutRecoveryCodes replaces a user's recovery codes.
 func (db *DB) PutRecoveryCodes(ctx context.Context, userID string, hashes [][]byte) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return putCodes(ctx, tx, userID, hashes) })
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error { return putCodes(ctx, tx, userID, hashes) })
 	return fail("put recovery codes", "user", err)
 }
 
@@ -186,13 +188,13 @@ func putCodes(ctx context.Context, tx querier, userID string, hashes [][]byte) e
 	return nil
 }
 
-// UseRecoveryCode takes a code, once.
+// UseRecoveryCode consumes a recovery code.
 func (db *DB) UseRecoveryCode(ctx context.Context, userID string, hash []byte) error {
-	n, err := db.one(ctx, `DELETE FROM recovery_code WHERE user_id = $1 AND hash = $2`, userID, hash)
-	return changed("use recovery code", "code", n, err)
+	n, err := db.exec(ctx, `DELETE FROM recovery_code WHERE user_id = $1 AND hash = $2`, userID, hash)
+	return requireRow("use recovery code", "code", n, err)
 }
 
-// RecoveryCodes counts those that are left.
+// RecoveryCodes returns the number of unused recovery codes.
 func (db *DB) RecoveryCodes(ctx context.Context, userID string) (int, error) {
 	var n int
 	err := get(ctx, db.read, `SELECT count(*) FROM recovery_code WHERE user_id = $1`, args{userID}, &n)

@@ -12,13 +12,13 @@ var (
 	_ signin.BrowserStore = (*DB)(nil)
 )
 
-// TakeAttempts takes an attempt from each bucket until one is empty. A bucket is one number, the time at which it is full
-// again, so that one statement both decides and counts (the generic cell rate algorithm).
+// TakeAttempts takes an attempt from each bucket until one is empty. A bucket is stored as the time at which it is full
+// again, so that one statement both checks and counts (the generic cell rate algorithm).
 func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now time.Time) (taken int, wait time.Duration, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		taken, wait = 0, 0
 		for _, b := range buckets {
-			latest := now.Add(time.Duration(b.Burst-1) * b.Every) // full later than this, it has no attempt now
+			latest := now.Add(time.Duration(b.Burst-1) * b.Every) // a bucket that is full later than this is empty now
 			n, err := tx.exec(ctx, `
 				INSERT INTO signin_limit (key, full_at) VALUES ($1, $2)
 				ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4
@@ -33,7 +33,7 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now tim
 					return err
 				}
 				wait = max(at(full).Sub(latest), time.Millisecond)
-				return nil // what was taken so far stays taken
+				return nil // attempts taken from earlier buckets stay taken
 			}
 			taken++
 		}
@@ -42,9 +42,9 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now tim
 	return taken, wait, fail("count an attempt", "limit", err)
 }
 
-// ReturnAttempts puts an attempt back into each bucket.
+// ReturnAttempts returns an attempt to each bucket.
 func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		for _, b := range buckets {
 			if _, err := tx.exec(ctx, `UPDATE signin_limit SET full_at = full_at - $1 WHERE key = $2`, b.Every.Milliseconds(), b.Key); err != nil {
 				return err
@@ -52,18 +52,18 @@ func (db *DB) ReturnAttempts(ctx context.Context, buckets []signin.Bucket) error
 		}
 		return nil
 	})
-	return fail("forgive an attempt", "limit", err)
+	return fail("return an attempt", "limit", err)
 }
 
-// PruneAttempts removes the buckets that are full, which are as good as none.
+// PruneAttempts deletes full buckets, which equal missing ones.
 func (db *DB) PruneAttempts(ctx context.Context, now time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM signin_limit WHERE full_at <= $1`, millis(now))
+	_, err := db.exec(ctx, `DELETE FROM signin_limit WHERE full_at <= $1`, millis(now))
 	return fail("prune limits", "limit", err)
 }
 
-// RememberBrowser makes a browser known to a user, under a new hash for all users who know it.
+// RememberBrowser marks a browser as known to a user, and replaces its hash for all users.
 func (db *DB) RememberBrowser(ctx context.Context, userID string, old, hash []byte, expiresAt time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if old != nil {
 			if _, err := tx.exec(ctx, `UPDATE signin_browser SET hash = $1 WHERE hash = $2`, hash, old); err != nil {
 				return err
@@ -77,7 +77,7 @@ func (db *DB) RememberBrowser(ctx context.Context, userID string, old, hash []by
 	return fail("remember a browser", "user", err)
 }
 
-// KnowsBrowser reports whether the user with this address knows the browser.
+// KnowsBrowser reports whether a browser is known to the user with this e-mail address.
 func (db *DB) KnowsBrowser(ctx context.Context, hash []byte, email string, now time.Time) (bool, error) {
 	var n int
 	err := get(ctx, db.read, `
@@ -86,11 +86,11 @@ func (db *DB) KnowsBrowser(ctx context.Context, hash []byte, email string, now t
 	return n > 0, fail("look up a browser", "browser", err)
 }
 
-// forgetBrowsers goes with a new password.
+// forgetBrowsers is part of every password change.
 const forgetBrowsers = `DELETE FROM signin_browser WHERE user_id = $1`
 
-// PruneBrowsers forgets browsers that were not used for too long.
+// PruneBrowsers deletes browsers that expired before this time.
 func (db *DB) PruneBrowsers(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM signin_browser WHERE expires_at <= $1`, millis(before))
+	_, err := db.exec(ctx, `DELETE FROM signin_browser WHERE expires_at <= $1`, millis(before))
 	return fail("prune browsers", "browser", err)
 }

@@ -8,20 +8,13 @@ import (
 	"carrel/internal/signin"
 )
 
-// TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem goes from the version before verified addresses to the one
-// with them.
-func TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem(t *testing.T) {
+// TestMigrationVerifiesAddressesNotChangedByTheirUser migrates to the version with verified addresses.
+func TestMigrationVerifiesAddressesNotChangedByTheirUser(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			before := b.plus(t, nil)
-			for name := range before {
-				if name >= "00020" {
-					delete(before, name)
-				}
-			}
-			if err := b.migrate(t, before); err != nil {
+			if err := b.migrate(t, b.before(t, "00020")); err != nil {
 				t.Fatal(err)
 			}
 			raw := b.raw(t)
@@ -48,7 +41,7 @@ func TestAddressesFromBeforeAreVerifiedUnlessTheirUserChangedThem(t *testing.T) 
 	}
 }
 
-func TestLimitsAndBrowsersThatSayNothingAnyMoreAreRemoved(t *testing.T) {
+func TestExpiredLimitsAndBrowsersArePruned(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends(t) {
 		t.Run(b.name, func(t *testing.T) {

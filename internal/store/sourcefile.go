@@ -14,7 +14,6 @@ var _ importer.Store = (*DB)(nil)
 
 const fileColumns = `id, source_id, name, size, version, hash, documents, skipped, error, created_at, updated_at`
 
-// fileRow is a file as it is read.
 type fileRow struct {
 	file             importer.File
 	created, updated int64
@@ -22,7 +21,10 @@ type fileRow struct {
 
 func (r *fileRow) dest() []any {
 	f := &r.file
-	return []any{&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error, &r.created, &r.updated}
+	return []any{
+		&f.ID, &f.SourceID, &f.Name, &f.Size, &f.Version, &f.Hash, &f.Documents, &f.Skipped, &f.Error,
+		&r.created, &r.updated,
+	}
 }
 
 func (r *fileRow) value() importer.File {
@@ -31,16 +33,17 @@ func (r *fileRow) value() importer.File {
 	return f
 }
 
-// PutFile stores a file under its name; the one that is there keeps its id.
+// PutFile stores a file under its name and returns its id. An existing file keeps its id.
 func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
 			INSERT INTO source_file (`+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 			ON CONFLICT (source_id, name) DO UPDATE SET size = excluded.size, version = excluded.version, hash = excluded.hash,
 				documents = excluded.documents, skipped = excluded.skipped, error = excluded.error, updated_at = excluded.updated_at
 			RETURNING id`,
 			args{
-				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error, millis(f.CreatedAt), millis(f.UpdatedAt),
+				f.ID, f.SourceID, f.Name, f.Size, f.Version, f.Hash, f.Documents, f.Skipped, f.Error,
+				millis(f.CreatedAt), millis(f.UpdatedAt),
 			}, &id)
 	})
 	return id, fail("store file", "source", err)
@@ -49,7 +52,8 @@ func (db *DB) PutFile(ctx context.Context, f importer.File) (id string, err erro
 // FileByName returns the file of a source with this name.
 func (db *DB) FileByName(ctx context.Context, sourceID, name string) (importer.File, error) {
 	var r fileRow
-	err := get(ctx, db.read, `SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND name = $2`, args{sourceID, name}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND name = $2`,
+		args{sourceID, name}, r.dest()...)
 	if err != nil {
 		return importer.File{}, fail("read file", "file", err)
 	}
@@ -59,10 +63,10 @@ func (db *DB) FileByName(ctx context.Context, sourceID, name string) (importer.F
 // SourceFiles returns up to n files of a source, newest first.
 func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) ([]importer.File, error) {
 	var r fileRow
-	out := make([]importer.File, 0, room(n))
+	out := make([]importer.File, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT `+fileColumns+` FROM source_file WHERE source_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3 + 0`,
-		args{sourceID, firstPage(before), n}, r.dest(), func() error {
+		args{sourceID, beforeOrLast(before), n}, r.dest(), func() error {
 			out = append(out, r.value())
 			return nil
 		})
@@ -72,14 +76,15 @@ func (db *DB) SourceFiles(ctx context.Context, sourceID, before string, n int) (
 	return out, nil
 }
 
-// DeleteFile removes a file with its documents, and returns how many these were.
+// DeleteFile deletes a file with its documents and returns their number.
 func (db *DB) DeleteFile(ctx context.Context, sourceID, id string, now time.Time) (documents int, err error) {
-	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := db.lockSource(ctx, tx, sourceID); err != nil {
 			return err
 		}
 		var one int
-		if err := get(ctx, tx, `DELETE FROM source_file WHERE source_id = $1 AND id = $2 RETURNING 1`, args{sourceID, id}, &one); err != nil {
+		if err := get(ctx, tx, `DELETE FROM source_file WHERE source_id = $1 AND id = $2 RETURNING 1`,
+			args{sourceID, id}, &one); err != nil {
 			return err
 		}
 		var err error
@@ -89,10 +94,10 @@ func (db *DB) DeleteFile(ctx context.Context, sourceID, id string, now time.Time
 	return documents, fail("delete file", "file", err)
 }
 
-// FileDocuments returns up to n external ids of the documents of a file, in order, after one.
+// FileDocuments returns up to n external ids of a file's documents above after, sorted.
 func (db *DB) FileDocuments(ctx context.Context, sourceID, fileID, after string, n int) ([]string, error) {
 	var id string
-	out := make([]string, 0, room(n))
+	out := make([]string, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT external_id FROM document WHERE source_id = $1 AND file = $2 AND file <> '' AND external_id > $3 ORDER BY external_id LIMIT $4 + 0`,
 		args{sourceID, fileID, after, n}, []any{&id}, func() error {
@@ -102,20 +107,20 @@ func (db *DB) FileDocuments(ctx context.Context, sourceID, fileID, after string,
 	return out, fail("list the documents of a file", "source", err)
 }
 
-// PutImport notes how far an import is.
+// PutImport stores the progress of an import.
 func (db *DB) PutImport(ctx context.Context, i importer.Import) error {
 	report, err := json.Marshal(i.Report)
 	if err != nil {
 		return err
 	}
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			INSERT INTO source_import (id, source_id, state, report, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (id) DO UPDATE SET state = excluded.state, report = excluded.report, updated_at = excluded.updated_at`,
 			i.ID, i.SourceID, string(i.State), string(report), millis(i.CreatedAt), millis(i.UpdatedAt))
 		return err
 	})
-	return fail("note an import", "source", err)
+	return fail("store an import", "source", err)
 }
 
 // Imports returns the imports of a source, newest first.
@@ -123,7 +128,7 @@ func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]importer.I
 	var i importer.Import
 	var state, report string
 	var created, updated int64
-	out := make([]importer.Import, 0, room(n))
+	out := make([]importer.Import, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT id, source_id, state, report, created_at, updated_at FROM source_import WHERE source_id = $1 ORDER BY id DESC LIMIT $2 + 0`,
 		args{sourceID, n}, []any{&i.ID, &i.SourceID, &state, &report, &created, &updated}, func() error {
@@ -139,10 +144,11 @@ func (db *DB) Imports(ctx context.Context, sourceID string, n int) ([]importer.I
 	return out, nil
 }
 
-// SourceByID returns a source with the user whose agent it belongs to.
+// SourceByID returns a source and the id of its agent's owner.
 func (db *DB) SourceByID(ctx context.Context, sourceID string) (s source.Source, userID string, err error) {
 	var r sourceRow
-	err = get(ctx, db.read, `SELECT `+sourceColumns+`, a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1`,
+	err = get(ctx, db.read,
+		`SELECT `+sourceColumns+`, a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1`,
 		args{sourceID}, append(r.dest(), &userID)...)
 	if err != nil {
 		return source.Source{}, "", fail("read source", "source", err)
@@ -150,7 +156,7 @@ func (db *DB) SourceByID(ctx context.Context, sourceID string) (s source.Source,
 	return r.value(), userID, nil
 }
 
-// DueSources returns sources whose next sync is not after now.
+// DueSources returns up to n sources whose next sync is due.
 func (db *DB) DueSources(ctx context.Context, now time.Time, n int) ([]source.Source, error) {
 	var r sourceRow
 	var out []source.Source
@@ -160,14 +166,15 @@ func (db *DB) DueSources(ctx context.Context, now time.Time, n int) ([]source.So
 			out = append(out, r.value())
 			return nil
 		})
-	return out, fail("list sources that are due", "source", err)
+	return out, fail("list due sources", "source", err)
 }
 
-// SetSynced notes that a source was brought up to date, and when it is due again.
+// SetSynced records the time of a sync and of the next one.
 func (db *DB) SetSynced(ctx context.Context, sourceID string, synced time.Time, next *time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `UPDATE source SET synced_at = $1, next_sync_at = $2 WHERE id = $3`, millis(synced), optMillis(next), sourceID)
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `UPDATE source SET synced_at = $1, next_sync_at = $2 WHERE id = $3`,
+			millis(synced), optMillis(next), sourceID)
 		return err
 	})
-	return fail("note a sync", "source", err)
+	return fail("record a sync", "source", err)
 }

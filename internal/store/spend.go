@@ -12,10 +12,9 @@ import (
 
 var _ billing.SpendStore = (*DB)(nil)
 
-// Rows are locked in one order everywhere: the task, the user, the row of the ledger, the sums of its month, first the
-// user's and then the credential's.
+// Lock order: task, user, ledger row, user's monthly sum, credential's monthly sum.
 
-// spendRow is what a change of a row of the ledger, and of the sums that it is part of, needs to know.
+// spendRow holds the columns of a ledger row needed to change it and its sums.
 type spendRow struct {
 	id, userID, credentialID, day, state string
 	reserved, micros                     int64
@@ -27,17 +26,17 @@ func (r *spendRow) dest() []any {
 	return []any{&r.id, &r.userID, &r.credentialID, &r.day, &r.state, &r.reserved, &r.micros}
 }
 
-// month is what sums are kept by.
+// month returns the month whose sums include the row.
 func (r *spendRow) month() string { return r.day[:len("2006-01")] }
 
-// ReserveSpend opens a row of the ledger. The user's row is locked, so that of many who reserve at once each sees what
-// the others have.
+// ReserveSpend opens a ledger row if the caps allow it. The lock on the user serializes reservations, so that each one
+// counts the others.
 func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 	var refusal error
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		refusal = nil
 		if r.TurnID != "" {
-			// A turn that has ended must not get more.
+			// A turn that has ended must not spend more.
 			err := get(ctx, tx, `
 				SELECT credential_id, coalesce((SELECT agent_id FROM thread WHERE thread.id = task.key), '')
 				FROM task WHERE id = $1 AND user_id = $2 AND finished_at IS NULL`+db.dialect.lock,
@@ -50,14 +49,14 @@ func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 		if err != nil {
 			return err
 		}
-		if err := limits.refuseModel(r); err != nil {
+		if err := limits.checkModel(r); err != nil {
 			return err
 		}
-		if err := closeOpen(ctx, tx, r); err != nil {
+		if err := settleOpenCall(ctx, tx, r); err != nil {
 			return err
 		}
-		if refusal, err = limits.refuse(ctx, tx, r); err != nil || refusal != nil {
-			return err // a refusal is told after the commit: what a crash left open is spent all the same
+		if refusal, err = limits.checkCaps(ctx, tx, r); err != nil || refusal != nil {
+			return err // the refusal is returned after the commit, so that settleOpenCall takes effect
 		}
 		return openRow(ctx, tx, r)
 	})
@@ -67,16 +66,16 @@ func (db *DB) ReserveSpend(ctx context.Context, r billing.Reservation) error {
 	return refusal
 }
 
-// spendLimits are the caps of a user, of a month and of a turn, and the models that their plan has, if not all.
+// spendLimits are a user's monthly cap, the cap per turn, and the models of their plan if it restricts them.
 type spendLimits struct {
 	month, turn sql.NullInt64
 	models      sql.NullString
 }
 
-// userCap is the cap of a user's month: their own, else their plan's.
+// userCap is a user's monthly cap: their own cap, or the cap of their plan.
 const userCap = `coalesce(app_user.spend_cap, (SELECT plan.spend_cap FROM plan WHERE plan.name = ` + userPlan + `))`
 
-// userPlan is the plan that a user's limits come from.
+// userPlan is the plan that sets a user's limits.
 const userPlan = `coalesce((SELECT subscription.plan FROM subscription WHERE subscription.user_id = app_user.id AND NOT ` + endedAtStripe + `), app_user.plan)`
 
 // lockLimits locks a user and reads their caps.
@@ -88,20 +87,20 @@ func (db *DB) lockLimits(ctx context.Context, tx querier, userID string) (l spen
 	return l, err
 }
 
-// refuseModel returns why a plan does not pay for a model, or nil. Every paid call passes here, whoever chose its model.
-func (l spendLimits) refuseModel(r billing.Reservation) error {
+// checkModel returns an error if the plan does not include the model. Every paid call passes this check.
+func (l spendLimits) checkModel(r billing.Reservation) error {
 	if r.Kind != billing.MeteredModel || !l.models.Valid {
 		return nil
 	}
-	models, err := wordsOf[string](l.models.String)
+	models, err := decodeList[string](l.models.String)
 	if err != nil {
 		return err
 	}
 	return core.Actor{Models: models}.AllowModel(r.Model)
 }
 
-// refuse returns why a reservation does not fit under the caps, or nil.
-func (l spendLimits) refuse(ctx context.Context, tx querier, r billing.Reservation) (refusal, err error) {
+// checkCaps returns a refusal if a reservation exceeds a cap.
+func (l spendLimits) checkCaps(ctx context.Context, tx querier, r billing.Reservation) (refusal, err error) {
 	var user, turn, credential int64
 	var credentialCap sql.NullInt64
 	month := core.Month(r.At)
@@ -130,7 +129,7 @@ func (l spendLimits) refuse(ctx context.Context, tx querier, r billing.Reservati
 	return nil, nil
 }
 
-// openRow writes a row, and adds it to its sums.
+// openRow inserts a ledger row and adds it to its sums.
 func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	row := spendRow{id: r.ID, userID: r.UserID, credentialID: r.CredentialID, day: r.At.UTC().Format(time.DateOnly)}
 	_, err := tx.exec(ctx, `
@@ -143,8 +142,8 @@ func openRow(ctx context.Context, tx querier, r billing.Reservation) error {
 	return addToSums(ctx, tx, row, r.Micros, 0)
 }
 
-// closeOpen counts the call of a model that a turn still has open as spent, as a guess, before it makes the next.
-func closeOpen(ctx context.Context, tx querier, r billing.Reservation) error {
+// settleOpenCall settles the open model call of a turn at its estimate, before the next call is opened.
+func settleOpenCall(ctx context.Context, tx querier, r billing.Reservation) error {
 	if r.TurnID == "" || r.Kind != billing.MeteredModel {
 		return nil
 	}
@@ -155,10 +154,11 @@ func closeOpen(ctx context.Context, tx querier, r billing.Reservation) error {
 	if err != nil {
 		return err
 	}
-	return moveRow(ctx, tx, open, "settled", open.reserved, true, &r.At)
+	return setRowState(ctx, tx, open, "settled", open.reserved, true, &r.At)
 }
 
-// turnRow returns the call of a model that a turn has open, or had when it ended. There is one at most; none is sql.ErrNoRows.
+// turnRow returns the model call of a turn that matches the condition. There is at most one; without one, the error is
+// sql.ErrNoRows.
 func turnRow(ctx context.Context, tx querier, turnID, condition string) (r spendRow, err error) {
 	err = get(ctx, tx, `
 		SELECT `+spendRowColumns+` FROM spend_row WHERE turn_id = $1 AND turn_id <> '' AND kind = 'model' AND `+condition,
@@ -166,8 +166,8 @@ func turnRow(ctx context.Context, tx querier, turnID, condition string) (r spend
 	return r, err
 }
 
-// moveRow moves a row on to a state in which it came to this much. Somebody else who moved it meanwhile was first.
-func moveRow(ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time) error {
+// setRowState sets the state and amount of a ledger row. It does nothing if the state was changed concurrently.
+func setRowState(ctx context.Context, tx querier, r spendRow, state string, micros int64, estimated bool, settled *time.Time) error {
 	n, err := tx.exec(ctx, `
 		UPDATE spend_row SET state = $1, micros = $2, estimated = $3, settled_at = $4 WHERE id = $5 AND state = $6`,
 		state, micros, flag(estimated), optMillis(settled), r.id, r.state)
@@ -181,7 +181,7 @@ func moveRow(ctx context.Context, tx querier, r spendRow, state string, micros i
 	return addToSums(ctx, tx, r, -reserved, micros-r.micros)
 }
 
-// addToSums adds to the sums of a row's month.
+// addToSums adds to the monthly sums of a row's user and credential.
 func addToSums(ctx context.Context, tx querier, r spendRow, reserved, spent int64) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO budget (user_id, period, reserved, spent) VALUES ($1, $2, $3, $4)
@@ -198,14 +198,14 @@ func addToSums(ctx context.Context, tx querier, r spendRow, reserved, spent int6
 	return err
 }
 
-// SettleSpend puts what was spent in place of what a turn has open, or had open when it ended.
+// SettleSpend replaces the estimate of a turn's unsettled model call by the actual amount.
 func (db *DB) SettleSpend(ctx context.Context, turnID string, micros int64, estimated bool, now time.Time) error {
 	return db.settle(ctx, micros, estimated, now, func(ctx context.Context, tx querier) (spendRow, error) {
 		return turnRow(ctx, tx, turnID, `state <> 'settled'`)
 	})
 }
 
-// SettleRow puts what was spent in place of what was reserved by a row that is open.
+// SettleRow replaces the estimate of an unsettled row by the actual amount.
 func (db *DB) SettleRow(ctx context.Context, id string, micros int64, estimated bool, now time.Time) error {
 	return db.settle(ctx, micros, estimated, now, func(ctx context.Context, tx querier) (r spendRow, err error) {
 		err = get(ctx, tx, `SELECT `+spendRowColumns+` FROM spend_row WHERE id = $1 AND state <> 'settled'`, args{id}, r.dest()...)
@@ -214,7 +214,7 @@ func (db *DB) SettleRow(ctx context.Context, id string, micros int64, estimated 
 }
 
 func (db *DB) settle(ctx context.Context, micros int64, estimated bool, now time.Time, find func(context.Context, querier) (spendRow, error)) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		r, err := find(ctx, tx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -222,13 +222,13 @@ func (db *DB) settle(ctx context.Context, micros int64, estimated bool, now time
 		if err != nil {
 			return err
 		}
-		return moveRow(ctx, tx, r, "settled", micros, estimated, &now)
+		return setRowState(ctx, tx, r, "settled", micros, estimated, &now)
 	})
 	return fail("settle spend", "turn", err)
 }
 
-// endSpend counts what a turn still has reserved when it ends, or is deleted, as spent: the call that it is for may be
-// under way, or was cut off by a crash. Otherwise a call would cost nothing if its thread is deleted meanwhile.
+// endSpend counts the open reservation of a turn as spent when the turn ends or is deleted: its model call may be
+// running or was interrupted by a crash. Otherwise deleting the thread during a call would make the call free.
 func endSpend(ctx context.Context, tx querier, turnID string) error {
 	r, err := turnRow(ctx, tx, turnID, `state = 'reserved'`)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -237,12 +237,12 @@ func endSpend(ctx context.Context, tx querier, turnID string) error {
 	if err != nil {
 		return err
 	}
-	return moveRow(ctx, tx, r, "ended", r.reserved, true, nil)
+	return setRowState(ctx, tx, r, "ended", r.reserved, true, nil)
 }
 
-// EndHolds counts what is no call of a model, and has been open since before the time, as spent.
+// EndHolds counts reservations other than model calls that were opened before this time as spent.
 func (db *DB) EndHolds(ctx context.Context, before time.Time) (ended int, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var r spendRow
 		var holds []spendRow
 		err := tx.each(ctx, `
@@ -255,17 +255,17 @@ func (db *DB) EndHolds(ctx context.Context, before time.Time) (ended int, err er
 			return err
 		}
 		for _, h := range holds {
-			if err := moveRow(ctx, tx, h, "ended", h.reserved, true, nil); err != nil {
+			if err := setRowState(ctx, tx, h, "ended", h.reserved, true, nil); err != nil {
 				return err
 			}
 		}
 		ended = len(holds)
 		return nil
 	})
-	return ended, fail("end what was held", "user", err)
+	return ended, fail("end expired reservations", "user", err)
 }
 
-// SpendOf returns a user's cap, or nil, and what is spent and reserved of it in a month.
+// SpendOf returns a user's monthly cap, or nil, and the amount spent and reserved in a month.
 func (db *DB) SpendOf(ctx context.Context, userID, month string) (spendCap *int64, used int64, err error) {
 	var limit sql.NullInt64
 	err = get(ctx, db.read, `
@@ -280,8 +280,7 @@ func (db *DB) SpendOf(ctx context.Context, userID, month string) (spendCap *int6
 	return spendCap, used, nil
 }
 
-// spendDifferences compares sums with their rows, both ways: rows without a sum and sums without rows count as well.
-// Sums of nothing are as good as none.
+// spendDifferences compares the sums with the ledger rows in both directions. A missing sum equals a sum of zero.
 const spendDifferences = `
 	SELECT kind, id, month, sum(reserved), sum(spent), sum(rows_reserved), sum(rows_spent) FROM (
 		SELECT 'user' AS kind, user_id AS id, period AS month, reserved, spent, 0 AS rows_reserved, 0 AS rows_spent FROM budget
@@ -296,7 +295,7 @@ const spendDifferences = `
 	HAVING sum(reserved) <> sum(rows_reserved) OR sum(spent) <> sum(rows_spent)
 	ORDER BY kind, id, month`
 
-// SpendDifferences returns where sums are not those of their rows.
+// SpendDifferences returns the sums that differ from their ledger rows.
 func (db *DB) SpendDifferences(ctx context.Context) ([]billing.SpendDifference, error) {
 	var d billing.SpendDifference
 	differences := []billing.SpendDifference{}

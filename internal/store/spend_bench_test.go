@@ -11,12 +11,12 @@ import (
 	"carrel/internal/task"
 )
 
-// callsOfTurn is how many paid calls a turn of the benchmark makes: a long research has some dozens. What is settled is looked
-// for among the rows of its turn, so a turn of thousands, which there is not, would measure that.
+// callsOfTurn is the number of paid calls per turn; a long research makes some dozens. Settling searches the rows of
+// the turn, so an unrealistic number would dominate the measurement.
 const callsOfTurn = 20
 
-// BenchmarkReserveAndSettle is what a paid call costs beside the call itself: one row put aside and one settled, each
-// durable when it returns. The median is reported, since a sync of the disk now and then takes long.
+// BenchmarkReserveAndSettle measures the overhead of a paid call: one reservation and one settlement, both durable. It
+// reports the median, because single syncs to disk can be slow.
 func BenchmarkReserveAndSettle(b *testing.B) {
 	for _, e := range engines {
 		b.Run(e.name, func(b *testing.B) {
@@ -60,8 +60,7 @@ func BenchmarkReserveAndSettle(b *testing.B) {
 	}
 }
 
-// BenchmarkBareTransactions is what to hold it against, in the same run and on the same disk: two transactions, each
-// with nothing but one row.
+// BenchmarkBareTransactions is the baseline on the same disk: two transactions with one row each.
 func BenchmarkBareTransactions(b *testing.B) {
 	for _, e := range engines {
 		b.Run(e.name, func(b *testing.B) {

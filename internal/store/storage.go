@@ -7,30 +7,30 @@ import (
 	"carrel/internal/core"
 )
 
-// storageLimit is how many bytes of documents a user's plan has room for, or NULL. Whoever has no plan has no room; a
-// subscription that is over keeps the room of its plan, so that what is there stays within it.
+// storageLimit is the storage limit of a user's plan in bytes, or NULL for no limit. Without a plan it is 0. An ended
+// subscription keeps the limit of its plan, so that existing documents stay within it.
 const storageLimit = `
 	CASE WHEN EXISTS (SELECT 1 FROM plan WHERE plan.name = ` + userPlan + `)
 		THEN (SELECT plan.storage_limit FROM plan WHERE plan.name = ` + userPlan + `) ELSE 0 END`
 
-// documentBytes is how much the documents of a user's agents take.
+// documentBytes is the size of all documents of a user's agents.
 const documentBytes = `
 	(SELECT CAST(coalesce(sum(s.bytes), 0) AS BIGINT) FROM source s JOIN agent a ON a.id = s.agent_id WHERE a.user_id = app_user.id)`
 
-// uploadBytes is how much their files take that are on their way in: all of it, where the size is known.
+// uploadBytes is the size of a user's unfinished uploads: the announced size, or else the bytes received.
 const uploadBytes = `
 	(SELECT CAST(coalesce(sum(CASE WHEN u.size >= 0 THEN u.size ELSE u.received END), 0) AS BIGINT)
 	FROM upload u JOIN source s ON s.id = u.source_id JOIN agent a ON a.id = s.agent_id WHERE a.user_id = app_user.id)`
 
-// ownerOf is the user whose agent has the source of an id.
+// ownerOf is the owner of the agent of source $1.
 const ownerOf = `(SELECT a.user_id FROM source s JOIN agent a ON a.id = s.agent_id WHERE s.id = $1)`
 
-// StorageOf returns what a user keeps, files on their way in included.
+// StorageOf returns a user's storage limit and usage, including unfinished uploads.
 func (db *DB) StorageOf(ctx context.Context, userID string) (core.Storage, error) {
 	return storage(ctx, db.read, documentBytes+` + `+uploadBytes, `$1`, userID)
 }
 
-// StorageOfSource is StorageOf for whoever owns a source.
+// StorageOfSource is StorageOf for the owner of a source.
 func (db *DB) StorageOfSource(ctx context.Context, sourceID string) (core.Storage, error) {
 	return storage(ctx, db.read, documentBytes+` + `+uploadBytes, ownerOf, sourceID)
 }
@@ -39,14 +39,14 @@ func storage(ctx context.Context, q querier, used, user, id string) (s core.Stor
 	var limit sql.NullInt64
 	err = get(ctx, q, `SELECT `+used+`, `+storageLimit+` FROM app_user WHERE id = `+user, args{id}, &s.Used, &limit)
 	s.Limited, s.Limit = limit.Valid, limit.Int64
-	return s, fail("read what is stored", "user", err)
+	return s, fail("read storage usage", "user", err)
 }
 
-// grow adds to how much the documents of a source take, and refuses more where there is no room for it. It is asked
-// after the documents were put there, because only then is it known what of them is new. Files on their way in do not
-// count here: the documents may be those of one. Imports of one account that run at once on PostgreSQL do not see each
-// other, and may together go beyond the limit by a batch each.
-func (db *DB) grow(ctx context.Context, tx querier, sourceID string, more int64) error {
+// addBytes adds to the size of a source and returns an error if the owner's storage limit is exceeded. It runs after
+// the documents were stored, because only then is the growth known. Uploads do not count here, since the documents may
+// come from one. Concurrent imports of one account on PostgreSQL do not see each other and may each exceed the limit by
+// one batch.
+func (db *DB) addBytes(ctx context.Context, tx querier, sourceID string, more int64) error {
 	if more == 0 {
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package store keeps everything in a database: SQLite in a file, or PostgreSQL. All SQL of Carrel is here, written
-// once for both engines. Each method of DB is one statement or one transaction.
+// Package store persists all data in SQLite or PostgreSQL. It contains all SQL of Carrel, written once for both
+// engines. Each method of DB is one statement or one transaction.
 package store
 
 import (
@@ -16,7 +16,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// DB is what each feature asks of its store.
+// DB implements the store interface of each feature.
 var (
 	_ account.Store    = (*DB)(nil)
 	_ agent.Store      = (*DB)(nil)

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// engine opens a new, empty database of one kind.
+// engine opens a new, empty database of one engine.
 type engine struct {
 	name string
 	open func(t testing.TB) *store.DB
@@ -54,7 +54,7 @@ func openWith(t testing.TB, o store.Options) *store.DB {
 	return db
 }
 
-func TestStoreKeepsItsPromises(t *testing.T) {
+func TestStore(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 const subscriptionColumns = `subscription.user_id, subscription.plan, subscription.status, subscription.starts_at, subscription.ends_at,
 	subscription.cancel_at_end, subscription.grace_until, subscription.source, subscription.external_id, subscription.event_at, subscription.updated_at`
 
-// subscriptionRow is a subscription as it is read; all of it is NULL where there is none.
+// subscriptionRow is a scanned subscription. All columns are NULL if the user has none.
 type subscriptionRow struct {
 	userID, plan, status, source, external sql.NullString
 	starts, ends, cancel, grace            sql.NullInt64
@@ -23,7 +23,6 @@ func (r *subscriptionRow) dest() []any {
 	}
 }
 
-// value returns the subscription, or nil.
 func (r *subscriptionRow) value() *billing.Subscription {
 	if !r.userID.Valid {
 		return nil
@@ -35,7 +34,7 @@ func (r *subscriptionRow) value() *billing.Subscription {
 	}
 }
 
-// Subscription returns that of a user.
+// Subscription returns a user's subscription.
 func (db *DB) Subscription(ctx context.Context, userID string) (billing.Subscription, error) {
 	var r subscriptionRow
 	err := get(ctx, db.read, `SELECT `+subscriptionColumns+` FROM subscription WHERE user_id = $1`, args{userID}, r.dest()...)
@@ -59,23 +58,23 @@ func subscriptionArgs(s billing.Subscription) args {
 	}
 }
 
-// runsAtStripe says of a row that Stripe keeps it and has not ended it: nobody else changes it. endedAtStripe says that
-// Stripe has: the account is back at the plan that it has for good.
+// runsAtStripe matches a subscription that Stripe manages and has not ended; only Stripe changes it. endedAtStripe
+// matches a subscription that Stripe has ended; the account is back on its default plan.
 const (
 	runsAtStripe  = `(subscription.source = 'stripe' AND subscription.status <> 'ended')`
 	endedAtStripe = `(subscription.source = 'stripe' AND subscription.status = 'ended')`
 )
 
-// PutSubscription gives a user a subscription in place of the one before, unless that runs at Stripe.
+// PutSubscription sets a user's subscription unless Stripe manages the current one.
 func (db *DB) PutSubscription(ctx context.Context, s billing.Subscription) error {
-	n, err := db.one(ctx, putSubscription+` WHERE NOT `+runsAtStripe, subscriptionArgs(s)...)
+	n, err := db.exec(ctx, putSubscription+` WHERE NOT `+runsAtStripe, subscriptionArgs(s)...)
 	if err == nil && n == 0 {
 		return billing.ManagedByStripe()
 	}
 	return fail("put subscription", "user", err)
 }
 
-// entitlementColumns and entitlementJoin bring along what the account of a user u has.
+// entitlementColumns and entitlementJoin add the subscription and plan of a user u to a query.
 const (
 	entitlementColumns = subscriptionColumns + `, ` + planColumns
 	entitlementJoin    = `
@@ -83,7 +82,6 @@ const (
 		LEFT JOIN plan ON plan.name = CASE WHEN ` + endedAtStripe + ` THEN u.plan ELSE coalesce(subscription.plan, u.plan) END`
 )
 
-// entitlementRow is what an account has, as it is read.
 type entitlementRow struct {
 	subscription subscriptionRow
 	plan         planRow
@@ -101,13 +99,13 @@ func (r *entitlementRow) value() (billing.Entitlement, error) {
 	return e, err
 }
 
-// Entitlement returns what a user has.
+// Entitlement returns a user's subscription and plan.
 func (db *DB) Entitlement(ctx context.Context, userID string) (billing.Entitlement, error) {
 	var r entitlementRow
 	err := get(ctx, db.read, `SELECT `+entitlementColumns+` FROM app_user u`+entitlementJoin+` WHERE u.id = $1`, args{userID}, r.dest()...)
 	if err != nil {
-		return billing.Entitlement{}, fail("read what an account has", "user", err)
+		return billing.Entitlement{}, fail("read entitlement", "user", err)
 	}
 	e, err := r.value()
-	return e, fail("read what an account has", "user", err)
+	return e, fail("read entitlement", "user", err)
 }

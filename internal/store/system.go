@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Node is a server that runs on this database.
+// Node is a running server on this database.
 type Node struct {
 	ID, Version string
 	JoinedAt    time.Time
 }
 
-// Nodes returns the servers that run, the oldest first. On SQLite there is one alone, which never renews its lease and
-// has ended those of all before it.
+// Nodes returns the running servers, oldest first. On SQLite there is at most one, which does not renew its lease and
+// ended all earlier ones.
 func (db *DB) Nodes(ctx context.Context) ([]Node, error) {
 	var alive string
 	var a args
@@ -36,7 +36,7 @@ func (db *DB) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// Size returns which engine this is, "sqlite" or "postgres", and how many bytes the database takes up.
+// Size returns the engine, "sqlite" or "postgres", and the size of the database in bytes.
 func (db *DB) Size(ctx context.Context) (kind string, bytes int64, err error) {
 	size := `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`
 	if db.onPostgres() {

@@ -16,7 +16,6 @@ var _ task.Store = (*DB)(nil)
 const taskColumns = `id, kind, key, number, user_id, idem_key, request_hash, input, state, owner, attempt, crashes,
 	run_at, deadline_at, cancel_requested_at, result, error_code, error_detail, created_at, started_at, finished_at, credential_id`
 
-// taskRow is a task as it is read.
 type taskRow struct {
 	task                        task.Task
 	user, idem, owner           sql.NullString
@@ -41,7 +40,6 @@ func (r *taskRow) value() task.Task {
 	return t
 }
 
-// oneTask reads the first task of a query.
 func oneTask(ctx context.Context, q querier, query string, a args) (task.Task, error) {
 	var r taskRow
 	if err := get(ctx, q, query, a, r.dest()...); err != nil {
@@ -50,7 +48,6 @@ func oneTask(ctx context.Context, q querier, query string, a args) (task.Task, e
 	return r.value(), nil
 }
 
-// manyTasks reads all tasks of a query.
 func manyTasks(ctx context.Context, q querier, query string, a args) ([]task.Task, error) {
 	var r taskRow
 	var tasks []task.Task
@@ -61,7 +58,7 @@ func manyTasks(ctx context.Context, q querier, query string, a args) ([]task.Tas
 	return tasks, err
 }
 
-// onPostgres reports whether many nodes may share the database.
+// onPostgres reports whether several nodes may share the database.
 func (db *DB) onPostgres() bool { return db.dialect.name == postgresDialect.name }
 
 // Task returns one task.
@@ -70,12 +67,12 @@ func (db *DB) Task(ctx context.Context, id string) (task.Task, error) {
 	return t, fail("read task", "task", err)
 }
 
-// Tasks returns up to n tasks, newest first: those in this state or, without one, all that have not ended.
+// Tasks returns up to n tasks in a state, newest first. An empty state means all that have not ended.
 func (db *DB) Tasks(ctx context.Context, state task.State, n int) ([]task.Task, error) {
 	return db.TasksBefore(ctx, state, time.UnixMilli(math.MaxInt64), "", n)
 }
 
-// TasksBefore is Tasks for those older than one that was made at this time and has this id.
+// TasksBefore continues Tasks after the task with this creation time and id.
 func (db *DB) TasksBefore(ctx context.Context, state task.State, at time.Time, id string, n int) ([]task.Task, error) {
 	condition, a := `finished_at IS NULL`, args{millis(at), id, n}
 	if state != "" {
@@ -87,10 +84,10 @@ func (db *DB) TasksBefore(ctx context.Context, state task.State, at time.Time, i
 	return tasks, fail("list tasks", "task", err)
 }
 
-// PruneImports deletes imports that ended before this time. The latest of a source stays: the next one counts on from it.
-// What an import did is told by the source, and stays too.
+// PruneImports deletes import tasks that ended before this time. The latest of each source stays, because the next one
+// continues its numbering. The import records of the sources stay too.
 func (db *DB) PruneImports(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `
+	_, err := db.exec(ctx, `
 		DELETE FROM task WHERE kind = 'import' AND finished_at < $1
 			AND EXISTS (SELECT 1 FROM task later WHERE later.key = task.key AND later.number > task.number)`, millis(before))
 	return fail("prune imports", "task", err)
@@ -98,7 +95,7 @@ func (db *DB) PruneImports(ctx context.Context, before time.Time) error {
 
 // InsertTask stores a task; see insertTask.
 func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		stored, err = db.insertTask(ctx, tx, t)
 		return err
 	})
@@ -108,14 +105,14 @@ func (db *DB) InsertTask(ctx context.Context, t task.Task) (stored task.Task, er
 	return stored, nil
 }
 
-// insertTask stores a task inside a transaction and returns it as it is now: running under the owner that it names,
-// if nothing of its key is queued or running, else queued. A task with the same id, or the same idempotency key of
-// the same user, is returned instead and is not New.
+// insertTask stores a task inside a transaction. A task with an owner starts at once if no task of its key is queued or
+// running; otherwise it is queued. If a task with the same id, or the same user and idempotency key, exists, that one
+// is returned and is not New.
 func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	if t.Key == "" {
 		t.Key = t.ID
 	} else if db.onPostgres() {
-		// Inserts into one key happen after each other: the number and the state depend on what is there.
+		// Inserts into one key are serialized, because the number and the state depend on the other tasks.
 		if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, t.Key); err != nil {
 			return task.Task{}, err
 		}
@@ -155,7 +152,7 @@ func (db *DB) insertTask(ctx context.Context, tx querier, t task.Task) (task.Tas
 	return t, nil
 }
 
-// storedTask returns the task that was there before, if it came of the same request.
+// storedTask returns the existing task if it was submitted with the same request.
 func storedTask(ctx context.Context, tx querier, t task.Task) (task.Task, error) {
 	old, err := oneTask(ctx, tx, `
 		SELECT `+taskColumns+` FROM task WHERE id = $1 OR (user_id = $2 AND idem_key = $3) LIMIT 1`,
@@ -169,14 +166,14 @@ func storedTask(ctx context.Context, tx querier, t task.Task) (task.Task, error)
 	return old, nil
 }
 
-// ActiveTask returns the task of a key that runs or, if none does, waits first.
+// ActiveTask returns the running task of a key, or else the first queued one.
 func (db *DB) ActiveTask(ctx context.Context, key string) (task.Task, error) {
 	t, err := activeTask(ctx, db.read, key)
 	return t, fail("read task", "task", err)
 }
 
-// activeTask is ActiveTask inside a transaction; none is sql.ErrNoRows. It is one statement, and so sees one moment: a
-// task that is claimed between two would be neither queued nor running.
+// activeTask is ActiveTask inside a transaction; without a task the error is sql.ErrNoRows. It is one statement: with
+// two, a task claimed in between would be neither queued nor running.
 func activeTask(ctx context.Context, q querier, key string) (task.Task, error) {
 	return oneTask(ctx, q, `
 		SELECT `+taskColumns+` FROM task WHERE id = coalesce(
@@ -191,18 +188,18 @@ func (db *DB) LatestTask(ctx context.Context, key string) (task.Task, error) {
 	return t, fail("read task", "task", err)
 }
 
-// DeleteTasks removes all tasks of a key.
+// DeleteTasks deletes all tasks of a key.
 func (db *DB) DeleteTasks(ctx context.Context, key string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return deleteTasks(ctx, tx, key) })
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error { return deleteTasks(ctx, tx, key) })
 	return fail("delete tasks", "task", err)
 }
 
-// deleteTasks removes all tasks of a key inside a transaction. One that runs is stopped by its fence.
+// deleteTasks deletes all tasks of a key inside a transaction. The fence stops a running task.
 func deleteTasks(ctx context.Context, tx querier, key string) error {
 	return dropTasks(ctx, tx, `DELETE FROM task WHERE key = $1 RETURNING id`, args{key})
 }
 
-// dropTasks runs a statement that deletes tasks and returns their ids, and counts what they had reserved as spent.
+// dropTasks runs a statement that deletes tasks and returns their ids, and settles their open reservations.
 func dropTasks(ctx context.Context, tx querier, statement string, a args) error {
 	var ids []string
 	var id string
@@ -221,10 +218,10 @@ func dropTasks(ctx context.Context, tx querier, statement string, a args) error 
 	return nil
 }
 
-// CancelTask notes that the task's end is wanted and returns the task; one that has ended is left as it is.
+// CancelTask stores a cancellation request and returns the task. An ended task is returned unchanged.
 func (db *DB) CancelTask(ctx context.Context, id string, now time.Time) (task.Task, error) {
 	var r taskRow
-	_, err := db.write.one(ctx, `
+	err := db.execReturning(ctx, `
 		UPDATE task SET cancel_requested_at = coalesce(cancel_requested_at, $1)
 		WHERE id = $2 AND finished_at IS NULL RETURNING `+taskColumns, args{millis(now), id}, r.dest())
 	if errors.Is(err, sql.ErrNoRows) {

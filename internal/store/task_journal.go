@@ -11,7 +11,7 @@ import (
 	"carrel/internal/task"
 )
 
-// failTask is fail for a runner's writes: what the fence says goes through as it is.
+// failTask is fail for fenced writes. It returns task.ErrLost and task.ErrCancelled unchanged.
 func failTask(operation string, err error) error {
 	if errors.Is(err, task.ErrLost) || errors.Is(err, task.ErrCancelled) {
 		return err
@@ -19,19 +19,19 @@ func failTask(operation string, err error) error {
 	return fail(operation, "task", err)
 }
 
-// RecordTask writes steps and events of a run, if the fence holds. The first statement holds the fence, and on
-// PostgreSQL keeps the task's row from changing until the rest is written too.
+// RecordTask writes steps and events of a run if the fence holds. The first statement checks the fence, and on
+// PostgreSQL locks the task's row until all is written.
 func (db *DB) RecordTask(ctx context.Context, f task.Fence, e task.Entry) error {
 	if len(e.Steps) == 0 && len(e.Events) == 1 && !e.Progress {
-		n, err := db.one(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)
-		return failTask("record events", held(n, err))
+		n, err := db.exec(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)
+		return failTask("record events", requireFence(n, err))
 	}
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error { return db.recordTask(ctx, tx, f, e) })
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error { return db.recordTask(ctx, tx, f, e) })
 	return failTask("record steps", err)
 }
 
-// held turns a write that found no row into task.ErrLost.
-func held(n int64, err error) error {
+// requireFence turns a fenced write that matched no row into task.ErrLost.
+func requireFence(n int64, err error) error {
 	if err == nil && n == 0 {
 		return task.ErrLost
 	}
@@ -41,12 +41,12 @@ func held(n int64, err error) error {
 // recordTask is RecordTask inside a transaction.
 func (db *DB) recordTask(ctx context.Context, tx querier, f task.Fence, e task.Entry) error {
 	if len(e.Steps) > 0 {
-		if err := held(tx.exec(ctx, db.fencedStep(), fencedStepArgs(f, e.Steps[0])...)); err != nil {
+		if err := requireFence(tx.exec(ctx, db.fencedStep(), fencedStepArgs(f, e.Steps[0])...)); err != nil {
 			return err
 		}
 		e.Steps = e.Steps[1:]
 	} else {
-		if err := held(tx.exec(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)); err != nil {
+		if err := requireFence(tx.exec(ctx, db.fencedEvent(), fencedEventArgs(f, e.Events[0])...)); err != nil {
 			return err
 		}
 		e.Events = e.Events[1:]
@@ -54,12 +54,12 @@ func (db *DB) recordTask(ctx context.Context, tx querier, f task.Fence, e task.E
 	return writeEntry(ctx, tx, f.TaskID, e)
 }
 
-// writeEntry writes a part of a journal behind a fence that was passed already.
+// writeEntry writes a journal entry after the fence was checked.
 func writeEntry(ctx context.Context, tx querier, id string, e task.Entry) error {
 	for _, s := range e.Steps {
 		_, err := tx.exec(ctx, `
 			INSERT INTO task_step (task_id, n, kind, label, state, output, last_seq, started_at, ended_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+stepAgain, append(args{id}, stepArgs(s)...)...)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`+onStepConflict, append(args{id}, stepArgs(s)...)...)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func writeEntry(ctx context.Context, tx querier, id string, e task.Entry) error 
 	return err
 }
 
-// stepAgain makes the insert of a step that is there already a change of its state.
-const stepAgain = `
+// onStepConflict updates the state of an existing step.
+const onStepConflict = `
 	ON CONFLICT (task_id, n) DO UPDATE SET state = excluded.state, output = excluded.output,
 		last_seq = excluded.last_seq, ended_at = excluded.ended_at`
 
@@ -85,18 +85,18 @@ func stepArgs(s task.StepRecord) args {
 	return args{s.N, s.Kind, s.Label, string(s.State), s.Output, s.LastSeq, millis(s.StartedAt), optMillis(s.EndedAt)}
 }
 
-// fencedStep writes one step if the fence holds.
+// fencedStep is the statement that writes one step if the fence holds.
 func (db *DB) fencedStep() string {
 	return `
 		INSERT INTO task_step (task_id, n, kind, label, state, output, last_seq, started_at, ended_at)
-		SELECT id, $4, $5, $6, $7, $8, $9, $10, $11 FROM task WHERE ` + fencedRunning + db.dialect.lock + stepAgain
+		SELECT id, $4, $5, $6, $7, $8, $9, $10, $11 FROM task WHERE ` + fencedRunning + db.dialect.lock + onStepConflict
 }
 
 func fencedStepArgs(f task.Fence, s task.StepRecord) args {
 	return append(args{f.TaskID, f.Attempt, f.Owner}, stepArgs(s)...)
 }
 
-// fencedEvent inserts one event if the fence holds. The same event again counts as a change.
+// fencedEvent is the statement that inserts one event if the fence holds. Repeating it also counts as one changed row.
 func (db *DB) fencedEvent() string {
 	return `
 		INSERT INTO task_event (task_id, seq, attempt, kind, payload)
@@ -108,10 +108,10 @@ func fencedEventArgs(f task.Fence, e task.Event) args {
 	return args{f.TaskID, f.Attempt, f.Owner, e.Seq, e.Kind, e.Payload}
 }
 
-// maxEventRows bounds the rows of one insert, and so the number of statements that are prepared.
+// maxEventRows limits the rows per insert, and so the number of prepared statements.
 const maxEventRows = 8
 
-// eventInserts are the statements that insert so many events.
+// eventInserts[n] is the statement that inserts n events.
 var eventInserts = func() (texts [maxEventRows + 1]string) {
 	for n := 1; n <= maxEventRows; n++ {
 		rows := make([]string, n)
@@ -125,7 +125,7 @@ var eventInserts = func() (texts [maxEventRows + 1]string) {
 	return texts
 }()
 
-// insertEvents inserts up to maxEventRows events behind a fence that was passed already.
+// insertEvents inserts up to maxEventRows events after the fence was checked.
 func insertEvents(ctx context.Context, tx querier, events []task.Event) error {
 	a := make(args, 0, 5*maxEventRows)
 	for _, e := range events {
@@ -143,7 +143,8 @@ func (db *DB) TaskSteps(ctx context.Context, id string) ([]task.StepRecord, erro
 	var ended sql.NullInt64
 	err := db.read.each(ctx, `
 		SELECT n, kind, label, state, output, last_seq, started_at, ended_at FROM task_step WHERE task_id = $1 ORDER BY n`,
-		args{id}, []any{&s.N, &s.Kind, &s.Label, (*string)(&s.State), &s.Output, &s.LastSeq, &started, &ended}, func() error {
+		args{id}, []any{&s.N, &s.Kind, &s.Label, (*string)(&s.State), &s.Output, &s.LastSeq, &started, &ended},
+		func() error {
 			s.StartedAt, s.EndedAt = at(started), optAt(ended)
 			steps = append(steps, s)
 			return nil
@@ -151,7 +152,7 @@ func (db *DB) TaskSteps(ctx context.Context, id string) ([]task.StepRecord, erro
 	return steps, fail("list steps", "task", err)
 }
 
-// TaskEvents returns up to n events of a task after the one with this number.
+// TaskEvents returns up to n events of a task with a sequence number above after.
 func (db *DB) TaskEvents(ctx context.Context, id string, after int64, n int) ([]task.Event, error) {
 	var events []task.Event
 	var e task.Event
@@ -166,7 +167,7 @@ func (db *DB) TaskEvents(ctx context.Context, id string, after int64, n int) ([]
 	return events, fail("list events", "task", err)
 }
 
-// LastTaskEvent returns the number of a task's last event, or 0.
+// LastTaskEvent returns the sequence number of a task's last event, or 0.
 func (db *DB) LastTaskEvent(ctx context.Context, id string) (int64, error) {
 	var last int64
 	err := get(ctx, db.read, `SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = $1`, args{id}, &last)

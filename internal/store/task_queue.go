@@ -9,12 +9,14 @@ import (
 	"carrel/internal/thread"
 )
 
-// deltaLife is how long the text of a stream is kept after its end.
+// deltaLife is how long delta events are kept after the end of their task.
 const deltaLife = 24 * time.Hour
 
-// ClaimTasks makes queued tasks run under a node. Of each key only the first may start, and only if none runs.
-func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) ([]task.Task, bool, error) {
-	// An empty queue is the usual case and costs no write.
+// ClaimTasks assigns queued tasks to a node. Of each key only the first may start, and only if none is running.
+func (db *DB) ClaimTasks(
+	ctx context.Context, node string, kinds []string, n int, now time.Time,
+) ([]task.Task, bool, error) {
+	// An empty queue is the common case and needs no write.
 	var waiting int
 	err := get(ctx, db.read, `
 		SELECT count(*) FROM (SELECT 1 AS one FROM task WHERE state = 'queued' AND run_at <= $1 LIMIT 1) waiting`,
@@ -24,10 +26,10 @@ func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int
 	}
 	skip := ""
 	if db.onPostgres() {
-		skip = " FOR NO KEY UPDATE SKIP LOCKED" // what another node is claiming
+		skip = " FOR NO KEY UPDATE SKIP LOCKED" // skips tasks that another node is claiming
 	}
 	var tasks []task.Task
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		tasks, err = manyTasks(ctx, tx, `
 			WITH picked AS MATERIALIZED (
 				SELECT id AS picked_id FROM task first
@@ -38,18 +40,18 @@ func (db *DB) ClaimTasks(ctx context.Context, node string, kinds []string, n int
 				ORDER BY run_at, id LIMIT $3 + 0`+skip+`)
 			UPDATE task SET state = 'running', owner = $4, attempt = attempt + 1, started_at = coalesce(started_at, $1)
 			FROM picked WHERE id = picked_id AND state = 'queued'
-			RETURNING `+taskColumns, args{millis(now), listOf(kinds), n, node})
+			RETURNING `+taskColumns, args{millis(now), encodeList(kinds), n, node})
 		return err
 	})
-	// Another node may have started one of the same key between our look and our write; it will come up again.
+	// Another node started a task of the same key between the read and the write. It is claimed in a later round.
 	if classify(err) == classUnique {
 		return nil, true, nil
 	}
 	return tasks, true, fail("claim tasks", "task", err)
 }
 
-// ranked puts the tasks of a limited kind that may start into an order: first the users with the fewest running, then those
-// that have waited longest. $1 is the time, $2 the kind, $3 how many a user may have running.
+// ranked orders the startable tasks of a limited kind: users with the fewest running tasks first, then the longest
+// waiting. $1 is the time, $2 the kind, $3 the limit of running tasks per user.
 const ranked = `
 	SELECT id AS picked_id, run_at AS picked_at, place FROM (
 		SELECT id, run_at, row_number() OVER (PARTITION BY user_id ORDER BY run_at, id)
@@ -61,22 +63,26 @@ const ranked = `
 				WHERE other.key = first.key AND other.state = 'queued' AND other.number < first.number)) ranked
 	WHERE place <= $3 + 0`
 
-// ClaimLimitedTasks makes queued tasks of one kind run under a node, within the limit for each user. Nodes claim after each
-// other, or two of them could start the last task that a user may have running.
-func (db *DB) ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]task.Task, error) {
+// ClaimLimitedTasks assigns queued tasks of one kind to a node within the limit per user. Nodes claim one after the
+// other; otherwise two could exceed a user's limit.
+func (db *DB) ClaimLimitedTasks(
+	ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time,
+) ([]task.Task, error) {
 	if perUser <= 0 {
 		perUser = math.MaxInt32
 	}
-	// That nothing may start is the usual case, also while others wait, and costs no write.
+	// Usually no task may start, even if some are waiting, and nothing is written.
 	var waiting int
-	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`, args{millis(now), kind, perUser}, &waiting)
+	err := get(ctx, db.read, `SELECT count(*) FROM (`+ranked+` LIMIT 1) waiting`,
+		args{millis(now), kind, perUser}, &waiting)
 	if err != nil || waiting == 0 {
 		return nil, fail("claim tasks", "task", err)
 	}
 	var tasks []task.Task
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) (err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) (err error) {
 		if db.onPostgres() {
-			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "claim "+kind); err != nil {
+			if _, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+				"claim "+kind); err != nil {
 				return err
 			}
 		}
@@ -88,14 +94,14 @@ func (db *DB) ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUs
 			RETURNING `+taskColumns, args{millis(now), kind, perUser, n, node, millis(deadline)})
 		return err
 	})
-	// Another node may have started one of the same key between our look and our write; it will come up again.
+	// Another node started a task of the same key between the read and the write. It is claimed in a later round.
 	if classify(err) == classUnique {
 		return nil, nil
 	}
 	return tasks, fail("claim tasks", "task", err)
 }
 
-// The conditions under which a write on behalf of a task counts: $1 is the task, $2 the attempt, $3 the owner.
+// The fence conditions: $1 is the task, $2 the attempt, $3 the owner.
 const (
 	fencedRunning = `id = $1 AND attempt = $2 AND owner = $3 AND state = 'running'`
 	fencedQueued  = `id = $1 AND attempt = $2 AND $3 = '' AND state = 'queued'`
@@ -110,11 +116,11 @@ func fenced(f task.Fence) string {
 
 // FinishTask ends a task or queues it again; see finishTask.
 func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil || !o.State.Ended() {
 			return err
 		}
-		// A turn whose own end was refused ends so, without a reply: its thread must not work for ever.
+		// If FinishTurn failed, the turn ends here without a reply. Its thread must not stay in the working state.
 		_, err := tx.exec(ctx, `UPDATE thread SET status = $1 WHERE id = $2 AND status = $3`,
 			string(thread.StatusIdle), f.Key, string(thread.StatusWorking))
 		return err
@@ -122,15 +128,14 @@ func (db *DB) FinishTask(ctx context.Context, f task.Fence, o task.Outcome) erro
 	return failTask("finish task", err)
 }
 
-// finishTask ends a task inside a transaction, with its last events and without what it had reserved to spend, or queues
-// it again. When the fence does not hold
-// it returns task.ErrLost, and when a task is to complete whose cancellation was asked for, task.ErrCancelled: the
-// transaction must then be given up.
+// finishTask ends a task inside a transaction, with its last events, and settles its open reservation; or it queues the
+// task again. It returns task.ErrLost if the fence does not hold, and task.ErrCancelled if the task is to complete but
+// cancellation was requested. The transaction must then be rolled back.
 func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) error {
 	if o.State == task.StateQueued {
 		n, err := tx.exec(ctx, `UPDATE task SET state = 'queued', owner = NULL, run_at = $4 WHERE `+fenced(f),
 			f.TaskID, f.Attempt, f.Owner, millis(o.RunAt))
-		if err := held(n, err); err != nil {
+		if err := requireFence(n, err); err != nil {
 			return err
 		}
 		return writeEntry(ctx, tx, f.TaskID, o.Entry)
@@ -138,12 +143,13 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	n, err := tx.exec(ctx, `
 		UPDATE task SET state = $4, owner = NULL, result = $5, error_code = $6, error_detail = $7, finished_at = $8, prune_at = $9
 		WHERE `+fenced(f)+` AND ($4 <> 'complete' OR cancel_requested_at IS NULL)`,
-		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At), millis(o.At.Add(deltaLife)))
+		f.TaskID, f.Attempt, f.Owner, string(o.State), o.Result, o.Code, o.Detail, millis(o.At),
+		millis(o.At.Add(deltaLife)))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return whyNotFinished(ctx, tx, f)
+		return finishError(ctx, tx, f)
 	}
 	if err := endSpend(ctx, tx, f.TaskID); err != nil {
 		return err
@@ -158,7 +164,7 @@ func finishTask(ctx context.Context, tx querier, f task.Fence, o task.Outcome) e
 	return err
 }
 
-func whyNotFinished(ctx context.Context, tx querier, f task.Fence) error {
+func finishError(ctx context.Context, tx querier, f task.Fence) error {
 	var ours int
 	err := get(ctx, tx, `SELECT count(*) FROM task WHERE `+fenced(f), args{f.TaskID, f.Attempt, f.Owner}, &ours)
 	switch {
@@ -170,7 +176,7 @@ func whyNotFinished(ctx context.Context, tx querier, f task.Fence) error {
 	return task.ErrLost
 }
 
-// DueTasks returns tasks whose end is wanted, and queued ones whose time is up.
+// DueTasks returns tasks with a cancellation request and queued tasks past their deadline, up to n of each.
 func (db *DB) DueTasks(ctx context.Context, now time.Time, n int) ([]task.Task, error) {
 	wanted, err := manyTasks(ctx, db.read, `
 		SELECT `+taskColumns+` FROM task WHERE cancel_requested_at IS NOT NULL AND finished_at IS NULL LIMIT $1 + 0`, args{n})
@@ -183,12 +189,13 @@ func (db *DB) DueTasks(ctx context.Context, now time.Time, n int) ([]task.Task, 
 	return append(wanted, late...), fail("list due tasks", "task", err)
 }
 
-// PruneTasks deletes the deltas of tasks that ended a day ago. The other events stay, so that a stream still has its
-// shape and its end.
+// PruneTasks deletes the deltas of tasks that ended a day ago. The other events stay, so that a stream keeps its steps
+// and its end.
 func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error) {
 	var ids []string
 	var id string
-	err := db.read.each(ctx, `SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
+	err := db.read.each(ctx,
+		`SELECT id FROM task WHERE prune_at IS NOT NULL AND prune_at <= $1 ORDER BY prune_at LIMIT $2 + 0`,
 		args{millis(now), n}, []any{&id}, func() error {
 			ids = append(ids, id)
 			return nil
@@ -197,17 +204,18 @@ func (db *DB) PruneTasks(ctx context.Context, now time.Time, n int) (int, error)
 		return 0, fail("prune tasks", "task", err)
 	}
 	list := db.dialect.in("$1")
-	err = db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
-		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`, listOf(ids))
+	err = db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
+		_, err := tx.exec(ctx, `DELETE FROM task_event WHERE task_id IN `+list+` AND kind = '`+task.EventDelta+`'`,
+			encodeList(ids))
 		if err == nil {
-			_, err = tx.exec(ctx, `UPDATE task SET prune_at = NULL WHERE id IN `+list, listOf(ids))
+			_, err = tx.exec(ctx, `UPDATE task SET prune_at = NULL WHERE id IN `+list, encodeList(ids))
 		}
 		return err
 	})
 	return len(ids), fail("prune tasks", "task", err)
 }
 
-// CountTasks counts what has not ended.
+// CountTasks counts queued and running tasks.
 func (db *DB) CountTasks(ctx context.Context, now time.Time) (task.Counts, error) {
 	var c task.Counts
 	var oldest int64

@@ -6,7 +6,7 @@ import (
 	"carrel/internal/store/storetest"
 )
 
-func TestTasksKeepTheirPromises(t *testing.T) {
+func TestTaskStore(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -16,7 +16,7 @@ func TestTasksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-func TestTasksDoWhatTheModelSays(t *testing.T) {
+func TestTaskStoreMatchesTheModel(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -14,36 +14,36 @@ import (
 	"carrel/internal/task"
 )
 
-// TaskMarks returns how far each of these tasks is.
-func (db *DB) TaskMarks(ctx context.Context, ids []string) (map[string]task.Mark, error) {
-	marks := make(map[string]task.Mark, len(ids))
+// TaskProgress returns the progress of each task.
+func (db *DB) TaskProgress(ctx context.Context, ids []string) (map[string]task.Progress, error) {
+	progress := make(map[string]task.Progress, len(ids))
 	var id string
-	var m task.Mark
+	var p task.Progress
 	var state task.State
 	err := db.read.each(ctx, `
 		SELECT id, state, (SELECT coalesce(max(seq), 0) FROM task_event WHERE task_id = id)
-		FROM task WHERE id IN `+db.dialect.in("$1"), args{listOf(ids)}, []any{&id, (*string)(&state), &m.Seq}, func() error {
-		m.Ended = state.Ended()
-		marks[id] = m
+		FROM task WHERE id IN `+db.dialect.in("$1"), args{encodeList(ids)}, []any{&id, (*string)(&state), &p.Seq}, func() error {
+		p.Ended = state.Ended()
+		progress[id] = p
 		return nil
 	})
-	return marks, fail("read marks", "task", err)
+	return progress, fail("read task progress", "task", err)
 }
 
-// KeyMarks returns the number of the newest task of each of these keys.
-func (db *DB) KeyMarks(ctx context.Context, keys []string) (map[string]int64, error) {
+// LatestTaskNumbers returns the number of the newest task of each key.
+func (db *DB) LatestTaskNumbers(ctx context.Context, keys []string) (map[string]int64, error) {
 	numbers := make(map[string]int64, len(keys))
 	var key string
 	var number int64
 	err := db.read.each(ctx, `SELECT key, max(number) FROM task WHERE key IN `+db.dialect.in("$1")+` GROUP BY key`,
-		args{listOf(keys)}, []any{&key, &number}, func() error {
+		args{encodeList(keys)}, []any{&key, &number}, func() error {
 			numbers[key] = number
 			return nil
 		})
-	return numbers, fail("read marks", "task", err)
+	return numbers, fail("read task progress", "task", err)
 }
 
-// NextTask returns the first task of a key after the one with this number.
+// NextTask returns the first task of a key with a number above after.
 func (db *DB) NextTask(ctx context.Context, key string, after int64) (task.Task, error) {
 	t, err := oneTask(ctx, db.read, `
 		SELECT `+taskColumns+` FROM task WHERE key = $1 AND number > $2 ORDER BY number LIMIT 1`, args{key, after})
@@ -51,20 +51,20 @@ func (db *DB) NextTask(ctx context.Context, key string, after int64) (task.Task,
 }
 
 const (
-	// taskChannel is the channel of PostgreSQL's notifications, which is of one database.
+	// taskChannel is the PostgreSQL notification channel; channels are per database.
 	taskChannel = "carrel_task"
-	// maxPayload is less than what a notification may carry, 8000 bytes.
+	// maxPayload is below PostgreSQL's limit for a notification, 8000 bytes.
 	maxPayload = 7000
 )
 
-// NotifyTasks sends hints to the other nodes, as few notifications as may be. On SQLite there are none.
+// NotifyTasks sends hints to the other nodes in as few notifications as possible. On SQLite it does nothing.
 func (db *DB) NotifyTasks(ctx context.Context, from string, hints []task.Hint) error {
 	if !db.onPostgres() {
 		return nil
 	}
 	payload := from
 	send := func() error {
-		_, err := db.one(ctx, `SELECT pg_notify('`+taskChannel+`', $1)`, payload)
+		_, err := db.exec(ctx, `SELECT pg_notify('`+taskChannel+`', $1)`, payload)
 		payload = from
 		return err
 	}
@@ -83,8 +83,8 @@ func (db *DB) NotifyTasks(ctx context.Context, from string, hints []task.Hint) e
 	return fail("notify nodes", "node", send())
 }
 
-// ListenTasks calls fn with the hints of other nodes, on a connection of its own, until the context or the connection
-// ends. On SQLite it returns at once.
+// ListenTasks calls fn with the hints of other nodes, on its own connection, until the context or the connection ends.
+// On SQLite it returns at once.
 func (db *DB) ListenTasks(ctx context.Context, self string, fn func(task.Hint)) error {
 	p, ok := db.read.(*postgres)
 	if !ok {
@@ -101,12 +101,12 @@ func (db *DB) ListenTasks(ctx context.Context, self string, fn func(task.Hint)) 
 			return fmt.Errorf("listen on a %T", raw)
 		}
 		heard = listen(ctx, c.Conn(), self, fn)
-		return driver.ErrBadConn // the connection still listens: nobody else may have it
+		return driver.ErrBadConn // discards the connection, which is still listening
 	})
 	if !errors.Is(err, driver.ErrBadConn) {
 		heard = errors.Join(heard, err)
 	}
-	_ = conn.Close() // it is closed already
+	_ = conn.Close() // already closed
 	return fail("listen", "node", heard)
 }
 
@@ -131,7 +131,7 @@ func listen(ctx context.Context, c *pgx.Conn, self string, fn func(task.Hint)) e
 	}
 }
 
-// parseHint reads a line of a notification. What is not one of ours is passed over.
+// parseHint parses a line of a notification and reports whether it is valid.
 func parseHint(line string) (task.Hint, bool) {
 	id, rest, ok := strings.Cut(line, " ")
 	i := strings.LastIndexByte(rest, ' ')

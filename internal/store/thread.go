@@ -10,7 +10,6 @@ import (
 
 const threadColumns = `id, title, status, created_at, updated_at, last_message_at`
 
-// threadRow is a thread as it is read. Its agent is known before.
 type threadRow struct {
 	thread           thread.Thread
 	created, updated int64
@@ -28,22 +27,23 @@ func (r *threadRow) value() thread.Thread {
 	return t
 }
 
-// InsertThread stores a thread. One with the same id is left as it is, unless it is of another user or agent.
+// InsertThread stores a thread. It does nothing if the user already has this thread with the agent.
 func (db *DB) InsertThread(ctx context.Context, userID string, t thread.Thread) error {
-	n, err := db.one(ctx, `
+	n, err := db.exec(ctx, `
 		INSERT INTO thread (id, user_id, agent_id, title, status, activity_at, next_seq, created_at, updated_at, last_message_at)
-		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+reached("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
-		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt), millis(t.UpdatedAt),
+		SELECT $1, $2, $3, $4, $5, $6, 1, $7, $8, $9 WHERE `+agentAccessible("$3", "$2")+` ON CONFLICT (id) DO NOTHING`,
+		t.ID, userID, t.AgentID, t.Title, string(t.Status), millis(activity(t)), millis(t.CreatedAt),
+		millis(t.UpdatedAt),
 		optMillis(t.LastMessageAt))
 	if err == nil && n == 0 {
-		if err = hasAgent(ctx, db.read, userID, t.AgentID); err == nil {
+		if err = requireAgentAccess(ctx, db.read, userID, t.AgentID); err == nil {
 			_, err = db.Thread(ctx, userID, t.AgentID, t.ID)
 		}
 	}
 	return fail("insert thread", "agent", err)
 }
 
-// activity is what threads are ordered by: the last message, or the beginning.
+// activity is the sort key of threads: the time of the last message or of the creation.
 func activity(t thread.Thread) time.Time {
 	if t.LastMessageAt != nil {
 		return *t.LastMessageAt
@@ -55,9 +55,10 @@ type threadKey struct{ userID, agentID, threadID string }
 
 // Thread returns one thread.
 func (db *DB) Thread(ctx context.Context, userID, agentID, threadID string) (thread.Thread, error) {
-	return remember(db, threadKey{userID, agentID, threadID}, func() (thread.Thread, error) {
+	return cached(db, threadKey{userID, agentID, threadID}, func() (thread.Thread, error) {
 		r := threadRow{thread: thread.Thread{AgentID: agentID}}
-		err := get(ctx, db.read, `SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+		err := get(ctx, db.read,
+			`SELECT `+threadColumns+` FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
 			args{threadID, userID, agentID}, r.dest()...)
 		if err != nil {
 			return thread.Thread{}, fail("read thread", "thread", err)
@@ -73,7 +74,7 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 		active, id = millis(after.Activity), after.ID
 	}
 	r := threadRow{thread: thread.Thread{AgentID: agentID}}
-	threads := make([]thread.Thread, 0, room(n))
+	threads := make([]thread.Thread, 0, capacityFor(n))
 	err := db.read.each(ctx, `
 		SELECT `+threadColumns+` FROM thread
 		WHERE user_id = $1 AND agent_id = $2 AND (activity_at, id) < ($3, $4)
@@ -88,10 +89,12 @@ func (db *DB) Threads(ctx context.Context, userID, agentID string, after *thread
 	return threads, nil
 }
 
-// RenameThread sets a thread's title; its place in the list stays.
-func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title string, now time.Time) (thread.Thread, error) {
+// RenameThread sets a thread's title without changing its position in the list.
+func (db *DB) RenameThread(
+	ctx context.Context, userID, agentID, threadID, title string, now time.Time,
+) (thread.Thread, error) {
 	r := threadRow{thread: thread.Thread{AgentID: agentID}}
-	_, err := db.write.one(ctx, `
+	err := db.execReturning(ctx, `
 		UPDATE thread SET title = $1, updated_at = $2 WHERE id = $3 AND user_id = $4 AND agent_id = $5 RETURNING `+threadColumns,
 		args{title, millis(now), threadID, userID, agentID}, r.dest())
 	if err != nil {
@@ -100,12 +103,13 @@ func (db *DB) RenameThread(ctx context.Context, userID, agentID, threadID, title
 	return r.value(), nil
 }
 
-// DeleteThread removes a thread; its messages and turns go with it, one that runs is stopped by its fence, and what was
-// saved from it forgets where it came from.
+// DeleteThread deletes a thread with its messages and turns. The fence stops a running turn. Favourites saved from the
+// thread lose their reference to it.
 func (db *DB) DeleteThread(ctx context.Context, userID, agentID, threadID string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
-		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`, threadID, userID, agentID)
-		if err := changed("delete thread", "thread", n, err); err != nil {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
+		n, err := tx.exec(ctx, `DELETE FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`,
+			threadID, userID, agentID)
+		if err := requireRow("delete thread", "thread", n, err); err != nil {
 			return err
 		}
 		return deleteTasks(ctx, tx, threadID)

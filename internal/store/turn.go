@@ -11,17 +11,18 @@ import (
 	"carrel/internal/thread"
 )
 
-// SubmitTurn stores a question with the task that answers it. The thread's row is changed first, which lets parallel
-// questions to one thread happen after each other.
-func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task) (stored task.Task, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+// SubmitTurn stores a question with the task that answers it. The lock on the thread serializes concurrent questions.
+func (db *DB) SubmitTurn(
+	ctx context.Context, userID, agentID, title string, question thread.Message, t task.Task,
+) (stored task.Task, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `SELECT 1 FROM thread WHERE id = $1 AND user_id = $2 AND agent_id = $3`+db.dialect.lock,
 			args{question.ThreadID, userID, agentID}, &one)
 		if err != nil {
 			return err
 		}
-		if stored, err = sameTurn(ctx, tx, question, t); !errors.Is(err, sql.ErrNoRows) {
+		if stored, err = existingTurn(ctx, tx, question, t); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if stored, err = db.insertTask(ctx, tx, t); err != nil {
@@ -38,9 +39,9 @@ func (db *DB) SubmitTurn(ctx context.Context, userID, agentID, title string, que
 	return stored, nil
 }
 
-// sameTurn returns the turn that a question belongs to already: the one with its id, or the one that works on the same
-// text. A turn that works on another is a conflict; none at all is sql.ErrNoRows.
-func sameTurn(ctx context.Context, tx querier, question thread.Message, t task.Task) (task.Task, error) {
+// existingTurn returns the turn of a repeated question: the turn with the same id, or the active turn with the same
+// text. An active turn with another text is a conflict; without any turn the error is sql.ErrNoRows.
+func existingTurn(ctx context.Context, tx querier, question thread.Message, t task.Task) (task.Task, error) {
 	old, err := oneTask(ctx, tx, `SELECT `+taskColumns+` FROM task WHERE id = $1`, args{t.ID})
 	if errors.Is(err, sql.ErrNoRows) {
 		old, err = activeTask(ctx, tx, t.Key)
@@ -61,13 +62,13 @@ func sameTurn(ctx context.Context, tx querier, question thread.Message, t task.T
 	return old, nil
 }
 
-// appendMessage puts a message at the end of its thread.
+// appendMessage appends a message to its thread.
 func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
 	code, detail := "", ""
 	if m.Error != nil {
 		code, detail = m.Error.Code, m.Error.Detail
 	}
-	details, err := detailsOf(m.Answer)
+	details, err := encodeAnswer(m.Answer)
 	if err != nil {
 		return err
 	}
@@ -78,20 +79,23 @@ func appendMessage(ctx context.Context, tx querier, m thread.Message) error {
 	return err
 }
 
-// touchThread takes a sequence number, moves the thread to the front, and gives it a title if it has none.
-func touchThread(ctx context.Context, tx querier, threadID string, status thread.Status, title string, now time.Time) error {
+// touchThread increments the sequence number, moves the thread to the front, and sets the title if it has none.
+func touchThread(
+	ctx context.Context, tx querier, threadID string, status thread.Status, title string, now time.Time,
+) error {
 	n, err := tx.exec(ctx, `
 		UPDATE thread SET next_seq = next_seq + 1, status = $1,
 			title = CASE WHEN title = '' THEN $2 ELSE title END,
 			activity_at = CASE WHEN activity_at > $3 THEN activity_at ELSE $3 END,
 			last_message_at = $3, updated_at = $3
 		WHERE id = $4`, string(status), title, millis(now), threadID)
-	return changed("touch thread", "thread", n, err)
+	return requireRow("touch thread", "thread", n, err)
 }
 
-// FinishTurn ends a turn's task and stores its reply and what webhooks are to be told; without the fence nothing is stored.
+// FinishTurn ends a turn's task and stores its reply and its webhook deliveries. If the fence does not hold, nothing is
+// stored.
 func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply thread.Message) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if err := finishTask(ctx, tx, f, o); err != nil {
 			return err
 		}
@@ -106,7 +110,7 @@ func (db *DB) FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, repl
 	return failTask("finish turn", err)
 }
 
-// ThreadPosition returns where the events of a thread end now, and whether its last turn still works.
+// ThreadPosition returns the current end of a thread's event stream, and whether its last turn is active.
 func (db *DB) ThreadPosition(ctx context.Context, threadID string) (p task.Position, working bool, err error) {
 	var active int
 	err = get(ctx, db.read, `

@@ -12,7 +12,6 @@ import (
 
 const uploadColumns = `id, source_id, name, size, received, ready, created_at, updated_at`
 
-// uploadRow is an upload as it is read.
 type uploadRow struct {
 	upload           importer.Upload
 	ready            int
@@ -30,9 +29,9 @@ func (r *uploadRow) value() importer.Upload {
 	return u
 }
 
-// InsertUpload stores a file that is about to come.
+// InsertUpload stores a new upload.
 func (db *DB) InsertUpload(ctx context.Context, u importer.Upload) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			INSERT INTO upload (`+uploadColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			u.ID, u.SourceID, u.Name, u.Size, u.Received, flag(u.Ready), millis(u.CreatedAt), millis(u.UpdatedAt))
@@ -44,22 +43,24 @@ func (db *DB) InsertUpload(ctx context.Context, u importer.Upload) error {
 // Upload returns an upload of a source.
 func (db *DB) Upload(ctx context.Context, sourceID, id string) (importer.Upload, error) {
 	var r uploadRow
-	err := get(ctx, db.read, `SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND id = $2`, args{sourceID, id}, r.dest()...)
+	err := get(ctx, db.read, `SELECT `+uploadColumns+` FROM upload WHERE source_id = $1 AND id = $2`,
+		args{sourceID, id}, r.dest()...)
 	if err != nil {
 		return importer.Upload{}, fail("read upload", "upload", err)
 	}
 	return r.value(), nil
 }
 
-// AppendUpload adds bytes to an upload that is at this offset. Of two that come at once, one is a conflict.
+// AppendUpload appends bytes to an upload at this offset. Of two concurrent calls one gets a conflict.
 func (db *DB) AppendUpload(ctx context.Context, id string, offset int64, data []byte, now time.Time) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		err := get(ctx, tx, `
 			UPDATE upload SET received = received + $1, updated_at = $2 WHERE id = $3 AND received = $4 AND ready = 0 RETURNING 1`,
 			args{int64(len(data)), millis(now), id, offset}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
-			return core.Conflict("conflict", "The upload is not at this offset. Ask with HEAD where it is and go on from there.")
+			return core.Conflict("conflict",
+				"The upload is at another offset. Send a HEAD request and continue at the offset it returns.")
 		}
 		if err != nil {
 			return err
@@ -70,25 +71,26 @@ func (db *DB) AppendUpload(ctx context.Context, id string, offset int64, data []
 	return fail("append to upload", "upload", err)
 }
 
-// FinishUpload says that all of an upload is here.
+// FinishUpload marks an upload as complete.
 func (db *DB) FinishUpload(ctx context.Context, id string, now time.Time) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
-		return get(ctx, tx, `UPDATE upload SET ready = 1, size = received, updated_at = $1 WHERE id = $2 RETURNING 1`, args{millis(now), id}, &one)
+		return get(ctx, tx, `UPDATE upload SET ready = 1, size = received, updated_at = $1 WHERE id = $2 RETURNING 1`,
+			args{millis(now), id}, &one)
 	})
 	return fail("finish upload", "upload", err)
 }
 
-// DeleteUpload removes an upload with its bytes.
+// DeleteUpload deletes an upload with its bytes.
 func (db *DB) DeleteUpload(ctx context.Context, sourceID, id string) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		var one int
 		return get(ctx, tx, `DELETE FROM upload WHERE source_id = $1 AND id = $2 RETURNING 1`, args{sourceID, id}, &one)
 	})
 	return fail("delete upload", "upload", err)
 }
 
-// ReadyUploads returns the uploads of a source that wait to be read, oldest first.
+// ReadyUploads returns the completed uploads of a source that are not imported yet, oldest first.
 func (db *DB) ReadyUploads(ctx context.Context, sourceID string, n int) ([]importer.Upload, error) {
 	var r uploadRow
 	var out []importer.Upload
@@ -101,23 +103,25 @@ func (db *DB) ReadyUploads(ctx context.Context, sourceID string, n int) ([]impor
 	return out, fail("list uploads", "source", err)
 }
 
-// WaitingUploads returns how many uploads of a source wait to be read, and how many bytes they have.
+// WaitingUploads returns the number and total size of a source's completed uploads that are not imported yet.
 func (db *DB) WaitingUploads(ctx context.Context, sourceID string) (files int, bytes int64, err error) {
-	err = get(ctx, db.read, `SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM upload WHERE source_id = $1 AND ready = 1`,
+	err = get(ctx, db.read,
+		`SELECT count(*), CAST(coalesce(sum(size), 0) AS BIGINT) FROM upload WHERE source_id = $1 AND ready = 1`,
 		args{sourceID}, &files, &bytes)
 	return files, bytes, fail("count uploads", "source", err)
 }
 
-// UploadChunk returns the piece of an upload that begins at an offset.
+// UploadChunk returns the chunk of an upload that starts at an offset.
 func (db *DB) UploadChunk(ctx context.Context, id string, offset int64) ([]byte, error) {
 	var data []byte
-	err := get(ctx, db.read, `SELECT data FROM upload_chunk WHERE upload_id = $1 AND start = $2`, args{id, offset}, &data)
+	err := get(ctx, db.read, `SELECT data FROM upload_chunk WHERE upload_id = $1 AND start = $2`,
+		args{id, offset}, &data)
 	return data, fail("read upload", "upload", err)
 }
 
-// PruneUploads removes uploads that nobody went on with.
+// PruneUploads deletes incomplete uploads without activity since this time.
 func (db *DB) PruneUploads(ctx context.Context, before time.Time) error {
-	err := db.write.all(ctx, true, func(ctx context.Context, tx querier) error {
+	err := db.inBulkTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `DELETE FROM upload WHERE updated_at < $1 AND ready = 0`, millis(before))
 		return err
 	})

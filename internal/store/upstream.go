@@ -9,7 +9,7 @@ import (
 	"carrel/internal/signin/upstream"
 )
 
-// UserByIdentity finds the user whom somebody at another provider is.
+// UserByIdentity returns the user linked to an identity at a sign-in provider.
 func (db *DB) UserByIdentity(ctx context.Context, id upstream.Identity) (account.User, error) {
 	var r userRow
 	err := get(ctx, db.read, `
@@ -24,19 +24,19 @@ func (db *DB) UserByIdentity(ctx context.Context, id upstream.Identity) (account
 
 const insertIdentity = `INSERT INTO upstream_identity (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)`
 
-// LinkIdentity ties somebody at another provider to a user.
+// LinkIdentity links an identity at a sign-in provider to a user.
 func (db *DB) LinkIdentity(ctx context.Context, id upstream.Identity, userID string, now time.Time) error {
-	_, err := db.one(ctx, insertIdentity, id.Issuer, id.Subject, userID, millis(now))
+	_, err := db.exec(ctx, insertIdentity, id.Issuer, id.Subject, userID, millis(now))
 	if classify(err) == classUnique {
-		return core.Conflict("conflict", "This account or this identity is tied to another already.")
+		return core.Conflict("conflict", "This account or this identity is already linked to another one.")
 	}
 	return fail("link identity", "user", err)
 }
 
-// InsertUserWithIdentity adds a user without a password who is somebody at another provider, and delivers the invitations
+// InsertUserWithIdentity adds a user without a password who signs in through a provider, and delivers the invitations
 // to their address.
 func (db *DB) InsertUserWithIdentity(ctx context.Context, u account.User, id upstream.Identity) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, insertUser, userArgs(u, "")...); err != nil {
 			return err
 		}

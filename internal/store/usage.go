@@ -10,13 +10,13 @@ import (
 
 const kindSearch = "search"
 
-// AddSearches adds to the numbers of searches of users and days. Users who have gone are passed over.
+// AddSearches adds to the search counts of users and days. Deleted users are skipped.
 func (db *DB) AddSearches(ctx context.Context, counts []source.Searches) error {
-	// In one order, so that two nodes can't lock each other out.
+	// Sorted, so that two nodes cannot deadlock.
 	sorted := slices.SortedFunc(slices.Values(counts), func(a, b source.Searches) int {
 		return strings.Compare(a.UserID+a.Day, b.UserID+b.Day)
 	})
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		for _, c := range sorted {
 			_, err := tx.exec(ctx, `
 				INSERT INTO usage_day (user_id, day, kind, count, micros)
@@ -32,10 +32,10 @@ func (db *DB) AddSearches(ctx context.Context, counts []source.Searches) error {
 	return fail("count searches", "user", err)
 }
 
-// SearchesOf returns how often a user searched on a day.
+// SearchesOf returns a user's search count of a day.
 func (db *DB) SearchesOf(ctx context.Context, userID, day string) (int, error) {
 	var n int
 	err := get(ctx, db.read, `
 		SELECT coalesce((SELECT count FROM usage_day WHERE user_id = $1 AND day = $2 AND kind = $3), 0)`, args{userID, day, kindSearch}, &n)
-	return n, fail("read how often a user searched", "user", err)
+	return n, fail("read the search count", "user", err)
 }

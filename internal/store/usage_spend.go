@@ -8,7 +8,7 @@ import (
 
 var _ billing.UsageStore = (*DB)(nil)
 
-// usageColumn is the column of the ledger that usage is told apart by.
+// usageColumn maps a grouping to its column of the ledger.
 var usageColumn = map[billing.UsageBy]string{
 	billing.UsageByDay: "day", billing.UsageByAgent: "agent_id", billing.UsageByCredential: "credential_id",
 	billing.UsageByModel: "model", billing.UsageByUser: "user_id",
@@ -19,7 +19,7 @@ const usageSums = `count(*), sum(micros), sum(CASE WHEN estimated = 1 THEN micro
 
 func usageDest(u *billing.Usage) []any { return []any{&u.Calls, &u.Spent, &u.Estimated, &u.Reserved} }
 
-// usageOf is the condition for rows of a user, or of all, and the days of a span, with its parameters.
+// usageOf returns the condition and parameters for the ledger rows of a user, or of all users, in a range of days.
 func usageOf(userID, from, to string) (string, args) {
 	if userID == "" {
 		return `day BETWEEN $1 AND $2`, args{from, to}
@@ -27,7 +27,7 @@ func usageOf(userID, from, to string) (string, args) {
 	return `user_id = $1 AND day BETWEEN $2 AND $3`, args{userID, from, to}
 }
 
-// UsageBy adds the ledger up by one of its columns.
+// UsageBy sums the ledger, grouped by one column.
 func (db *DB) UsageBy(ctx context.Context, userID string, by billing.UsageBy, from, to string) ([]billing.Usage, error) {
 	column := usageColumn[by]
 	condition, a := usageOf(userID, from, to)
@@ -39,12 +39,12 @@ func (db *DB) UsageBy(ctx context.Context, userID string, by billing.UsageBy, fr
 			return nil
 		})
 	if err != nil {
-		return nil, fail("add usage up", "user", err)
+		return nil, fail("sum usage", "user", err)
 	}
 	return rows, nil
 }
 
-// UsageLines adds the ledger up by all of its columns.
+// UsageLines sums the ledger, grouped by all columns.
 func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]billing.UsageLine, error) {
 	condition, a := usageOf(userID, from, to)
 	var l billing.UsageLine
@@ -62,7 +62,7 @@ func (db *DB) UsageLines(ctx context.Context, userID, from, to string) ([]billin
 	return lines, nil
 }
 
-// SearchesBetween returns how often a user searched, or all users did.
+// SearchesBetween returns the search count of a user, or of all users, in a range of days.
 func (db *DB) SearchesBetween(ctx context.Context, userID, from, to string) (n int64, err error) {
 	condition, a := usageOf(userID, from, to)
 	err = get(ctx, db.read, `SELECT coalesce(sum(count), 0) FROM usage_day WHERE `+condition+` AND kind = '`+kindSearch+`'`, a, &n)

@@ -9,13 +9,12 @@ import (
 	"carrel/internal/core"
 )
 
-// What is read of users leaves out those who are closed: their accounts are gone but for the clearing away.
+// Reads of users exclude closed accounts, which are being deleted.
 const userColumns = `id, email, name, role, plan, spend_cap, disabled_at, created_at, email_verified, pending_email`
 
-// joinedUser is userColumns of a join that calls the user u.
+// joinedUser is userColumns for a join in which the user is called u.
 const joinedUser = `u.id, u.email, u.name, u.role, u.plan, u.spend_cap, u.disabled_at, u.created_at, u.email_verified, u.pending_email`
 
-// userRow is a user as it is read.
 type userRow struct {
 	user               account.User
 	spendCap, disabled sql.NullInt64
@@ -51,7 +50,7 @@ func userArgs(u account.User, passwordHash string) args {
 
 // InsertUser adds a user and delivers the invitations to their address.
 func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash string) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		if _, err := tx.exec(ctx, insertUser, userArgs(u, passwordHash)...); err != nil {
 			return err
 		}
@@ -63,7 +62,7 @@ func (db *DB) InsertUser(ctx context.Context, u account.User, passwordHash strin
 	return fail("insert user", "user", err)
 }
 
-// UserByEmail finds a user by the normal form of the address.
+// UserByEmail returns the user with a normalized e-mail address.
 func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, error) {
 	var r userRow
 	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE email = $1 AND closing_at IS NULL`, args{email}, r.dest()...)
@@ -73,7 +72,7 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (account.User, erro
 	return r.value(), nil
 }
 
-// UserByID finds a user.
+// UserByID returns a user.
 func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error) {
 	var r userRow
 	err := get(ctx, db.read, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`, args{userID}, r.dest()...)
@@ -83,16 +82,16 @@ func (db *DB) UserByID(ctx context.Context, userID string) (account.User, error)
 	return r.value(), nil
 }
 
-// ChangeUser sets what a user may change of themselves, where it is given. An address that they chose is not verified.
+// ChangeUser sets the given fields of a user. An address entered by the user is unverified.
 func (db *DB) ChangeUser(ctx context.Context, userID string, c account.UserChange) (account.User, error) {
 	var r userRow
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		return get(ctx, tx, `
 			UPDATE app_user SET name = coalesce($1, name), email = coalesce($2, email),
 				email_verified = CASE WHEN $2 IS NULL THEN email_verified ELSE 0 END,
 				pending_email = CASE WHEN $2 IS NULL THEN coalesce($3, pending_email) ELSE '' END
 			WHERE id = $4
-			RETURNING `+userColumns, args{given(c.Name), given(c.Email), given(c.PendingEmail), userID}, r.dest()...)
+			RETURNING `+userColumns, args{optString(c.Name), optString(c.Email), optString(c.PendingEmail), userID}, r.dest()...)
 	})
 	if classify(err) == classUnique {
 		return account.User{}, emailTaken()
@@ -103,8 +102,8 @@ func (db *DB) ChangeUser(ctx context.Context, userID string, c account.UserChang
 	return r.value(), nil
 }
 
-// given passes a text that may be left out; NULL then.
-func given(s *string) any {
+// optString stores an optional string.
+func optString(s *string) any {
 	if s == nil {
 		return nil
 	}
@@ -112,7 +111,7 @@ func given(s *string) any {
 }
 
 func emailTaken() error {
-	return core.Conflict("conflict", "A user with this e-mail address exists already. Choose another address.")
+	return core.Conflict("conflict", "A user with this e-mail address already exists. Choose another address.")
 }
 
 // Users returns all users, oldest first.
@@ -129,14 +128,14 @@ func (db *DB) Users(ctx context.Context) ([]account.User, error) {
 	return users, nil
 }
 
-// DisableUser shuts a user out; one who is shut out already stays so since then.
+// DisableUser disables a user. A user disabled before keeps that time.
 func (db *DB) DisableUser(ctx context.Context, userID string, now time.Time) error {
-	n, err := db.one(ctx, `UPDATE app_user SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(now), userID)
-	return changed("disable user", "user", n, err)
+	n, err := db.exec(ctx, `UPDATE app_user SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(now), userID)
+	return requireRow("disable user", "user", n, err)
 }
 
-// SetSpendCap sets or, with nil, takes away what a user may spend in a month.
+// SetSpendCap sets a user's monthly cap; nil removes it.
 func (db *DB) SetSpendCap(ctx context.Context, userID string, micros *int64) error {
-	n, err := db.one(ctx, `UPDATE app_user SET spend_cap = $1 WHERE id = $2`, optInt(micros), userID)
-	return changed("set spend cap", "user", n, err)
+	n, err := db.exec(ctx, `UPDATE app_user SET spend_cap = $1 WHERE id = $2`, optInt(micros), userID)
+	return requireRow("set spend cap", "user", n, err)
 }

@@ -9,16 +9,17 @@ import (
 
 var _ account.AdminStore = (*DB)(nil)
 
-// likeEscape keeps what people type from having a meaning in LIKE.
+// likeEscape escapes LIKE wildcards in search input.
 var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// UsersBefore returns up to n users, newest first. On SQLite only the letters of ASCII are the same large and small.
+// UsersBefore returns up to n users whose address or name contains words, newest first. On SQLite only ASCII letters
+// are compared case-insensitively.
 func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]account.User, error) {
 	var r userRow
-	users := make([]account.User, 0, room(n))
+	users := make([]account.User, 0, capacityFor(n))
 	err := db.read.each(ctx, `SELECT `+userColumns+` FROM app_user
 		WHERE id < $1 AND closing_at IS NULL AND (lower(email) LIKE lower($2) ESCAPE '\' OR lower(name) LIKE lower($2) ESCAPE '\') ORDER BY id DESC LIMIT $3 + 0`,
-		args{firstPage(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
+		args{beforeOrLast(before), "%" + likeEscape.Replace(words) + "%", n}, r.dest(), func() error {
 			users = append(users, r.value())
 			return nil
 		})
@@ -28,10 +29,10 @@ func (db *DB) UsersBefore(ctx context.Context, words, before string, n int) ([]a
 	return users, nil
 }
 
-// AdjustUser lets change edit the address, the role, the cap and the end of a user.
+// AdjustUser calls change on a user and stores the address, role, cap and disabled time.
 func (db *DB) AdjustUser(ctx context.Context, userID string, change func(*account.User) error) (account.User, error) {
 	var u account.User
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var r userRow
 		err := get(ctx, tx, `SELECT `+userColumns+` FROM app_user WHERE id = $1 AND closing_at IS NULL`+db.dialect.lock, args{userID}, r.dest()...)
 		if err != nil {

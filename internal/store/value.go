@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// lastID sorts after every id, and lastTime after every time: where a list without a cursor starts.
+// lastID sorts after every id and lastTime after every time. A list without a cursor starts there.
 const (
 	lastID   = "\x7f"
 	lastTime = math.MaxInt64
 )
 
-// millis is how a time is stored.
+// millis returns the stored form of a time.
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-// at is the time that was stored.
+// at converts a stored time.
 func at(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// optMillis stores a time that may be absent.
+// optMillis returns the stored form of an optional time.
 func optMillis(t *time.Time) any {
 	if t == nil {
 		return nil
@@ -28,7 +28,7 @@ func optMillis(t *time.Time) any {
 	return millis(*t)
 }
 
-// optAt is the time that may have been stored.
+// optAt converts an optional stored time.
 func optAt(ms sql.NullInt64) *time.Time {
 	if !ms.Valid {
 		return nil
@@ -37,7 +37,7 @@ func optAt(ms sql.NullInt64) *time.Time {
 	return &t
 }
 
-// optText stores an empty text as NULL: for references, where empty means none.
+// optText stores an empty string as NULL, for references.
 func optText(s string) any {
 	if s == "" {
 		return nil
@@ -53,7 +53,7 @@ func optNumber(n int) any {
 	return n
 }
 
-// flag stores a truth value as a number, which both engines compare alike.
+// flag stores a bool as an integer, because the engines compare booleans differently.
 func flag(b bool) int {
 	if b {
 		return 1
@@ -61,8 +61,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// listOf is how a list of words is stored.
-func listOf[T ~string](words []T) string {
+// encodeList returns the stored form of a list of strings.
+func encodeList[T ~string](words []T) string {
 	if len(words) == 0 {
 		return "[]"
 	}
@@ -70,12 +70,12 @@ func listOf[T ~string](words []T) string {
 	return string(b)
 }
 
-// wordsOf is the list that was stored; an empty one is nil.
-func wordsOf[T ~string](list string) ([]T, error) {
+// decodeList converts a stored list. An empty list is nil.
+func decodeList[T ~string](list string) ([]T, error) {
 	if list == "[]" {
 		return nil, nil
 	}
-	if words, ok := plainWords[T](list); ok {
+	if words, ok := decodePlainList[T](list); ok {
 		return words, nil
 	}
 	var words []T
@@ -83,8 +83,9 @@ func wordsOf[T ~string](list string) ([]T, error) {
 	return words, err
 }
 
-// plainWords reads a list without escapes and white space, which most are, many times faster than a parser of JSON.
-func plainWords[T ~string](list string) ([]T, bool) {
+// decodePlainList decodes a list without escapes and white space, the common case, many times faster than a JSON
+// parser.
+func decodePlainList[T ~string](list string) ([]T, bool) {
 	inner, ok := strings.CutPrefix(list, `["`)
 	if !ok || strings.IndexByte(list, '\\') >= 0 {
 		return nil, false
@@ -97,22 +98,22 @@ func plainWords[T ~string](list string) ([]T, bool) {
 	for word := range strings.SplitSeq(inner, between) {
 		words = append(words, T(word))
 	}
-	// Each word has its two quotes and no others.
+	// Every word must have its two quotes and no others.
 	return words, strings.Count(list, `"`) == 2*len(words)
 }
 
-// firstPage is the id that a list starts before: the cursor's, or one after all of them.
-func firstPage(before string) string {
+// beforeOrLast returns the id of a cursor, or lastID if there is none.
+func beforeOrLast(before string) string {
 	if before == "" {
 		return lastID
 	}
 	return before
 }
 
-// room is the capacity to set aside for a list of up to n rows.
-func room(n int) int { return max(0, min(n, 256)) }
+// capacityFor returns the initial capacity of a list of up to n rows.
+func capacityFor(n int) int { return max(0, min(n, 256)) }
 
-// optInt stores a number that may be absent.
+// optInt stores an optional number.
 func optInt[T int | int64](n *T) any {
 	if n == nil {
 		return nil

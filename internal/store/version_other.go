@@ -2,4 +2,4 @@
 
 package store
 
-func openChanges(string) *changes { return nil }
+func openWALIndex(string) *walIndex { return nil }

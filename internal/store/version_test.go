@@ -10,8 +10,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheVersionChangesWithEveryCommitOfAnybody holds the version to what those who remember things rely on.
-func TestTheVersionChangesWithEveryCommitOfAnybody(t *testing.T) {
+// TestVersionChangesWithEveryCommit covers the guarantee that the row cache relies on.
+func TestVersionChangesWithEveryCommit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	open := func() *store.DB {
@@ -22,7 +22,7 @@ func TestTheVersionChangesWithEveryCommitOfAnybody(t *testing.T) {
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	}
-	server, command := open(), open() // a command is another process; here it is another set of connections
+	server, command := open(), open() // a command is another process; a second set of connections stands for it
 	seen := map[uint64]bool{}
 	fresh := func(after string) {
 		t.Helper()
@@ -40,7 +40,10 @@ func TestTheVersionChangesWithEveryCommitOfAnybody(t *testing.T) {
 	}
 	fresh("opening")
 	for i, db := range []*store.DB{server, command, server, command, command} {
-		u := account.User{ID: core.NewID(core.PrefixUser), Email: core.NewSeed(), Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: testkit.NewClock().Now()}
+		u := account.User{
+			ID: core.NewID(core.PrefixUser), Email: core.NewSeed(), Role: core.RoleMember,
+			Plan: core.PlanOpen, CreatedAt: testkit.NewClock().Now(),
+		}
 		if err := db.InsertUser(t.Context(), u, "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,18 +8,17 @@ import (
 	"unsafe"
 )
 
-// openChanges maps the header of an open SQLite database. Where that does not work there is no version, and nothing
-// else is lost.
+// openWALIndex maps the WAL index header of an open SQLite database. If that fails, Version is not known and rows are
+// not cached; nothing else changes.
 //
-// The file stays open for as long as SQLite uses it: when a process closes any descriptor of a file, POSIX takes away
-// all locks that it has there, SQLite's too. Another process would then take the log's index for abandoned and start
-// it anew under our feet.
-func openChanges(path string) *changes {
+// The file stays open as long as SQLite uses it: when a process closes any descriptor of a file, POSIX releases all its
+// locks on the file, including SQLite's. Another process would then consider the WAL index abandoned and reset it.
+func openWALIndex(path string) *walIndex {
 	f, err := os.Open(path + "-shm")
 	if err != nil {
 		return nil
 	}
-	c := &changes{file: f}
+	c := &walIndex{file: f}
 	size := int(unsafe.Sizeof(walHeader{}))
 	if info, err := f.Stat(); err == nil && info.Size() >= int64(size) {
 		if mapped, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED); err == nil {

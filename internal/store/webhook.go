@@ -17,7 +17,6 @@ var _ webhook.Store = (*DB)(nil)
 
 const webhookColumns = `w.id, w.user_id, w.url, w.events, w.secret, w.created_at, w.disabled_at, w.last_at, w.last_status, w.last_error`
 
-// webhookRow is a webhook as it is read.
 type webhookRow struct {
 	webhook          webhook.Webhook
 	events           string
@@ -40,11 +39,10 @@ func (r *webhookRow) value() (w webhook.Webhook, err error) {
 	if r.lastAt.Valid {
 		w.Last = &webhook.Delivery{At: at(r.lastAt.Int64), Status: r.lastStatus, Error: r.lastError}
 	}
-	w.Events, err = wordsOf[webhook.Event](r.events)
+	w.Events, err = decodeList[webhook.Event](r.events)
 	return w, err
 }
 
-// oneWebhook reads the first webhook of a query.
 func oneWebhook(ctx context.Context, q querier, query string, a args) (webhook.Webhook, error) {
 	var r webhookRow
 	if err := get(ctx, q, query, a, r.dest()...); err != nil {
@@ -53,7 +51,6 @@ func oneWebhook(ctx context.Context, q querier, query string, a args) (webhook.W
 	return r.value()
 }
 
-// manyWebhooks reads all webhooks of a query.
 func manyWebhooks(ctx context.Context, q querier, query string, a args) ([]webhook.Webhook, error) {
 	var r webhookRow
 	webhooks := []webhook.Webhook{}
@@ -65,10 +62,10 @@ func manyWebhooks(ctx context.Context, q querier, query string, a args) ([]webho
 	return webhooks, err
 }
 
-// InsertWebhook stores a webhook unless its user has too many, or returns the one with its id. The user's row is locked
-// first, which lets parallel inserts of one user happen after each other: each sees how many there are.
+// InsertWebhook stores a webhook, or returns the existing one with its id. The lock on the user serializes inserts, so
+// that the limit per user holds.
 func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (stored webhook.Webhook, err error) {
-	err = db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		var n int
 		if err := get(ctx, tx, `SELECT 1 FROM app_user WHERE id = $1`+db.dialect.lock, args{w.UserID}, &n); err != nil {
 			return err
@@ -82,11 +79,12 @@ func (db *DB) InsertWebhook(ctx context.Context, w webhook.Webhook, limit int) (
 			return err
 		}
 		if n >= limit {
-			return core.Conflict("conflict", fmt.Sprintf("There are %d webhooks, which is as many as there may be. Delete one first.", n))
+			return core.Conflict("conflict",
+				fmt.Sprintf("This account has %d webhooks, which is the maximum. Delete one first.", n))
 		}
 		_, err := tx.exec(ctx, `
 			INSERT INTO webhook (id, user_id, url, events, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			w.ID, w.UserID, w.URL, listOf(w.Events), w.Sealed, millis(w.CreatedAt))
+			w.ID, w.UserID, w.URL, encodeList(w.Events), w.Sealed, millis(w.CreatedAt))
 		stored = w
 		return err
 	})
@@ -103,7 +101,7 @@ func (db *DB) Webhooks(ctx context.Context, userID string) ([]webhook.Webhook, e
 	return webhooks, fail("list webhooks", "user", err)
 }
 
-// Webhook returns one webhook of a user who is not disabled.
+// Webhook returns a webhook of a user who is not disabled.
 func (db *DB) Webhook(ctx context.Context, userID, webhookID string) (webhook.Webhook, error) {
 	w, err := oneWebhook(ctx, db.read, `
 		SELECT `+webhookColumns+` FROM webhook w JOIN app_user u ON u.id = w.user_id
@@ -111,32 +109,34 @@ func (db *DB) Webhook(ctx context.Context, userID, webhookID string) (webhook.We
 	return w, fail("read webhook", "webhook", err)
 }
 
-// DeleteWebhook removes a webhook. Its deliveries find that out by themselves.
+// DeleteWebhook deletes a webhook. Its pending deliveries notice that by themselves.
 func (db *DB) DeleteWebhook(ctx context.Context, userID, webhookID string) error {
-	n, err := db.one(ctx, `DELETE FROM webhook WHERE id = $1 AND user_id = $2`, webhookID, userID)
-	return changed("delete webhook", "webhook", n, err)
+	n, err := db.exec(ctx, `DELETE FROM webhook WHERE id = $1 AND user_id = $2`, webhookID, userID)
+	return requireRow("delete webhook", "webhook", n, err)
 }
 
-// RecordDelivery notes a try to deliver something. Tries of several deliveries overlap; the latest one stays.
+// RecordDelivery stores a delivery attempt. Attempts of several deliveries overlap; the latest one is kept.
 func (db *DB) RecordDelivery(ctx context.Context, webhookID string, d webhook.Delivery, enable bool) error {
-	err := db.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		_, err := tx.exec(ctx, `
 			UPDATE webhook SET last_at = $1, last_status = $2, last_error = $3
 			WHERE id = $4 AND (last_at IS NULL OR last_at <= $1)`, millis(d.At), d.Status, d.Error, webhookID)
 		switch {
 		case err != nil:
 		case d.Gone():
-			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`, millis(d.At), webhookID)
+			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = coalesce(disabled_at, $1) WHERE id = $2`,
+				millis(d.At), webhookID)
 		case enable:
-			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`, webhookID)
+			_, err = tx.exec(ctx, `UPDATE webhook SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`,
+				webhookID)
 		}
 		return err
 	})
 	return fail("record delivery", "webhook", err)
 }
 
-// announceTurn stores a delivery for each webhook that wants to know of the end of a turn, in the transaction that ends it:
-// a crash can neither lose nor double one.
+// announceTurn stores a delivery for each webhook subscribed to the end of a turn, in the transaction that ends it, so
+// that a crash can neither lose nor duplicate a delivery.
 func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task.Outcome, reply thread.Message) error {
 	event, told := webhook.TurnEvent(o.State)
 	if !told {
@@ -151,7 +151,8 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 	if reply.Error != nil {
 		turn.Error = &webhook.TurnError{Code: reply.Error.Code}
 	}
-	if err := get(ctx, tx, `SELECT agent_id FROM thread WHERE id = $1`, args{reply.ThreadID}, &turn.AgentID); err != nil {
+	if err := get(ctx, tx, `SELECT agent_id FROM thread WHERE id = $1`,
+		args{reply.ThreadID}, &turn.AgentID); err != nil {
 		return err
 	}
 	for _, w := range webhooks {
@@ -167,6 +168,6 @@ func (db *DB) announceTurn(ctx context.Context, tx querier, f task.Fence, o task
 
 // PruneDeliveries deletes deliveries that ended before this time.
 func (db *DB) PruneDeliveries(ctx context.Context, before time.Time) error {
-	_, err := db.one(ctx, `DELETE FROM task WHERE kind = 'webhook' AND finished_at < $1`, millis(before))
+	_, err := db.exec(ctx, `DELETE FROM task WHERE kind = 'webhook' AND finished_at < $1`, millis(before))
 	return fail("prune deliveries", "task", err)
 }

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/webhook"
 )
 
-// callWebhooks uses every method about webhooks once, on rows that are there, for the user and agent of callEverything.
+// callWebhooks calls every webhook method once for the user and agent of callEverything.
 func callWebhooks(t *testing.T, db *DB) {
 	t.Helper()
 	ctx, now := t.Context(), time.Now()
@@ -21,8 +21,12 @@ func callWebhooks(t *testing.T, db *DB) {
 			t.Fatal(err)
 		}
 	}
-	turn, err := db.SubmitTurn(ctx, "u", "a", "", thread.Message{ID: "w1", ThreadID: "t", TurnID: "wx", Role: thread.RoleUser},
-		task.Task{ID: "wx", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now, CreatedAt: now})
+	turn, err := db.SubmitTurn(ctx, "u", "a", "",
+		thread.Message{ID: "w1", ThreadID: "t", TurnID: "wx", Role: thread.RoleUser},
+		task.Task{
+			ID: "wx", Kind: "turn", Key: "t", UserID: "u", Owner: "n", RunAt: now, DeadlineAt: now,
+			CreatedAt: now,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +39,7 @@ func callWebhooks(t *testing.T, db *DB) {
 		"read":   func() error { _, err := db.Webhook(ctx, "u", "w"); return err }(),
 		"list":   func() error { _, err := db.Webhooks(ctx, "u"); return err }(),
 	} {
-		if err != nil && name != "read" { // the user is disabled by then
+		if err != nil && name != "read" { // the user has been disabled
 			t.Fatalf("%s: %v", name, err)
 		}
 	}

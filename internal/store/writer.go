@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// inWrite marks the context inside a transaction.
+// inWrite marks the context of a transaction.
 type inWrite struct{}
 
-// mustNotNest panics when a write is asked for inside another. On SQLite it would wait for itself, on PostgreSQL it
-// could wait for a lock that its own caller holds.
+// mustNotNest panics if a write is submitted inside another. On SQLite the write would wait for itself, on PostgreSQL
+// possibly for a lock of its own caller.
 func mustNotNest(ctx context.Context) {
 	if ctx.Value(inWrite{}) != nil {
-		panic("store: a write inside a write would wait for itself")
+		panic("store: a write inside a write would deadlock")
 	}
 }
 
-// guard runs fn and turns a panic into an error: on SQLite it runs on the goroutine that writes for everybody.
-func guard(ctx context.Context, tx querier, fn writeFunc) (err error) {
+// recoverPanic runs fn and turns a panic into an error. On SQLite, fn runs on the goroutine shared by all writes.
+func recoverPanic(ctx context.Context, tx querier, fn writeFunc) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic in a write: %v\n%s", v, debug.Stack())
@@ -35,12 +35,12 @@ func guard(ctx context.Context, tx querier, fn writeFunc) (err error) {
 }
 
 const (
-	// maxBatch and maxHold bound the writes that share a commit, so that the first does not wait long for the last.
+	// maxBatch and maxHold limit the writes that share a commit, and so the delay of the first one.
 	maxBatch = 128
 	maxHold  = 10 * time.Millisecond
 )
 
-// job is one write on its way: a single statement, or the body of a transaction.
+// job is a submitted write: a single statement, or the body of a transaction.
 type job struct {
 	ctx   context.Context
 	query string
@@ -48,27 +48,27 @@ type job struct {
 	dest  []any
 	fn    writeFunc
 	bulk  bool
-	// alone says that the statement runs outside of a transaction, as VACUUM has to.
-	alone bool
+	// outsideTx is set for a statement that cannot run in a transaction, such as VACUUM.
+	outsideTx bool
 
 	state    atomic.Int32
 	affected int64
 	err      error
-	tainted  bool // failed after it changed something
+	tainted  bool // failed after changing rows
 	done     chan struct{}
 }
 
-// The states of a job. Whoever takes it out of queued decides what becomes of it.
+// The states of a job. The side that moves it out of jobQueued decides its fate.
 const (
 	jobQueued int32 = iota
 	jobStarted
-	jobLeft // its caller has gone
+	jobAbandoned // the context of its caller has ended
 )
 
-// batchWriter is SQLite's only writer. It takes whatever writes are waiting, runs them in one transaction and commits
-// once: a sync to disk costs the same for one write as for a hundred. Nobody is answered before the commit.
+// batchWriter is SQLite's only writer. It runs all waiting writes in one transaction with one commit, because a sync to
+// disk costs the same for one write as for a hundred. Callers return only after the commit.
 type batchWriter struct {
-	owner *sql.DB // has at most one connection
+	owner *sql.DB // at most one connection
 
 	mu      sync.Mutex
 	arrived sync.Cond
@@ -76,12 +76,12 @@ type batchWriter struct {
 	closed  bool
 	ended   chan struct{}
 
-	// What follows belongs to the goroutine alone.
+	// The fields below are used by the writer goroutine only.
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
-	ctx        context.Context // of every statement: a write that has started is carried through
+	ctx        context.Context // of every statement: a started write is not cancelled
 	batch      []*job
-	changed    bool // the job that runs has changed something
+	changed    bool // the running job has changed rows
 	hold       time.Duration
 
 	writes, commits atomic.Int64
@@ -97,23 +97,23 @@ func newBatchWriter(owner *sql.DB) *batchWriter {
 	return w
 }
 
-func (w *batchWriter) one(ctx context.Context, query string, a args, dest []any) (int64, error) {
+func (w *batchWriter) statement(ctx context.Context, query string, a args, dest []any) (int64, error) {
 	j := &job{ctx: ctx, query: query, args: a, dest: dest, done: make(chan struct{})}
 	err := w.submit(j)
 	return j.affected, err
 }
 
-func (w *batchWriter) all(ctx context.Context, bulk bool, fn writeFunc) error {
+func (w *batchWriter) transaction(ctx context.Context, bulk bool, fn writeFunc) error {
 	return w.submit(&job{ctx: ctx, fn: fn, bulk: bulk, done: make(chan struct{})})
 }
 
-// plain runs a statement outside of a transaction.
-func (w *batchWriter) plain(ctx context.Context, query string) error {
-	return w.submit(&job{ctx: ctx, query: query, bulk: true, alone: true, done: make(chan struct{})})
+// execOutsideTx runs a statement outside of a transaction.
+func (w *batchWriter) execOutsideTx(ctx context.Context, query string) error {
+	return w.submit(&job{ctx: ctx, query: query, bulk: true, outsideTx: true, done: make(chan struct{})})
 }
 
-// submit hands the job in and waits for its end. A caller whose context ends while the job still waits leaves with
-// the context's error and the job is dropped; once it has started its outcome is waited for.
+// submit queues the job and waits for its result. If the caller's context ends while the job is still queued, the job
+// is dropped; once the job has started, submit waits for its outcome.
 func (w *batchWriter) submit(j *job) error {
 	mustNotNest(j.ctx)
 	if err := j.ctx.Err(); err != nil {
@@ -130,7 +130,7 @@ func (w *batchWriter) submit(j *job) error {
 	select {
 	case <-j.done:
 	case <-j.ctx.Done():
-		if j.state.CompareAndSwap(jobQueued, jobLeft) {
+		if j.state.CompareAndSwap(jobQueued, jobAbandoned) {
 			return j.ctx.Err()
 		}
 		<-j.done
@@ -138,12 +138,12 @@ func (w *batchWriter) submit(j *job) error {
 	return j.err
 }
 
-// run is the writing goroutine. It ends when the writer is closed and all that was handed in is done.
+// run is the writer goroutine. It ends after close, when all queued jobs are done.
 func (w *batchWriter) run() {
 	defer close(w.ended)
 	for first := w.wait(); first != nil; first = w.wait() {
-		if first.alone {
-			w.runAlone(first)
+		if first.outsideTx {
+			w.runOutsideTx(first)
 			continue
 		}
 		w.commitBatch(first)
@@ -151,7 +151,7 @@ func (w *batchWriter) run() {
 	w.disconnect()
 }
 
-// wait returns the next job, or nil when there will be no more.
+// wait returns the next job, or nil after close.
 func (w *batchWriter) wait() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ func (w *batchWriter) wait() *job {
 	return w.pop()
 }
 
-// more returns a job that is waiting already and may share the batch, or nil.
+// more returns a waiting job that may join the batch, or nil.
 func (w *batchWriter) more() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *batchWriter) more() *job {
 	return w.pop()
 }
 
-// pop takes the first job. The caller holds mu and knows that there is one.
+// pop removes the first job. The caller holds mu, and the queue is not empty.
 func (w *batchWriter) pop() *job {
 	j := w.queue[0]
 	w.queue[0] = nil
@@ -182,8 +182,8 @@ func (w *batchWriter) pop() *job {
 	return j
 }
 
-// runAlone runs the statement of a job that can't be in a transaction.
-func (w *batchWriter) runAlone(j *job) {
+// runOutsideTx runs a job that cannot be part of a transaction.
+func (w *batchWriter) runOutsideTx(j *job) {
 	if !j.state.CompareAndSwap(jobQueued, jobStarted) {
 		return
 	}
@@ -193,16 +193,16 @@ func (w *batchWriter) runAlone(j *job) {
 	close(j.done)
 }
 
-// commitBatch runs the job, and those that are waiting by then, in one transaction.
+// commitBatch runs the job and the waiting jobs in one transaction.
 func (w *batchWriter) commitBatch(first *job) {
 	w.mu.Lock()
 	waiting := len(w.queue)
 	w.mu.Unlock()
 	if err := w.begin(); err != nil {
-		// Those who were there have waited just as long for the file as the first.
-		w.answer(first, err)
+		// The jobs that were already queued have waited for the file just as long.
+		w.reject(first, err)
 		for range waiting {
-			w.answer(w.wait(), err)
+			w.reject(w.wait(), err)
 		}
 		return
 	}
@@ -219,22 +219,22 @@ func (w *batchWriter) commitBatch(first *job) {
 		}
 	}
 	for outcome == tainted {
-		outcome = w.runAgain()
+		outcome = w.rerunBatch()
 	}
 	w.end(outcome == lost)
 }
 
-// outcome is the state in which a job leaves the transaction that it shares.
+// outcome is the effect of a job on the transaction that it shares.
 type outcome int
 
 const (
-	intact  outcome = iota // it succeeded, or failed before it changed anything
-	tainted                // it failed half way: what it changed must go
+	intact  outcome = iota // succeeded, or failed before changing anything
+	tainted                // failed after changing rows, which must be undone
 	lost                   // SQLite may have ended the transaction
 )
 
-// runJob runs one job of a batch. Jobs have no savepoints to go back to: those cost as much as the writes themselves,
-// and a job that fails after it changed something is rare.
+// runJob runs one job of a batch. Jobs have no savepoints: those cost as much as the writes themselves, and jobs that
+// fail after changing rows are rare.
 func (w *batchWriter) runJob(j *job) outcome {
 	if j.err = j.ctx.Err(); j.err != nil {
 		return intact
@@ -242,7 +242,7 @@ func (w *batchWriter) runJob(j *job) outcome {
 	w.changed = false
 	switch {
 	case j.fn != nil:
-		j.err = guard(w.ctx, w, j.fn)
+		j.err = recoverPanic(w.ctx, w, j.fn)
 	case j.dest != nil:
 		j.err = get(w.ctx, w, j.query, j.args, j.dest...)
 	default:
@@ -251,7 +251,7 @@ func (w *batchWriter) runJob(j *job) outcome {
 	switch {
 	case j.err == nil:
 		return intact
-	case spoils(j.err):
+	case mayEndTransaction(j.err):
 		return lost
 	case w.changed:
 		j.tainted = true
@@ -260,9 +260,9 @@ func (w *batchWriter) runJob(j *job) outcome {
 	return intact
 }
 
-// runAgain undoes the whole transaction and runs it anew, without the jobs that failed half way. None of the others
-// was answered yet, so nobody can tell.
-func (w *batchWriter) runAgain() outcome {
+// rerunBatch rolls the transaction back and runs its jobs again, without the tainted ones. No caller has received a
+// result yet, so the retry is invisible.
+func (w *batchWriter) rerunBatch() outcome {
 	if w.control("ROLLBACK") != nil || w.control("BEGIN IMMEDIATE") != nil {
 		return lost
 	}
@@ -277,14 +277,14 @@ func (w *batchWriter) runAgain() outcome {
 	return intact
 }
 
-// end commits or, when the transaction is lost, makes sure of it, and answers everybody in the batch.
+// end commits, or rolls back a lost transaction, and completes all jobs of the batch.
 func (w *batchWriter) end(lost bool) {
-	err := errors.New("a write that shared the transaction failed and took it along")
+	err := errors.New("another write in the same transaction failed")
 	if !lost {
 		err = w.control("COMMIT")
 	}
 	if err != nil {
-		// A new connection leaves no doubt about the state of the old one.
+		// The state of the connection is unknown; the next batch opens a new one.
 		_ = w.control("ROLLBACK")
 		w.disconnect()
 	} else {
@@ -301,33 +301,33 @@ func (w *batchWriter) end(lost bool) {
 	w.batch = w.batch[:0]
 }
 
-// lostError is what the writes get that were in order but went down with their batch.
+// lostError is the error of valid writes whose batch was rolled back.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string { return "the transaction was lost: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// answer ends a job that never ran.
-func (w *batchWriter) answer(j *job, err error) {
+// reject completes a job that never ran.
+func (w *batchWriter) reject(j *job, err error) {
 	if j.state.CompareAndSwap(jobQueued, jobStarted) {
 		j.err = err
 		close(j.done)
 	}
 }
 
-// begin connects where needed and starts the transaction, waiting for other processes up to the busy timeout.
+// begin starts the transaction, waiting up to the busy timeout for other processes.
 func (w *batchWriter) begin() error {
 	if err := w.connect(); err != nil {
 		return err
 	}
 	err := w.control("BEGIN IMMEDIATE")
-	if err != nil && classify(err) != classAway {
+	if err != nil && classify(err) != classUnavailable {
 		w.disconnect()
 	}
 	return err
 }
 
-// connect takes the connection unless there is one.
+// connect opens the connection if there is none.
 func (w *batchWriter) connect() error {
 	if w.conn != nil {
 		return nil
@@ -340,7 +340,7 @@ func (w *batchWriter) connect() error {
 	return nil
 }
 
-// disconnect gives the connection up for good; the next batch makes another.
+// disconnect discards the connection; the next batch opens a new one.
 func (w *batchWriter) disconnect() {
 	for _, s := range w.statements {
 		_ = s.Close()
@@ -395,7 +395,7 @@ func (w *batchWriter) each(ctx context.Context, query string, a args, dest []any
 	if err != nil {
 		return err
 	}
-	seen, err := walk(rows, dest, row)
+	seen, err := scanRows(rows, dest, row)
 	w.changed = w.changed || seen > 0 && !strings.HasPrefix(strings.TrimLeft(query, "\n\t "), "SELECT")
 	return err
 }
@@ -404,7 +404,7 @@ func (w *batchWriter) stats() Stats {
 	return Stats{Writes: w.writes.Load(), Commits: w.commits.Load()}
 }
 
-// close lets the goroutine finish what was handed in and waits for it.
+// close completes all queued jobs and stops the goroutine.
 func (w *batchWriter) close() error {
 	w.mu.Lock()
 	w.closed = true

@@ -16,7 +16,7 @@ import (
 	"carrel/internal/core"
 )
 
-// notebook is a database with a table for tests to write into.
+// notebook is a database with a table of notes.
 type notebook struct {
 	*DB
 	t    *testing.T
@@ -38,14 +38,14 @@ func newNotebook(t *testing.T) *notebook {
 	})
 	n := &notebook{DB: db, t: t, w: db.write.(*batchWriter), path: path}
 	n.must(n.put("CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, n INTEGER) STRICT"))
-	n.setHold(time.Hour) // a busy machine must not cut the batches that a test puts together
+	n.setHold(time.Hour) // a slow machine must not split the batches of a test
 	return n
 }
 
-// setHold changes how long a batch may last, on the goroutine that it belongs to.
+// setHold sets the maximum duration of a batch, on the writer goroutine.
 func (n *notebook) setHold(hold time.Duration) {
 	n.t.Helper()
-	n.must(n.write.all(n.t.Context(), false, func(context.Context, querier) error {
+	n.must(n.inTx(n.t.Context(), func(context.Context, querier) error {
 		n.w.hold = hold
 		return nil
 	}))
@@ -59,7 +59,7 @@ func (n *notebook) must(err error) {
 }
 
 func (n *notebook) put(query string, a ...any) error {
-	_, err := n.one(n.t.Context(), query, a...)
+	_, err := n.exec(n.t.Context(), query, a...)
 	return err
 }
 
@@ -89,12 +89,12 @@ func (n *notebook) wantIDs(want string) {
 	}
 }
 
-// hold keeps the writer busy until the returned function is called, which then waits for that write.
+// hold blocks the writer until the returned function is called, which then waits for the blocking write.
 func (n *notebook) hold() (release func()) {
 	n.t.Helper()
 	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- n.write.all(context.Background(), true, func(context.Context, querier) error {
+		done <- n.inBulkTx(context.Background(), func(context.Context, querier) error {
 			close(started)
 			<-gate
 			return nil
@@ -123,8 +123,8 @@ func (n *notebook) waiting(count int) {
 	n.t.Fatalf("never were %d writes waiting", count)
 }
 
-// queue hands in the writes one after the other while the writer is held, lets it go, and returns their errors and
-// the number of commits that they took.
+// queue submits the writes one after the other while the writer is blocked, releases it, and returns their errors and
+// the number of commits.
 func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 	n.t.Helper()
 	release := n.hold()
@@ -140,7 +140,7 @@ func (n *notebook) queue(writes ...func() error) (errs []error, commits int64) {
 	return errs, n.Stats().Commits - before - 1
 }
 
-func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
+func TestConcurrentWritesShareCommits(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	const writers, rounds = 32, 30
@@ -153,7 +153,7 @@ func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
 				if id := fmt.Sprintf("%d/%d", i, k); k%2 == 0 {
 					err = n.put(insertNote, id)
 				} else {
-					err = n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+					err = n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 						return errors.Join(noteIn(ctx, tx, id), noteIn(ctx, tx, id+"+"))
 					})
 				}
@@ -179,7 +179,7 @@ func TestParallelWritesShareCommitsAndAreAllStored(t *testing.T) {
 	}
 }
 
-func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
+func TestFailedWriteDoesNotAffectItsBatch(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put(insertNote, "taken"))
@@ -187,40 +187,41 @@ func TestAFailingWriteLeavesTheOthersOfItsBatch(t *testing.T) {
 	errs, commits := n.queue(
 		func() error { return n.put(insertNote, "a") },
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by refusal"))
 				return refused
 			})
 		},
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by panic"))
 				panic("in a write")
 			})
 		},
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 				n.must(noteIn(ctx, tx, "lost by a clash"))
 				return noteIn(ctx, tx, "taken")
 			})
 		},
 		func() error { return n.put(insertNote, "taken") },
 		func() error {
-			return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
+			return n.inTx(t.Context(), func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, "b") })
 		},
 	)
-	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil || !strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
+	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil ||
+		!strings.Contains(errs[2].Error(), "panic in a write: in a write") ||
 		classify(errs[3]) != classUnique || classify(errs[4]) != classUnique || errs[5] != nil {
 		t.Errorf("errors: %v", errs)
 	}
-	// Each that failed half way ends its batch; the one that failed at its first statement does not.
+	// Each tainted job ends its batch; a job that failed at its first statement does not.
 	if commits != 4 {
 		t.Errorf("%d commits, want 4", commits)
 	}
 	n.wantIDs("a b taken")
 }
 
-func TestAFullDiskFailsTheWholeBatchAndNothingElse(t *testing.T) {
+func TestFullDiskFailsOnlyItsBatch(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("CREATE TABLE big (b BLOB) STRICT"))
@@ -239,30 +240,32 @@ func TestAFullDiskFailsTheWholeBatchAndNothingElse(t *testing.T) {
 	n.wantIDs("b")
 }
 
-func TestWhatRunsAgainIsStoredOnce(t *testing.T) {
+func TestRerunWritesAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put(insertNote, "tally"))
 	runs := 0
 	add := func() error {
-		return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			runs++
 			_, err := tx.exec(ctx, "UPDATE note SET n = n + 1 WHERE id = 'tally'")
 			return err
 		})
 	}
 	spoiler := func() error {
-		return n.write.all(t.Context(), false, func(ctx context.Context, tx querier) error {
+		return n.inTx(t.Context(), func(ctx context.Context, tx querier) error {
 			n.must(noteIn(ctx, tx, "x"))
 			return errors.New("refused")
 		})
 	}
 	var returned int
 	errs, _ := n.queue(add, add, func() error {
-		_, err := n.write.one(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil, []any{&returned})
+		err := n.execReturning(t.Context(), "UPDATE note SET n = n + 1 WHERE id = 'tally' RETURNING n", nil,
+			[]any{&returned})
 		return err
 	}, func() error { return n.put(insertNote, "tally") }, spoiler, add)
-	if errs[0] != nil || errs[1] != nil || errs[2] != nil || classify(errs[3]) != classUnique || errs[4] == nil || errs[5] != nil {
+	if errs[0] != nil || errs[1] != nil || errs[2] != nil || classify(errs[3]) != classUnique || errs[4] == nil ||
+		errs[5] != nil {
 		t.Errorf("errors: %v", errs)
 	}
 	if runs != 5 {
@@ -278,30 +281,30 @@ func TestWhatRunsAgainIsStoredOnce(t *testing.T) {
 	}
 }
 
-func TestAWriteThatCannotReadItsRowIsUndone(t *testing.T) {
+func TestWriteWithAScanErrorIsRolledBack(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	var number int
-	_, err := n.write.one(t.Context(), insertNote+" RETURNING id", args{"not a number"}, []any{&number})
+	err := n.execReturning(t.Context(), insertNote+" RETURNING id", args{"not a number"}, []any{&number})
 	if err == nil {
 		t.Error("a text was read as a number")
 	}
 	n.wantIDs("")
 }
 
-func TestAWriteWaitingInVainIsDropped(t *testing.T) {
+func TestQueuedWriteIsDroppedWithItsContext(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	release := n.hold()
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := n.one(ctx, insertNote, "dropped")
+		_, err := n.exec(ctx, insertNote, "dropped")
 		left <- err
 	}()
 	n.waiting(1)
 	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) { // while the writer is still held
+	if err := <-left; !errors.Is(err, context.Canceled) { // while the writer is still blocked
 		t.Errorf("got %v, want that the context was cancelled", err)
 	}
 	release()
@@ -309,11 +312,11 @@ func TestAWriteWaitingInVainIsDropped(t *testing.T) {
 	n.wantIDs("after")
 }
 
-func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
+func TestStartedWriteIsCompleted(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := n.write.all(ctx, false, func(ctx context.Context, tx querier) error {
+	err := n.inTx(ctx, func(ctx context.Context, tx querier) error {
 		cancel()
 		return errors.Join(noteIn(ctx, tx, "carried"), noteIn(ctx, tx, "through"))
 	})
@@ -323,16 +326,16 @@ func TestAWriteThatHasStartedIsCarriedThrough(t *testing.T) {
 	n.wantIDs("carried through")
 }
 
-func TestAWriteInsideAWriteIsRefused(t *testing.T) {
+func TestNestedWritePanics(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	for name, inner := range map[string]func(context.Context) error{
-		"one": func(ctx context.Context) error { _, err := n.one(ctx, insertNote, "inner"); return err },
+		"one": func(ctx context.Context) error { _, err := n.exec(ctx, insertNote, "inner"); return err },
 		"all": func(ctx context.Context) error {
-			return n.write.all(ctx, false, func(context.Context, querier) error { return nil })
+			return n.inTx(ctx, func(context.Context, querier) error { return nil })
 		},
 	} {
-		err := n.write.all(t.Context(), false, func(ctx context.Context, _ querier) error { return inner(ctx) })
+		err := n.inTx(t.Context(), func(ctx context.Context, _ querier) error { return inner(ctx) })
 		if err == nil || !strings.Contains(err.Error(), "a write inside a write") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -346,7 +349,8 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 	n := newNotebook(t)
 	put := func(id string, bulk bool) func() error {
 		return func() error {
-			return n.write.all(t.Context(), bulk, func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
+			return n.write.transaction(t.Context(), bulk,
+				func(ctx context.Context, tx querier) error { return noteIn(ctx, tx, id) })
 		}
 	}
 	errs, commits := n.queue(put("a", false), put("b", false), put("bulk", true), put("c", false), put("d", false))
@@ -359,12 +363,12 @@ func TestBulkWritesDoNotShareACommit(t *testing.T) {
 	n.wantIDs("a b bulk c d")
 }
 
-func TestALongBatchIsCutByTime(t *testing.T) {
+func TestBatchIsLimitedByTime(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.setHold(maxHold)
 	slow := func() error {
-		return n.write.all(t.Context(), false, func(context.Context, querier) error {
+		return n.inTx(t.Context(), func(context.Context, querier) error {
 			time.Sleep(maxHold + time.Millisecond)
 			return nil
 		})
@@ -374,7 +378,7 @@ func TestALongBatchIsCutByTime(t *testing.T) {
 	}
 }
 
-func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
+func TestFileLockedByAnotherProcessIsUnavailable(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("PRAGMA busy_timeout = 20"))
@@ -395,7 +399,7 @@ func TestAFileThatAnotherProcessWritesIsUnavailable(t *testing.T) {
 	n.wantIDs("after")
 }
 
-func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
+func TestAllWritesWaitingForABusyFileFailTogether(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	n.must(n.put("PRAGMA busy_timeout = 100"))
@@ -404,7 +408,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	errs := make(chan error, callers)
 	for i := range callers {
 		go func() {
-			_, err := n.one(context.Background(), insertNote, strconv.Itoa(i))
+			_, err := n.exec(context.Background(), insertNote, strconv.Itoa(i))
 			errs <- err
 		}()
 	}
@@ -414,7 +418,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	defer func() { n.must(other.Close()) }()
 	locked := make(chan *sql.Tx)
 	go func() {
-		tx, err := other.Begin() // waits until the writer lets go
+		tx, err := other.Begin() // waits for the writer
 		if err != nil {
 			t.Error(err)
 		}
@@ -425,7 +429,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	begun := time.Now()
 	failed := 0
 	for range callers {
-		if err := <-errs; classify(err) == classAway {
+		if err := <-errs; classify(err) == classUnavailable {
 			failed++
 		} else if err != nil {
 			t.Error(err)
@@ -437,7 +441,7 @@ func TestThoseWhoWaitedForABusyFileAreAllAnswered(t *testing.T) {
 	}
 }
 
-func TestClosingFinishesWhatWasHandedIn(t *testing.T) {
+func TestCloseCompletesQueuedWrites(t *testing.T) {
 	t.Parallel()
 	n := newNotebook(t)
 	release := n.hold()

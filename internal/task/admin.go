@@ -8,28 +8,28 @@ import (
 	"carrel/internal/core"
 )
 
-// AdminStore is what is read of all tasks.
+// AdminStore lists tasks for administrators.
 type AdminStore interface {
-	// Tasks returns up to n tasks, newest first: those in this state or, without one, all that have not ended.
+	// Tasks returns up to n tasks, newest first, in the given state. An empty state means all that have not ended.
 	Tasks(ctx context.Context, state State, n int) ([]Task, error)
-	// TasksBefore is Tasks for those older than one that was made at this time and has this id.
+	// TasksBefore continues Tasks after the task with this creation time and id.
 	TasksBefore(ctx context.Context, state State, at time.Time, id string, n int) ([]Task, error)
 }
 
-// Admin is where those who administer the installation see durable work and stop it.
+// Admin lets administrators list and cancel tasks.
 type Admin struct {
 	store  AdminStore
 	engine *Engine
 }
 
-// NewAdmin returns it for the tasks of an engine.
+// NewAdmin returns an Admin for the tasks of an engine.
 func NewAdmin(store AdminStore, engine *Engine) *Admin { return &Admin{store: store, engine: engine} }
 
 // tasksList names the list in its cursors.
 const tasksList = "tasks"
 
-// List returns a page of tasks, newest first, and the cursor of the next one: those in a state, or those that have not
-// ended.
+// List returns a page of tasks in a state, newest first, and the cursor of the next page. An empty state means all
+// tasks that have not ended.
 func (a *Admin) List(ctx context.Context, actor core.Actor, state State, page core.Page) ([]Task, string, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return nil, "", err
@@ -46,7 +46,7 @@ func (a *Admin) List(ctx context.Context, actor core.Actor, state State, page co
 	return tasks[:rows], core.EncodeCursor(tasksList, strconv.FormatInt(last.CreatedAt.UnixMilli(), 10), last.ID), nil
 }
 
-// before returns tasks from where a cursor points.
+// before returns the tasks after a cursor.
 func (a *Admin) before(ctx context.Context, state State, cursor string, n int) ([]Task, error) {
 	key, err := core.DecodeCursor(tasksList, cursor, 2)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *Admin) before(ctx context.Context, state State, cursor string, n int) (
 	return a.store.TasksBefore(ctx, state, at, key[1], n)
 }
 
-// Cancel asks for the end of a task and reports whether it had not ended.
+// Cancel requests the end of a task and reports whether it had not ended yet.
 func (a *Admin) Cancel(ctx context.Context, actor core.Actor, id string) (bool, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return false, err

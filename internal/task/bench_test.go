@@ -11,14 +11,16 @@ import (
 	"carrel/internal/task"
 )
 
-// bench runs a benchmark on a node of each database, with the options that a server has.
-func bench(b *testing.B, run func(ctx context.Context, r *task.Run) (task.Outcome, error), measure func(b *testing.B, c *cluster, e *task.Engine)) {
+// bench runs a benchmark on a node of each database with the options of a server.
+func bench(b *testing.B, run func(ctx context.Context, r *task.Run) (task.Outcome, error),
+	measure func(b *testing.B, c *cluster, e *task.Engine),
+) {
 	b.Helper()
 	for _, backend := range backends {
 		b.Run(backend.name, func(b *testing.B) {
 			c := newCluster(b, backend.open(b))
-			c.does(run)
-			c.options = task.Options{Alone: backend.name == "sqlite", Room: 100_000}
+			c.work(run)
+			c.options = task.Options{SingleNode: backend.name == "sqlite", MaxRunning: 100_000}
 			e := c.node()
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -27,7 +29,7 @@ func bench(b *testing.B, run func(ctx context.Context, r *task.Run) (task.Outcom
 	}
 }
 
-// noop is a turn that does nothing, in three steps.
+// noop is a task of three steps without work.
 func noop(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	for range 3 {
 		if _, err := r.Step(ctx, "step", "", output("")); err != nil {
@@ -48,7 +50,7 @@ func (c *cluster) turn(e *task.Engine) {
 	}
 }
 
-// BenchmarkTurn is the time from submit to the waiter told, of a task of three steps that do nothing.
+// BenchmarkTurn measures the latency from Submit to the end of Wait for a task of three empty steps.
 func BenchmarkTurn(b *testing.B) {
 	bench(b, noop, func(b *testing.B, c *cluster, e *task.Engine) {
 		for b.Loop() {
@@ -57,7 +59,7 @@ func BenchmarkTurn(b *testing.B) {
 	})
 }
 
-// BenchmarkTurns is how many such tasks a node carries through when many are submitted at once.
+// BenchmarkTurns measures the throughput of a node with many concurrent tasks of three empty steps.
 func BenchmarkTurns(b *testing.B) {
 	bench(b, noop, func(b *testing.B, c *cluster, e *task.Engine) {
 		b.SetParallelism(64)
@@ -70,7 +72,7 @@ func BenchmarkTurns(b *testing.B) {
 	})
 }
 
-// BenchmarkSleeping is the memory of a task that waits for something in a step, as turns do most of their time.
+// BenchmarkSleeping measures the memory of a task that blocks in a step, as turns do most of the time.
 func BenchmarkSleeping(b *testing.B) {
 	const tasks = 10_000
 	var asleep atomic.Int32

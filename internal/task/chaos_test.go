@@ -13,10 +13,10 @@ import (
 	"carrel/internal/task"
 )
 
-// chaosChecks is how many random histories of a whole cluster are tried.
+// chaosChecks is the number of random histories to try.
 const chaosChecks = 8
 
-// witness notes what really happened, whatever the database says.
+// witness records what the runs really did, independent of the database.
 type witness struct {
 	mu       sync.Mutex
 	started  map[string]int
@@ -40,17 +40,17 @@ func (w *witness) note(fn func()) {
 	fn()
 }
 
-// chaos is a cluster whose nodes come and go.
+// chaos is a cluster whose nodes crash, pause and restart.
 type chaos struct {
 	*cluster
 	witness
 	nodes []*task.Engine
 	ids   []string
-	// gates hold the steps of some tasks back until the end.
+	// open is closed at the end of the history to release the waiting steps.
 	open chan struct{}
 }
 
-func TestNoHistoryLosesOrRepeatsATask(t *testing.T) {
+func TestRandomCrashesNeverLoseOrRepeatATask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		checks, failed := 0, false
 		rapid.Check(t, func(rt *rapid.T) {
@@ -82,12 +82,12 @@ func newChaos(c *cluster) *chaos {
 	return x
 }
 
-// run is three steps, of which the second waits if the task is told so.
+// run is a task of three steps. The second waits for x.open if the input is "wait".
 func (x *chaos) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	before := ""
 	for n := 1; n <= 3; n++ {
 		_, err := r.Step(ctx, "s", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
-			// What a step returned is durable before the next one runs.
+			// The result of the previous step must be durable when this one runs.
 			x.note(func() { x.finished[before] = before != "" })
 			before = s.Key()
 			x.step(before)
@@ -124,8 +124,9 @@ func (x *chaos) history(rt *rapid.T) {
 			i := pick(rt)
 			owner := x.nodes[i].Owner()
 			x.nodes[i].Die()
-			// The lease is over as soon as we say so; who waits for a real one tests the clock.
-			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil && !errors.Is(err, task.ErrLost) {
+			// End the lease now instead of waiting for it, so that the test does not depend on the clock.
+			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil &&
+				!errors.Is(err, task.ErrLost) {
 				rt.Fatal(err)
 			}
 			x.nodes[i] = x.node()
@@ -134,7 +135,8 @@ func (x *chaos) history(rt *rapid.T) {
 			i := pick(rt)
 			owner := x.nodes[i].Owner()
 			x.nodes[i].Pause()
-			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil && !errors.Is(err, task.ErrLost) {
+			if _, err := x.db.RenewNode(x.t.Context(), owner, -time.Second); err != nil &&
+				!errors.Is(err, task.ErrLost) {
 				rt.Fatal(err)
 			}
 			_ = x.nodes[i].Renew(x.t.Context())
@@ -148,7 +150,8 @@ func (x *chaos) history(rt *rapid.T) {
 			if len(x.ids) == 0 {
 				rt.Skip("no tasks")
 			}
-			if _, err := x.nodes[pick(rt)].Cancel(x.t.Context(), rapid.SampledFrom(x.ids).Draw(rt, "task")); err != nil {
+			if _, err := x.nodes[pick(rt)].Cancel(x.t.Context(),
+				rapid.SampledFrom(x.ids).Draw(rt, "task")); err != nil {
 				rt.Fatal(err)
 			}
 		},
@@ -166,11 +169,11 @@ func (x *chaos) history(rt *rapid.T) {
 	for _, e := range x.nodes {
 		x.stop(e)
 	}
-	x.judge(rt)
+	x.check(rt)
 }
 
-// judge looks at what is left and at what was seen.
-func (x *chaos) judge(rt *rapid.T) {
+// check compares the final state of the database with the records of the witness.
+func (x *chaos) check(rt *rapid.T) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, wrong := range x.wrong {
@@ -181,7 +184,7 @@ func (x *chaos) judge(rt *rapid.T) {
 		if err != nil || !t.State.Ended() {
 			rt.Fatalf("%s: %v %v", id, t.State, err)
 		}
-		// A node that died may not have heard that its last write was carried out.
+		// The reply to the last write of a crashed node may have been lost.
 		if x.ended[id] > 1 {
 			rt.Errorf("%s ended %d times", id, x.ended[id])
 		}

@@ -20,10 +20,10 @@ func (c *cluster) cancel(e *task.Engine, id string, want bool) {
 	}
 }
 
-func TestCancellingEndsWhatRunsAndWhatWaits(t *testing.T) {
+func TestCancelEndsRunningAndQueuedTasks(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var running atomic.Int32
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			running.Add(1)
 			return task.Outcome{Result: []byte("half")}, hang(ctx)
 		})
@@ -48,30 +48,30 @@ func TestCancellingEndsWhatRunsAndWhatWaits(t *testing.T) {
 	})
 }
 
-func TestACancellationSurvivesTheNode(t *testing.T) {
+func TestCancellationSurvivesACrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var runs atomic.Int32
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			runs.Add(1)
 			return task.Outcome{}, hang(ctx)
 		})
-		e := c.node(alone)
+		e := c.node(singleNode)
 		id := c.submit(e, task.Spec{}).ID
 		c.until("the run", func() bool { return runs.Load() == 1 })
 		e.Die()
 		if _, err := c.db.CancelTask(t.Context(), id, c.clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		e = c.node(alone)
+		e = c.node(singleNode)
 		same(t, "state", c.wait(e, id).State, task.StateCancelled)
 		same(t, "runs", runs.Load(), 1)
 	})
 }
 
-func TestWhatWasCancelledNeverCompletes(t *testing.T) {
+func TestCancelledTaskNeverCompletes(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			// The cancellation comes from outside, unnoticed, just before the end.
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			// The request is stored without notifying the run, just before it completes.
 			_, err := c.db.CancelTask(ctx, r.Task().ID, c.clock.Now())
 			return task.Outcome{Result: []byte("all")}, err
 		})
@@ -81,7 +81,7 @@ func TestWhatWasCancelledNeverCompletes(t *testing.T) {
 	})
 }
 
-func TestPastItsDeadlineATaskFails(t *testing.T) {
+func TestTaskFailsAfterItsDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		release := make(chan struct{})
 		var started atomic.Int32
@@ -91,11 +91,14 @@ func TestPastItsDeadlineATaskFails(t *testing.T) {
 		}
 		c.kind(task.Kind{Name: "work", Deadline: time.Minute, Run: run})
 		c.kind(task.Kind{Name: "patient", Deadline: time.Hour, Run: run})
-		c.kind(task.Kind{Name: "deaf", Deadline: time.Minute, Run: func(context.Context, *task.Run) (task.Outcome, error) {
-			started.Add(1)
-			<-release
-			return task.Outcome{}, nil
-		}})
+		c.kind(task.Kind{
+			Name: "deaf", Deadline: time.Minute,
+			Run: func(context.Context, *task.Run) (task.Outcome, error) {
+				started.Add(1)
+				<-release
+				return task.Outcome{}, nil
+			},
+		})
 		e := c.node(func(o *task.Options) { o.Grace = 50 * time.Millisecond })
 		other := c.submit(e, task.Spec{Kind: "patient", Key: "k"})
 		late := map[string]task.Task{
@@ -115,7 +118,7 @@ func TestPastItsDeadlineATaskFails(t *testing.T) {
 	})
 }
 
-func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
+func TestTaskEndsEvenIfItsFinishFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var refusals atomic.Int32
 		finish := func(ctx context.Context, f task.Fence, o task.Outcome) error {
@@ -124,12 +127,15 @@ func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
 		}
 		run := func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil }
 		c.kind(task.Kind{Name: "work", Run: run, Finish: finish})
-		c.kind(task.Kind{Name: "refused", Run: run, Finish: func(ctx context.Context, f task.Fence, o task.Outcome) error {
-			if o.State == task.StateComplete {
-				return errors.New("no")
-			}
-			return finish(ctx, f, o)
-		}})
+		c.kind(task.Kind{
+			Name: "refused", Run: run,
+			Finish: func(ctx context.Context, f task.Fence, o task.Outcome) error {
+				if o.State == task.StateComplete {
+					return errors.New("no")
+				}
+				return finish(ctx, f, o)
+			},
+		})
 		c.kind(task.Kind{Name: "broken", Run: run, Finish: func(context.Context, task.Fence, task.Outcome) error {
 			if refusals.Add(1) == 1 {
 				panic("no")
@@ -146,7 +152,10 @@ func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
 		for _, want := range []struct{ kind, end, event string }{
 			{"work", "complete ", `{"messageId":"key of work"}`},
 			{"refused", "failed internal", `{"messageId":"key of refused"}`},
-			{"broken", "failed internal", `{"status":"failed","error":{"code":"internal","detail":"Something went wrong on our side."}}`},
+			{
+				"broken", "failed internal",
+				`{"status":"failed","error":{"code":"internal","detail":"Something went wrong on our side."}}`,
+			},
 			{"away", "complete ", `{"messageId":"key of away"}`},
 		} {
 			got := c.wait(e, c.submit(e, task.Spec{Kind: want.kind, Key: "key of " + want.kind}).ID)
@@ -157,10 +166,10 @@ func TestAKindsOwnFinishIsUsedAndAlwaysComesToAnEnd(t *testing.T) {
 	})
 }
 
-func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
+func TestReconcileFindsUnadoptedAndDeletedTasks(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ended atomic.Int32
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			if r.Task().Key == "deleted" {
 				defer ended.Add(1)
 				return task.Outcome{}, hang(ctx)
@@ -168,7 +177,7 @@ func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
 			return task.Outcome{}, nil
 		})
 		e := c.node(func(o *task.Options) { o.Renew = 30 * time.Millisecond })
-		// The insert was carried out, and its answer lost: nobody adopts it.
+		// The insert succeeded but its reply was lost, so Adopt is never called.
 		prepared, err := e.Prepare(task.Spec{ID: core.NewID("tsk"), Kind: "work"})
 		if err != nil {
 			t.Fatal(err)
@@ -195,10 +204,10 @@ func TestAForsakenInsertAndADeletedTaskAreFound(t *testing.T) {
 	})
 }
 
-func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
+func TestWaitReadsTheTaskOnceMoreAfterItsTimeout(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn := make(chan struct{})
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			select {
 			case <-goOn:
 				return task.Outcome{}, nil
@@ -206,7 +215,7 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 				return task.Outcome{}, context.Cause(ctx)
 			}
 		})
-		c.options.Poll = time.Hour // the end is told, not found
+		c.options.Poll = time.Hour // the waiter must be woken, not find the end by polling
 		e := c.node()
 		id := c.submit(e, task.Spec{}).ID
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -218,14 +227,14 @@ func TestAWaitThatRunsOutReadsTheTaskOnceMore(t *testing.T) {
 		}
 		time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
 		c.wait(e, id)
-		got, err = e.Wait(ctx, id) // its time is up already
+		got, err = e.Wait(ctx, id) // ctx has already ended
 		same(t, "end", fmt.Sprint(got.State, err), "complete<nil>")
 	})
 }
 
-func TestWaitersAreNeverForgotten(t *testing.T) {
+func TestEveryWaiterIsWoken(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil })
+		c.work(func(context.Context, *task.Run) (task.Outcome, error) { return task.Outcome{}, nil })
 		here, elsewhere := c.node(), c.node()
 		for range 25 {
 			id := core.NewID("tsk")
@@ -233,7 +242,7 @@ func TestWaitersAreNeverForgotten(t *testing.T) {
 			go func() { done <- c.wait(elsewhere, c.submit(here, task.Spec{ID: id}).ID) }()
 			for _, e := range []*task.Engine{here, elsewhere} {
 				go func() {
-					// Before, while and after it is inserted.
+					// Wait starts before, during and after the insert.
 					for {
 						got, err := e.Wait(t.Context(), id)
 						if !core.IsKind(err, core.KindNotFound) {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,99 +15,95 @@ import (
 	"carrel/internal/core"
 )
 
-// Options say who this node is and how it works.
+// Deps are the dependencies of an Engine. All are required.
+type Deps struct {
+	Store Store
+	Clock core.Clock
+	Log   *slog.Logger
+}
+
+// Options identify a node and tune its engine. Zero durations and counts take the defaults.
 type Options struct {
-	// ID names the node in the database; each lease adds something of its own. It may be empty.
+	// ID prefixes the lease ids of this node; it may be empty. A random suffix makes each lease id unique.
 	ID string
-	// Version is of the program, for those who look at the nodes.
+	// Version is the version of the program, stored with the lease for operators.
 	Version string
-	// Lease is how long a node that says nothing counts as alive, and Renew how often it says so.
+	// Lease is the lifetime of a lease that is not renewed. Renew is the renewal interval.
 	Lease, Renew time.Duration
-	// Poll is how often the node looks for what nobody told it.
+	// Poll is the interval of the housekeeping loop, which finds work that no notification announced.
 	Poll time.Duration
-	// Gather is how long events wait for others to share a row or a write.
-	Gather time.Duration
-	// Grace is how long a run may take to stop: when the node shuts down, and when its task is to end.
+	// EventBatchDelay is how long an event waits for further events to share its row or write.
+	EventBatchDelay time.Duration
+	// Grace is how long a run may take to stop, at shutdown or after its task was cancelled, before it is abandoned.
 	Grace time.Duration
-	// Room is how many tasks run here at once.
-	Room int
-	// Alone says that no other process runs tasks of this database (SQLite): nodes before this one are dead, and
-	// the lease needs no renewal.
-	Alone bool
+	// MaxRunning limits the tasks that run on this node at once.
+	MaxRunning int
+	// SingleNode means that no other process runs tasks of this database (SQLite). Joining then ends all earlier
+	// leases, and the lease needs no renewal.
+	SingleNode bool
 }
 
 func (o Options) withDefaults() Options {
-	defaults := Options{
-		Lease: 10 * time.Second, Renew: 2500 * time.Millisecond, Poll: time.Second,
-		Gather: 200 * time.Millisecond, Grace: 3 * time.Second, Room: 10_000,
-	}
-	for _, d := range []struct{ have, want *time.Duration }{
-		{&o.Lease, &defaults.Lease},
-		{&o.Renew, &defaults.Renew},
-		{&o.Poll, &defaults.Poll},
-		{&o.Gather, &defaults.Gather},
-		{&o.Grace, &defaults.Grace},
-	} {
-		if *d.have == 0 {
-			*d.have = *d.want
-		}
-	}
-	if o.Room == 0 {
-		o.Room = defaults.Room
-	}
+	o.Lease = cmp.Or(o.Lease, 10*time.Second)
+	o.Renew = cmp.Or(o.Renew, 2500*time.Millisecond)
+	o.Poll = cmp.Or(o.Poll, time.Second)
+	o.EventBatchDelay = cmp.Or(o.EventBatchDelay, 200*time.Millisecond)
+	o.Grace = cmp.Or(o.Grace, 3*time.Second)
+	o.MaxRunning = cmp.Or(o.MaxRunning, 10_000)
 	return o
 }
 
 // Engine runs tasks on one node.
 type Engine struct {
-	store Store
-	clock core.Clock
-	log   *slog.Logger
-	o     Options
-	kinds map[string]Kind
-	// names are those of the kinds without limits, and limited of the others.
+	store   Store
+	clock   core.Clock
+	log     *slog.Logger
+	options Options
+	kinds   map[string]Kind
+	// names lists the kinds without limits, limited the others.
 	names, limited []string
 	hub            *hub
-	bus            *hints
-
-	// base is the context of every write of a run: it outlives whoever asked for the task, and ends with Stop.
-	base context.Context
-	end  context.CancelFunc
-	// loops is the context of what goes on beside the runs.
-	loops     context.Context
+	hints          *hints
+	// base is the context of every write of a run. It outlives the request that submitted the task and ends with Stop.
+	base       context.Context
+	cancelBase context.CancelFunc
+	// loopCtx is the context of the background loops.
+	loopCtx   context.Context
 	stopLoops context.CancelFunc
-	looping   sync.WaitGroup
-	running   sync.WaitGroup
-	wake      chan struct{}
-	wakeDue   chan struct{}
-	// backlog says that something waits in the queue, as far as is known.
+	loopGroup sync.WaitGroup
+	runGroup  sync.WaitGroup
+	claimNow  chan struct{}
+	endDueNow chan struct{}
+	// backlog is set while the queue is believed to hold tasks that are ready to run.
 	backlog atomic.Bool
 
 	mu    sync.Mutex
 	runs  map[string]*Run
 	lease lease
-	// open says that tasks may start here.
-	open bool
+	// accepting is set between Start and Stop, while tasks may start on this node.
+	accepting bool
 
 	counters counters
-	// What follows belongs to the loop that ticks.
-	strays              map[string]bool
-	lastOwned, lastTidy time.Time
+	// The fields below are used by the housekeeping loop only.
+	mismatched               map[string]bool
+	lastReconcile, lastPrune time.Time
 }
 
-// New returns an engine that does nothing yet.
-func New(store Store, clock core.Clock, log *slog.Logger, o Options) *Engine {
+// New returns an engine that does not run until Start. It panics if a dependency is missing.
+func New(d Deps, o Options) *Engine {
+	core.RequireDeps(d)
 	e := &Engine{
-		store: store, clock: clock, log: log, o: o.withDefaults(), kinds: map[string]Kind{}, hub: newHub(),
-		bus: newHints(), wake: make(chan struct{}, 1), wakeDue: make(chan struct{}, 1), runs: map[string]*Run{}, strays: map[string]bool{},
+		store: d.Store, clock: d.Clock, log: d.Log, options: o.withDefaults(),
+		kinds: map[string]Kind{}, runs: map[string]*Run{}, mismatched: map[string]bool{},
+		hub: newHub(), hints: newHints(), claimNow: make(chan struct{}, 1), endDueNow: make(chan struct{}, 1),
 	}
-	e.base, e.end = context.WithCancel(context.Background())
-	e.loops, e.stopLoops = context.WithCancel(e.base)
+	e.base, e.cancelBase = context.WithCancel(context.Background())
+	e.loopCtx, e.stopLoops = context.WithCancel(e.base)
 	return e
 }
 
-// Register adds a kind of work, before Start. A kind without a name or a Run, or a second one of the same name, is a
-// mistake in the program and panics.
+// Register adds a kind of work. It must be called before Start, and panics if the kind has no name or no Run, or if the
+// name is taken.
 func (e *Engine) Register(k Kind) {
 	if _, twice := e.kinds[k.Name]; k.Name == "" || k.Run == nil || twice {
 		panic("task: kind " + k.Name + " is incomplete or registered twice")
@@ -120,7 +117,7 @@ func (e *Engine) Register(k Kind) {
 	if k.Finish == nil {
 		k.Finish = e.store.FinishTask
 	} else {
-		k.Finish = guarded(k.Finish)
+		k.Finish = recoverPanics(k.Finish)
 	}
 	e.kinds[k.Name] = k
 	if k.limited() {
@@ -131,8 +128,8 @@ func (e *Engine) Register(k Kind) {
 	slices.Sort(e.names)
 }
 
-// guarded makes an error of a panic: the code of a kind does not take the node along.
-func guarded(finish func(context.Context, Fence, Outcome) error) func(context.Context, Fence, Outcome) error {
+// recoverPanics turns a panic in a kind's Finish into an error, so that it does not crash the node.
+func recoverPanics(finish func(context.Context, Fence, Outcome) error) func(context.Context, Fence, Outcome) error {
 	return func(ctx context.Context, f Fence, o Outcome) (err error) {
 		defer func() {
 			if v := recover(); v != nil {
@@ -143,76 +140,78 @@ func guarded(finish func(context.Context, Fence, Outcome) error) func(context.Co
 	}
 }
 
-// Start joins the nodes, goes on with what was left behind, and returns. The context is for joining alone.
+// Start takes a lease, queues the tasks of dead nodes again, starts the background loops and returns. The context
+// covers only the calls made before Start returns.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.join(ctx); err != nil {
 		return err
 	}
 	if err := e.sweep(ctx); err != nil {
-		e.drop()
+		e.releaseLease()
 		return err
 	}
 	e.mu.Lock()
-	e.open = true
+	e.accepting = true
 	e.mu.Unlock()
-	e.nudge()
-	e.looping.Go(e.work)
-	if !e.o.Alone {
-		e.looping.Go(e.keepLease)
-		e.looping.Go(e.listen)
-		e.looping.Go(e.sendHints)
+	e.wakeClaim()
+	e.loopGroup.Go(e.runLoop)
+	if !e.options.SingleNode {
+		e.loopGroup.Go(e.keepLease)
+		e.loopGroup.Go(e.listen)
+		e.loopGroup.Go(e.sendHints)
 	}
 	return nil
 }
 
-// Stop ends the engine within seconds: nothing is claimed any more, runs are told to stop, and what has not ended
-// goes back to the queue, which counts as no crash. Runs that do not stop in time can write nothing from then on.
+// Stop shuts the engine down within seconds. It stops claiming, cancels the runs and waits up to Options.Grace for
+// them; unfinished tasks go back to the queue without counting as a crash. The fence rejects the writes of a run that
+// has not stopped by then.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
-	e.open = false
+	e.accepting = false
 	for _, r := range e.runs {
 		r.cancel(ErrShutdown)
 	}
 	e.mu.Unlock()
 	e.stopLoops()
-	e.looping.Wait()
+	e.loopGroup.Wait()
 
 	stopped := make(chan struct{})
 	go func() {
-		e.running.Wait()
+		e.runGroup.Wait()
 		close(stopped)
 	}()
-	patience := time.NewTimer(e.o.Grace)
+	patience := time.NewTimer(e.options.Grace)
 	defer patience.Stop()
 	select {
 	case <-stopped:
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	owner := e.drop()
+	owner := e.releaseLease()
 	var err error
 	if owner != "" {
 		err = e.store.LeaveNode(ctx, owner)
 		if err == nil && e.peers() > 0 {
-			err = e.store.NotifyTasks(ctx, e.bus.self, append(e.bus.take(), Hint{}))
+			err = e.store.NotifyTasks(ctx, e.hints.self, append(e.hints.take(), Hint{}))
 		}
 	}
-	e.end()
+	e.cancelBase()
 	return err
 }
 
-// Owner returns the id under which a new task may start at once, or nothing when there is no room for one.
+// Owner returns the lease id under which a new task may start at once, or "" if the node is full or shutting down.
 func (e *Engine) Owner() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.open || len(e.runs) >= e.o.Room {
+	if !e.accepting || len(e.runs) >= e.options.MaxRunning {
 		return ""
 	}
 	return e.lease.owner
 }
 
-// Prepare makes a task of a spec, to be inserted into the store and then adopted. It asks to run here at once if
-// there is room.
+// Prepare builds the task described by a spec. The caller inserts it into the store and passes the result to Adopt. If
+// the node has capacity, the task names it as owner and so starts at once.
 func (e *Engine) Prepare(s Spec) (Task, error) {
 	k, ok := e.kinds[s.Kind]
 	if !ok {
@@ -220,13 +219,14 @@ func (e *Engine) Prepare(s Spec) (Task, error) {
 	}
 	now := e.clock.Now()
 	t := Task{
-		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID, IdemKey: s.IdemKey, RequestHash: s.RequestHash,
-		Input: s.Input, State: StateQueued, RunAt: now, CreatedAt: now,
+		ID: s.ID, Kind: s.Kind, Key: s.Key, UserID: s.UserID, CredentialID: s.CredentialID,
+		IdemKey: s.IdemKey, RequestHash: s.RequestHash, Input: s.Input,
+		State: StateQueued, RunAt: now, CreatedAt: now,
 	}
 	switch {
 	case s.RunAt.After(now):
 		t.RunAt = s.RunAt
-	case !k.limited(): // whether a limited one may start is for the queue to say
+	case !k.limited(): // tasks of limited kinds are always claimed from the queue
 		t.Owner = e.Owner()
 	}
 	t.DeadlineAt = t.RunAt.Add(k.Deadline)
@@ -236,10 +236,10 @@ func (e *Engine) Prepare(s Spec) (Task, error) {
 	return t, nil
 }
 
-// maxQueued is how long a task of a limited kind may wait for its first start: longer than any queue is.
+// maxQueued is the deadline of a task of a limited kind until its first start. It is longer than any real queue.
 const maxQueued = 365 * 24 * time.Hour
 
-// Submit stores a task and starts it as soon as it may. What it returns is durable.
+// Submit stores a task and starts it as soon as possible. The returned task is durable.
 func (e *Engine) Submit(ctx context.Context, s Spec) (Task, error) {
 	t, err := e.Prepare(s)
 	if err != nil {
@@ -252,8 +252,8 @@ func (e *Engine) Submit(ctx context.Context, s Spec) (Task, error) {
 	return t, nil
 }
 
-// Adopt takes charge of a task that was just inserted: one that is running under this node runs, independently of
-// whoever asked for it; for a queued one somebody is found. A task that was there before is left alone.
+// Adopt takes over a task that was just inserted. A task that is running under this node starts here, independent of
+// the request that submitted it; a queued task is announced to all nodes. Tasks that existed before are left alone.
 func (e *Engine) Adopt(t Task) {
 	if !t.New {
 		return
@@ -262,19 +262,19 @@ func (e *Engine) Adopt(t Task) {
 		e.start(t, true)
 	} else {
 		e.backlog.Store(true)
-		e.nudge()
-		e.bus.add(e.peers(), Hint{})
+		e.wakeClaim()
+		e.hints.add(e.peers(), Hint{})
 	}
 	e.hub.wake(t.ID, t.Key, nil)
-	e.bus.add(e.peers(), Hint{Task: t.ID, Key: t.Key})
+	e.hints.add(e.peers(), Hint{Task: t.ID, Key: t.Key})
 }
 
-// start runs a task that this node owns. A fresh one has no journal to read. It does nothing when the task runs here
-// already or is not ours; the sweep sees to those.
+// start runs a task that this node owns. A fresh task has no journal to read. start does nothing if the task already
+// runs here or belongs to another lease; sweep and reconcile handle those.
 func (e *Engine) start(t Task, fresh bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.open || t.Owner != e.lease.owner {
+	if !e.accepting || t.Owner != e.lease.owner {
 		return
 	}
 	if r := e.runs[t.ID]; r != nil && !r.isLost() {
@@ -283,31 +283,31 @@ func (e *Engine) start(t Task, fresh bool) {
 	r := newRun(e, t, fresh)
 	e.runs[t.ID] = r
 	e.counters.started(t)
-	e.running.Go(r.run)
+	e.runGroup.Go(r.run)
 }
 
-// leave takes a run off the books and tells those who follow its task. ended is the task if it has ended.
-func (e *Engine) leave(r *Run, ended *Task) {
+// removeRun forgets a run and notifies the watchers of its task. ended is the task if it has ended, else nil.
+func (e *Engine) removeRun(r *Run, ended *Task) {
 	e.mu.Lock()
 	if e.runs[r.task.ID] == r {
 		delete(e.runs, r.task.ID)
 	}
 	e.mu.Unlock()
-	e.tell(r.task, ended)
+	e.notify(r.task, ended)
 }
 
-// tell wakes those who follow a task, and whoever could go on with the next of its key.
-func (e *Engine) tell(t Task, ended *Task) {
+// notify wakes the watchers of a task, and the nodes that could claim the next task of its key.
+func (e *Engine) notify(t Task, ended *Task) {
 	e.hub.wake(t.ID, t.Key, ended)
 	peers := e.peers()
-	e.bus.add(peers, Hint{Task: t.ID, Key: t.Key})
+	e.hints.add(peers, Hint{Task: t.ID, Key: t.Key})
 	if e.backlog.Load() {
-		e.nudge()
-		e.bus.add(peers, Hint{})
+		e.wakeClaim()
+		e.hints.add(peers, Hint{})
 	}
 }
 
-// runsHere reports whether the task has a run on this node that will tell of its end.
+// runsHere reports whether the task has a run on this node, which will notify its watchers when it ends.
 func (e *Engine) runsHere(id string) bool {
 	return e.run(id) != nil
 }
@@ -318,9 +318,9 @@ func (e *Engine) run(id string) *Run {
 	return e.runs[id]
 }
 
-// Cancel asks for the end of a task, wherever it runs, and reports whether there was something to end. What is
-// queued has ended when it returns; what runs is told at once here, and within a second elsewhere. Once it has
-// returned true the task will not complete, whatever happens to the nodes.
+// Cancel requests the end of a task on any node and reports whether the task had not ended yet. A queued task has ended
+// when Cancel returns. A running one is cancelled at once if it runs here, and within Options.Poll on another node.
+// Once Cancel has returned true, the task cannot complete, even if nodes crash.
 func (e *Engine) Cancel(ctx context.Context, id string) (bool, error) {
 	t, err := e.store.CancelTask(ctx, id, e.clock.Now())
 	if err != nil || t.State.Ended() {
@@ -335,20 +335,20 @@ func (e *Engine) Cancel(ctx context.Context, id string) (bool, error) {
 		if err == nil {
 			return true, nil
 		}
-		if !errors.Is(err, ErrLost) { // the wish is stored all the same
+		if !errors.Is(err, ErrLost) { // the request is stored, so the next endDue tries again
 			e.log.WarnContext(ctx, "a cancelled task has not ended yet", "task", id, "error", err)
 		}
 	}
-	// It runs, or has just begun to, or is for others to end.
-	e.bus.add(e.peers(), Hint{Task: t.ID, Key: t.Key})
-	e.nudge()
+	// The task is running, was just claimed, or is of a kind that only other nodes know.
+	e.hints.add(e.peers(), Hint{Task: t.ID, Key: t.Key})
+	e.wakeClaim()
 	return true, nil
 }
 
-// nudge makes the working loop look at the queue now.
-func (e *Engine) nudge() {
+// wakeClaim makes the housekeeping loop claim tasks now.
+func (e *Engine) wakeClaim() {
 	select {
-	case e.wake <- struct{}{}:
+	case e.claimNow <- struct{}{}:
 	default:
 	}
 }

@@ -8,33 +8,33 @@ import (
 )
 
 const (
-	// fullRow is how much text is gathered into one event before it is written without further waiting.
-	fullRow = 1024
-	// endedStep is how long the end of a step waits for the next one's start, or the task's end, to share its write.
-	endedStep = 5 * time.Millisecond
+	// maxDeltaBytes is the size at which a delta event is written without waiting for more text.
+	maxDeltaBytes = 1024
+	// stepEndDelay is how long the end of a step waits to share a write with the next step's start or the task's end.
+	stepEndDelay = 5 * time.Millisecond
 )
 
-// buffer gathers what a run has to write, so that many tokens are one row and a quick step is one write. It has a
-// timer only while something waits.
+// buffer batches the writes of a run, so that many tokens share a row and a quick step takes one write. Its timer
+// runs only while something is buffered.
 type buffer struct {
 	mu     sync.Mutex
 	events []Event
-	// text is of the deltas at the end of events that are not put together yet.
+	// text holds delta text not yet turned into an event. It follows events.
 	text []byte
-	// steps are those whose state is not written yet, by their number.
+	// steps holds the steps with unwritten changes, by number.
 	steps map[int]StepRecord
-	// ended counts the steps that have ended, and durable those of them that are known to be written.
+	// ended counts the ended steps, durable the ended steps already written.
 	ended, durable int
 	timer          *time.Timer
-	due            time.Time // of the timer
-	// seq is the number of the last event that was handed out for writing.
+	due            time.Time // expiry of the timer
+	// seq is the last sequence number assigned.
 	seq     int64
 	flushed time.Time
 	closed  bool
 }
 
-// Emit tells the task's readers something of the kind's own; the payload is JSON. It is durable with the next step's
-// end, or a moment later.
+// Emit adds an event of a kind-specific type to the stream; the payload is JSON. It is written with the next step's
+// end, or after Options.EventBatchDelay.
 func (r *Run) Emit(kind string, payload []byte) {
 	if r.replaying() {
 		return
@@ -43,10 +43,10 @@ func (r *Run) Emit(kind string, payload []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.add(kind, payload)
-	b.arm(r, r.engine.o.Gather)
+	b.scheduleFlush(r, r.engine.options.EventBatchDelay)
 }
 
-// Delta tells the task's readers a piece of text. Pieces are gathered; the first after a pause goes out at once.
+// Delta adds text to the stream. Deltas are batched; the first one after a pause is written at once.
 func (r *Run) Delta(text string) {
 	if text == "" || r.replaying() {
 		return
@@ -54,18 +54,19 @@ func (r *Run) Delta(text string) {
 	b := &r.events
 	b.mu.Lock()
 	b.text = append(b.text, text...)
-	full := len(b.text) >= fullRow
+	full := len(b.text) >= maxDeltaBytes
 	if !full {
-		b.arm(r, r.engine.o.Gather-time.Since(b.flushed))
+		b.scheduleFlush(r, r.engine.options.EventBatchDelay-time.Since(b.flushed))
 	}
 	b.mu.Unlock()
 	if full {
-		// The one who writes faster than the database takes it waits here. A failure has ended the run.
+		// Blocks a run that produces text faster than the database can store it. A write error has cancelled the run.
 		_ = r.flush()
 	}
 }
 
-// replaying reports whether what the code does now was done before and stands: the step that comes next has ended.
+// replaying reports whether the run is still before a step that ended in an earlier attempt, so that its events have
+// already been written.
 func (r *Run) replaying() bool {
 	if r.journal == nil || r.inStep.Load() {
 		return false
@@ -74,8 +75,8 @@ func (r *Run) replaying() bool {
 	return ok && next.State != StepStarted
 }
 
-// resume takes what earlier attempts left. Events after the last step that ended are of something that was cut off
-// and will be done again: readers are told to forget them.
+// resume loads the journal of earlier attempts. Events after the last ended step belong to an interrupted step that
+// runs again, so readers are told to discard them.
 func (r *Run) resume(steps []StepRecord, last int64) {
 	r.journal = make(map[int]StepRecord, len(steps))
 	var stands int64
@@ -94,12 +95,12 @@ func (r *Run) resume(steps []StepRecord, last int64) {
 			"discardAfter": Position{Number: r.task.Number, Seq: stands}.String(),
 		})
 		b.add(EventRestarted, payload)
-		b.arm(r, r.engine.o.Gather)
+		b.scheduleFlush(r, r.engine.options.EventBatchDelay)
 	}
 }
 
-// step notes the state of a step and tells it. It reports whether the end of a step is not known to be written.
-func (b *buffer) step(r *Run, s StepRecord) (ended bool) {
+// recordStep buffers the state of a step and its event. It reports whether the end of any step is not yet durable.
+func (b *buffer) recordStep(r *Run, s StepRecord) (pending bool) {
 	payload, _ := json.Marshal(struct { // strings always marshal
 		N     int       `json:"n"`
 		Kind  string    `json:"kind"`
@@ -112,25 +113,25 @@ func (b *buffer) step(r *Run, s StepRecord) (ended bool) {
 		b.steps = map[int]StepRecord{}
 	}
 	b.add(EventStep, payload)
-	s.LastSeq = b.seq + int64(len(b.events)) // the number that this event will get
+	s.LastSeq = b.seq + int64(len(b.events)) // the sequence number of the event just added
 	b.steps[s.N] = s
 	if s.State != StepStarted {
 		b.ended++
-		b.arm(r, min(endedStep, r.engine.o.Gather))
+		b.scheduleFlush(r, min(stepEndDelay, r.engine.options.EventBatchDelay))
 	} else {
-		b.arm(r, r.engine.o.Gather)
+		b.scheduleFlush(r, r.engine.options.EventBatchDelay)
 	}
 	return b.ended > b.durable
 }
 
 // add appends an event. The caller holds mu.
 func (b *buffer) add(kind string, payload []byte) {
-	b.joinText()
+	b.closeDelta()
 	b.events = append(b.events, Event{Kind: kind, Payload: payload})
 }
 
-// joinText makes one event of the gathered text. The caller holds mu.
-func (b *buffer) joinText() {
+// closeDelta turns the buffered text into an event. The caller holds mu.
+func (b *buffer) closeDelta() {
 	if len(b.text) == 0 {
 		return
 	}
@@ -139,13 +140,13 @@ func (b *buffer) joinText() {
 	b.text = nil
 }
 
-// arm has the buffer written after a while, if that is not arranged already. The caller holds mu.
-func (b *buffer) arm(r *Run, after time.Duration) {
+// scheduleFlush has the buffer written after a delay, or earlier if a flush is already due. The caller holds mu.
+func (b *buffer) scheduleFlush(r *Run, after time.Duration) {
 	due := time.Now().Add(max(after, 0))
 	switch {
 	case b.closed:
 	case b.timer == nil:
-		// A failure has ended the run.
+		// A write error has cancelled the run.
 		b.timer, b.due = time.AfterFunc(max(after, 0), func() { _ = r.flush() }), due
 	case due.Before(b.due):
 		b.timer.Reset(max(after, 0))
@@ -153,7 +154,7 @@ func (b *buffer) arm(r *Run, after time.Duration) {
 	}
 }
 
-// take returns what is to be written, numbered, and how many steps have ended with it.
+// take removes the buffered entry, assigns sequence numbers, and returns it with the number of ended steps so far.
 func (b *buffer) take(t Task) (e Entry, ended int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +162,7 @@ func (b *buffer) take(t Task) (e Entry, ended int) {
 		b.timer.Stop()
 		b.timer = nil
 	}
-	b.joinText()
+	b.closeDelta()
 	e = Entry{Events: b.events, Progress: t.Crashes > 0 && b.ended > b.durable}
 	for i := range e.Events {
 		b.seq++
@@ -176,14 +177,14 @@ func (b *buffer) take(t Task) (e Entry, ended int) {
 	return e, b.ended
 }
 
-// written notes that so many ends of steps are durable.
+// written records that the ends of that many steps are durable.
 func (b *buffer) written(ended int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.durable = ended
 }
 
-// close makes sure that no timer is left.
+// close stops the timer for good.
 func (b *buffer) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,28 +194,28 @@ func (b *buffer) close() {
 	}
 }
 
-// flush writes what was gathered, after what is just being written. A failure ends the run, and nothing is written
-// after it: a journal has no holes.
+// flush writes the buffer, after any write in progress. A failure cancels the run and stops all further writes, so that
+// the journal has no gaps.
 func (r *Run) flush() error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	entry, ended := r.events.take(r.task)
-	if r.broken != nil || entry.Empty() {
-		return r.broken
+	if r.writeErr != nil || entry.Empty() {
+		return r.writeErr
 	}
 	err := r.retry(func(ctx context.Context) error { return r.engine.store.RecordTask(ctx, r.task.Fence(), entry) })
 	if err != nil {
-		r.broken = err
+		r.writeErr = err
 		r.cancel(err)
 		return err
 	}
 	r.events.written(ended)
 	r.engine.hub.wake(r.task.ID, r.task.Key, nil)
-	r.engine.bus.add(r.engine.peers(), Hint{Task: r.task.ID, Key: r.task.Key, Seq: r.events.last()})
+	r.engine.hints.add(r.engine.peers(), Hint{Task: r.task.ID, Key: r.task.Key, Seq: r.events.last()})
 	return nil
 }
 
-// last returns the number of the last event.
+// last returns the last assigned sequence number.
 func (b *buffer) last() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,28 +5,25 @@ import (
 	"time"
 )
 
-// Tick does once what the engine does every second.
-func (e *Engine) Tick(ctx context.Context) error { return e.tick(ctx) }
-
 // Renew renews the lease once.
 func (e *Engine) Renew(ctx context.Context) error { return e.renew(ctx) }
 
-// Die ends the engine as a kill would: nothing is given back and nothing more is written.
+// Die ends the engine like a kill: no task is returned and nothing more is written.
 func (e *Engine) Die() {
 	e.mu.Lock()
-	e.open = false
-	e.lose()
+	e.accepting = false
+	e.endLease()
 	e.mu.Unlock()
 	e.stopLoops()
-	e.looping.Wait()
-	e.end()
-	e.running.Wait()
+	e.loopGroup.Wait()
+	e.cancelBase()
+	e.runGroup.Wait()
 }
 
-// Pause makes the lease end as a process sees it that was stopped past it and goes on: nobody has told the runs.
+// Pause expires the lease without cancelling the runs, as seen by a process that was suspended past its lease.
 func (e *Engine) Pause() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lease.lapse.Stop()
+	e.lease.expiry.Stop()
 	e.lease.until = time.Now()
 }

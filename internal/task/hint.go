@@ -7,12 +7,12 @@ import (
 	"carrel/internal/core"
 )
 
-// hints gathers what other nodes may want to know, so that many events are one notification.
+// hints batches hints for other nodes, so that many events share one notification.
 type hints struct {
-	// self is how this process knows its own hints.
+	// self identifies this process, so that it ignores its own hints.
 	self string
 	mu   sync.Mutex
-	// waiting holds the newest event of each task.
+	// waiting holds the latest hint of each task.
 	waiting map[string]Hint
 	arrived chan struct{}
 }
@@ -21,7 +21,7 @@ func newHints() *hints {
 	return &hints{self: core.NewSeed(), waiting: map[string]Hint{}, arrived: make(chan struct{}, 1)}
 }
 
-// add notes a hint, unless nobody is there to hear it.
+// add queues a hint, unless there are no other nodes.
 func (h *hints) add(peers int, hint Hint) {
 	if peers == 0 {
 		return
@@ -37,7 +37,7 @@ func (h *hints) add(peers int, hint Hint) {
 	}
 }
 
-// take returns what was gathered.
+// take removes and returns the queued hints.
 func (h *hints) take() []Hint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,53 +49,52 @@ func (h *hints) take() []Hint {
 	return out
 }
 
-// hintGap is how long hints wait for others.
-const hintGap = 10 * time.Millisecond
+// hintBatchDelay is how long a hint waits for others to share its notification.
+const hintBatchDelay = 10 * time.Millisecond
 
-// sendHints sends what is gathered. A hint that can't be sent is dropped: everybody polls.
+// sendHints sends queued hints. Failed hints are dropped, because every node also polls.
 func (e *Engine) sendHints() {
 	for {
 		select {
-		case <-e.bus.arrived:
-		case <-e.loops.Done():
+		case <-e.hints.arrived:
+		case <-e.loopCtx.Done():
 			return
 		}
-		if !e.sleep(e.loops, hintGap) {
+		if !sleep(e.loopCtx, hintBatchDelay) {
 			return
 		}
-		if err := e.store.NotifyTasks(e.loops, e.bus.self, e.bus.take()); err != nil && e.loops.Err() == nil {
-			e.log.DebugContext(e.loops, "hints were dropped", "error", err)
+		if err := e.store.NotifyTasks(e.loopCtx, e.hints.self, e.hints.take()); err != nil && e.loopCtx.Err() == nil {
+			e.log.DebugContext(e.loopCtx, "hints were dropped", "error", err)
 		}
 	}
 }
 
-// listenAgain is the time between two attempts to listen.
-const listenAgain = time.Second
+// listenRetryDelay is the pause before a lost connection is replaced.
+const listenRetryDelay = time.Second
 
-// listen hears the hints of other nodes and listens again when the connection was lost.
+// listen receives the hints of other nodes, and reconnects after a lost connection.
 func (e *Engine) listen() {
 	for {
-		err := e.store.ListenTasks(e.loops, e.bus.self, e.heard)
-		if err == nil || e.loops.Err() != nil {
+		err := e.store.ListenTasks(e.loopCtx, e.hints.self, e.handleHint)
+		if err == nil || e.loopCtx.Err() != nil {
 			return
 		}
-		e.log.WarnContext(e.loops, "hints of other nodes are not heard; polling goes on", "error", err)
-		if !e.sleep(e.loops, listenAgain) {
+		e.log.WarnContext(e.loopCtx, "hints of other nodes cannot be received; polling continues", "error", err)
+		if !sleep(e.loopCtx, listenRetryDelay) {
 			return
 		}
 	}
 }
 
-// heard acts on a hint.
-func (e *Engine) heard(h Hint) {
+func (e *Engine) handleHint(h Hint) {
 	if h.Task == "" {
 		e.backlog.Store(true)
-		e.nudge()
+		e.wakeClaim()
 		return
 	}
 	e.hub.wake(h.Task, h.Key, nil)
-	// Others have but one reason to tell us of a task that runs here: its end is wanted.
+	// Other nodes send hints for a task that runs here only to cancel it.
 	if e.runsHere(h.Task) {
-		e.nudgeDue()
+		e.wakeEndDue()
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"carrel/internal/task"
 )
 
-func TestHintsAreHeardWithoutPollingAlsoOnANewConnection(t *testing.T) {
+func TestHintsReplacePollingAndSurviveAReconnect(t *testing.T) {
 	t.Parallel()
 	o := backends[1].open(t)
 	c := newCluster(t, o)
 	c.options.Poll = time.Hour
 	goOn := make(chan struct{})
-	c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+	c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		if string(r.Task().Input) == "hang" {
 			return task.Outcome{}, hang(ctx)
 		}
@@ -28,7 +28,7 @@ func TestHintsAreHeardWithoutPollingAlsoOnANewConnection(t *testing.T) {
 	})
 	here, elsewhere := c.node(), c.node()
 	for range 2 {
-		// Listening takes a moment to begin.
+		// The listeners connect in the background.
 		c.until("the listeners", func() bool { return c.listeners(o.URL, false) == 2 })
 		started := c.submit(here, task.Spec{Key: "k"}).ID
 		queued := c.submit(elsewhere, task.Spec{Key: "k"}).ID
@@ -47,7 +47,7 @@ func TestHintsAreHeardWithoutPollingAlsoOnANewConnection(t *testing.T) {
 	}
 }
 
-// listeners counts the connections that listen, and ends them if that is wanted.
+// listeners counts the listening connections and, if end is set, terminates them.
 func (c *cluster) listeners(url string, end bool) (n int) {
 	c.t.Helper()
 	ctx := c.t.Context()

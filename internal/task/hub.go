@@ -2,34 +2,34 @@ package task
 
 import "sync"
 
-// hub wakes those who follow a task or a key on this node. A wake-up says only "look again": the database is the
-// truth. Someone who registers before looking can't miss what happens after the look.
+// hub wakes the watchers of tasks and keys on this node. A wake-up carries no data; watchers read the database again. A
+// watcher that registers before it reads cannot miss a later change.
 type hub struct {
 	mu     sync.Mutex
 	topics map[topic]*watch
 }
 
-// topic is a task's id or, for those who follow all tasks of a key, the key.
+// topic is a task id, or a key for watchers of all its tasks.
 type topic struct {
 	key  bool
 	name string
 }
 
-// watch is the watchers of one topic.
+// watch is the state shared by the watchers of one topic.
 type watch struct {
 	watchers int
 	// changed is closed and replaced at every wake-up.
 	changed chan struct{}
-	// ended is the task as it was when its run ended here; it saves the waiters a look.
+	// ended is the task after its run ended on this node. It saves the watchers a read.
 	ended *Task
-	// seen is what the last poll found.
-	seen   Mark
+	// seen is the result of the last poll.
+	seen   Progress
 	polled bool
 }
 
 func newHub() *hub { return &hub{topics: map[topic]*watch{}} }
 
-// watch registers a watcher, who must call the returned function at the end.
+// watch registers a watcher. The caller must call the returned function when done.
 func (h *hub) watch(t topic) (*watch, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,7 +48,7 @@ func (h *hub) watch(t topic) (*watch, func()) {
 	}
 }
 
-// next returns the channel of the next wake-up and, if its run has ended here, the task.
+// next returns the channel that is closed at the next wake-up and, if its run has ended on this node, the task.
 func (h *hub) next(w *watch) (<-chan struct{}, *Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,8 +76,8 @@ func (h *hub) signal(t topic, ended *Task) {
 	w.changed = make(chan struct{})
 }
 
-// watched returns the topics that have watchers: ids of tasks, and keys.
-func (h *hub) watched() (ids, keys []string) {
+// watchedTopics returns the task ids and keys that have watchers.
+func (h *hub) watchedTopics() (ids, keys []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for t, w := range h.topics {
@@ -91,9 +91,9 @@ func (h *hub) watched() (ids, keys []string) {
 	return ids, keys
 }
 
-// poll takes what a poll found of a topic and wakes its watchers if it is news. The end of a task is news every time:
-// the look that followed the last wake-up may have failed.
-func (h *hub) poll(t topic, m Mark, found bool) {
+// poll wakes the watchers of a topic if a poll result differs from the last one. The end of a task wakes them every
+// time, because the read after an earlier wake-up may have failed.
+func (h *hub) poll(t topic, m Progress, found bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.topics[t]

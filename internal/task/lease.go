@@ -8,61 +8,61 @@ import (
 	"carrel/internal/core"
 )
 
-// lease is this node's right to run tasks. Its id is never used again once it has ended: whoever finds it dead may
-// rely on it.
+// lease is this node's permission to run tasks. Lease ids are never reused, so a node that finds a lease expired knows
+// that its owner cannot write any more.
 type lease struct {
 	owner string
-	// before is the id of the lease before this one while its tasks are not given back.
-	before string
-	// until is when it ends, by our own clock, and never later than by the database's: it counts from before the
-	// renewal was asked for.
+	// previous is the id of the last lease while its tasks have not been returned to the queue.
+	previous string
+	// until is the end of the lease by the local clock. It counts from before the renewal was sent, so it is never
+	// later than the end by the database's clock.
 	until time.Time
 	peers int
-	// lapse ends the runs in time when renewals fail.
-	lapse *time.Timer
+	// expiry cancels the runs shortly before the lease ends if renewals fail.
+	expiry *time.Timer
 }
 
-// margin is how long before the lease's end the runs are cancelled.
-func (e *Engine) margin() time.Duration { return e.o.Lease / 5 }
+// margin is how long before the end of the lease the runs are cancelled.
+func (e *Engine) margin() time.Duration { return e.options.Lease / 5 }
 
 // join takes a lease under a new id.
 func (e *Engine) join(ctx context.Context) error {
 	owner := core.NewSeed()
-	if e.o.ID != "" {
-		owner = e.o.ID + "-" + owner
+	if e.options.ID != "" {
+		owner = e.options.ID + "-" + owner
 	}
 	asked := time.Now()
-	if err := e.store.JoinNode(ctx, owner, e.o.Version, e.o.Lease, e.o.Alone); err != nil {
+	if err := e.store.JoinNode(ctx, owner, e.options.Version, e.options.Lease, e.options.SingleNode); err != nil {
 		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Until the first renewal says otherwise, there may be others.
-	e.lease = lease{owner: owner, until: asked.Add(e.o.Lease), peers: 1}
-	if !e.o.Alone {
-		e.lease.lapse = time.AfterFunc(time.Until(e.lease.until)-e.margin(), func() { e.lapsed(owner) })
+	// Until the first renewal returns the number of peers, assume that there are some.
+	e.lease = lease{owner: owner, until: asked.Add(e.options.Lease), peers: 1}
+	if !e.options.SingleNode {
+		e.lease.expiry = time.AfterFunc(time.Until(e.lease.until)-e.margin(), func() { e.expireLease(owner) })
 	}
 	return nil
 }
 
-// renewAgain says how much sooner than usual a renewal that failed is tried again.
-const renewAgain = 5
+// renewRetryFactor divides Options.Renew into the delay before a failed renewal is retried.
+const renewRetryFactor = 5
 
-// keepLease renews the lease until the loops end.
+// keepLease renews the lease until the loops are stopped.
 func (e *Engine) keepLease() {
-	for next := e.o.Renew; e.sleep(e.loops, next); {
-		next = e.o.Renew
-		if err := e.renew(e.loops); err != nil && e.loops.Err() == nil {
-			e.log.WarnContext(e.loops, "the node's lease could not be renewed", "error", err)
-			// A database that restarts is back long before the next renewal is due; the one after could be too late.
-			next /= renewAgain
+	for next := e.options.Renew; sleep(e.loopCtx, next); {
+		next = e.options.Renew
+		if err := e.renew(e.loopCtx); err != nil && e.loopCtx.Err() == nil {
+			e.log.WarnContext(e.loopCtx, "the node's lease could not be renewed", "error", err)
+			// A restarting database is usually back long before the next regular renewal, which could be too late.
+			next /= renewRetryFactor
 		}
 	}
 }
 
-// renew extends the lease. One that has ended is given up, with its runs, for a new one.
+// renew extends the lease. If it has expired, renew cancels its runs and takes a new lease.
 func (e *Engine) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.o.Renew)
+	ctx, cancel := context.WithTimeout(ctx, e.options.Renew)
 	defer cancel()
 	e.mu.Lock()
 	owner := e.lease.owner
@@ -71,9 +71,9 @@ func (e *Engine) renew(ctx context.Context) error {
 		return e.rejoin(ctx)
 	}
 	asked := time.Now()
-	peers, err := e.store.RenewNode(ctx, owner, e.o.Lease)
+	peers, err := e.store.RenewNode(ctx, owner, e.options.Lease)
 	if errors.Is(err, ErrLost) {
-		e.lapsed(owner)
+		e.expireLease(owner)
 		return e.rejoin(ctx)
 	}
 	if err == nil {
@@ -82,11 +82,11 @@ func (e *Engine) renew(ctx context.Context) error {
 	return err
 }
 
-// rejoin gives back what ran under the lease that has ended, and takes a new one. The runs have stopped without a
-// crash; only if another node found the lease dead first has it counted one.
+// rejoin returns the tasks of the expired lease to the queue and takes a new lease. No crash is counted, unless another
+// node swept the expired lease first.
 func (e *Engine) rejoin(ctx context.Context) error {
 	e.mu.Lock()
-	before := e.lease.before
+	before := e.lease.previous
 	e.mu.Unlock()
 	if err := e.store.LeaveNode(ctx, before); err != nil {
 		return err
@@ -95,46 +95,46 @@ func (e *Engine) rejoin(ctx context.Context) error {
 		return err
 	}
 	e.backlog.Store(true)
-	e.nudge()
+	e.wakeClaim()
 	return nil
 }
 
-// extend notes a renewal, unless the lease was given up meanwhile.
+// extend records a renewal, unless the lease was given up in the meantime.
 func (e *Engine) extend(owner string, asked time.Time, peers int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lease.owner == owner {
-		e.lease.until, e.lease.peers = asked.Add(e.o.Lease), peers
-		e.lease.lapse.Reset(time.Until(e.lease.until) - e.margin())
+		e.lease.until, e.lease.peers = asked.Add(e.options.Lease), peers
+		e.lease.expiry.Reset(time.Until(e.lease.until) - e.margin())
 	}
 }
 
-// lapsed gives a lease up: its runs stop and can write nothing more.
-func (e *Engine) lapsed(owner string) {
+// expireLease gives up a lease: its runs are cancelled, and the fence rejects their writes.
+func (e *Engine) expireLease(owner string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lease.owner != owner {
 		return
 	}
-	e.log.Warn("the node's lease has ended; its tasks are left to others", "node", owner, "tasks", len(e.runs))
-	e.lose()
+	e.log.Warn("the node's lease has expired; other nodes take over its tasks", "node", owner, "tasks", len(e.runs))
+	e.endLease()
 }
 
-// drop gives the lease up for good and returns the id that it had.
-func (e *Engine) drop() string {
+// releaseLease gives up the lease at shutdown and returns its id.
+func (e *Engine) releaseLease() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lose()
-	return e.lease.before
+	e.endLease()
+	return e.lease.previous
 }
 
-// lose ends the lease and all runs under it. The caller holds mu.
-func (e *Engine) lose() {
-	if e.lease.lapse != nil {
-		e.lease.lapse.Stop()
+// endLease ends the lease and cancels all runs under it. The caller holds mu.
+func (e *Engine) endLease() {
+	if e.lease.expiry != nil {
+		e.lease.expiry.Stop()
 	}
 	if e.lease.owner != "" {
-		e.lease.before = e.lease.owner
+		e.lease.previous = e.lease.owner
 	}
 	e.lease.owner = ""
 	for _, r := range e.runs {
@@ -142,19 +142,19 @@ func (e *Engine) lose() {
 	}
 }
 
-// holds reports whether the lease of that id stands at this moment. It is asked before every write, because a process
-// that was stopped for a while wakes up in the middle of something.
-func (e *Engine) holds(owner string) bool {
+// holdsLease reports whether the lease with that id is valid now. It is checked before every write, because a suspended
+// process may resume in the middle of a run after its lease has expired.
+func (e *Engine) holdsLease(owner string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return owner != "" && e.lease.owner == owner && (e.o.Alone || time.Now().Before(e.lease.until))
+	return owner != "" && e.lease.owner == owner && (e.options.SingleNode || time.Now().Before(e.lease.until))
 }
 
-// peers returns how many other nodes there are, as far as is known.
+// peers returns the last known number of other nodes.
 func (e *Engine) peers() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.o.Alone {
+	if e.options.SingleNode {
 		return 0
 	}
 	return e.lease.peers

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/task"
 )
 
-// gauge counts what runs at once, for each user and in all.
+// gauge tracks the current and highest concurrency, per user and in total.
 type gauge struct {
 	mu        sync.Mutex
 	now, most map[string]int
@@ -25,31 +25,36 @@ func (g *gauge) add(n int, names ...string) {
 	}
 }
 
-func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
+func TestLimitedKindKeepsItsLimitsAndRunsEveryTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		const perNode, perUser = 3, 2
 		for _, user := range []string{"ada", "bert"} {
-			if err := c.db.InsertUser(t.Context(), account.User{ID: user, Email: user, CreatedAt: c.clock.Now()}, "h"); err != nil {
+			if err := c.db.InsertUser(t.Context(), account.User{ID: user, Email: user, CreatedAt: c.clock.Now()},
+				"h"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g := &gauge{now: map[string]int{}, most: map[string]int{}}
 		gate, full := make(chan struct{}), make(chan struct{}, 100)
-		c.kind(task.Kind{Name: "import", MaxRunning: perNode, MaxPerUser: perUser, Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			g.add(1, "all", r.Task().UserID)
-			defer g.add(-1, "all", r.Task().UserID)
-			full <- struct{}{}
-			select {
-			case <-gate:
-			case <-ctx.Done():
-			}
-			return task.Outcome{}, context.Cause(ctx)
-		}})
-		c.options.Alone = true
+		c.kind(task.Kind{
+			Name: "import", MaxRunning: perNode, MaxPerUser: perUser,
+			Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+				g.add(1, "all", r.Task().UserID)
+				defer g.add(-1, "all", r.Task().UserID)
+				full <- struct{}{}
+				select {
+				case <-gate:
+				case <-ctx.Done():
+				}
+				return task.Outcome{}, context.Cause(ctx)
+			},
+		})
+		c.options.SingleNode = true
 		e := c.node()
 		var all []task.Task
 		for range 6 {
-			all = append(all, c.submit(e, task.Spec{Kind: "import", UserID: "ada"}), c.submit(e, task.Spec{Kind: "import", UserID: "bert"}))
+			all = append(all, c.submit(e, task.Spec{Kind: "import", UserID: "ada"}),
+				c.submit(e, task.Spec{Kind: "import", UserID: "bert"}))
 		}
 		for _, x := range all {
 			if x.State != task.StateQueued {
@@ -57,9 +62,9 @@ func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
 			}
 		}
 		for range perNode {
-			<-full // as many run as may, before any ends
+			<-full // the limit is reached before any task ends
 		}
-		// What waits does not fail, however long it takes.
+		// Waiting in the queue must not make a task fail.
 		c.clock.Advance(30 * 24 * time.Hour)
 		close(gate)
 		ended := 0
@@ -74,7 +79,7 @@ func TestALimitedKindRunsFewAtOnceAndLosesNone(t *testing.T) {
 				t.Errorf("%s ended %s (%s)", got.ID, got.State, got.ErrorCode)
 			}
 		}
-		// Those that ran for a month are late; those that waited for it are not.
+		// Only the tasks that were running for a month pass their deadline, not the queued ones.
 		if ended < len(all)-perNode {
 			t.Errorf("%d of %d completed", ended, len(all))
 		}

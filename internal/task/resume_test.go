@@ -13,11 +13,10 @@ import (
 	"carrel/internal/task"
 )
 
-// quick are options under which a lost node is found out in a moment.
-func quick(o *task.Options) { o.Lease, o.Renew = 1500*time.Millisecond, 200*time.Millisecond }
+// shortLease lets a lost node be detected quickly.
+func shortLease(o *task.Options) { o.Lease, o.Renew = 1500*time.Millisecond, 200*time.Millisecond }
 
-// alone is what a node on SQLite is.
-func alone(o *task.Options) { o.Alone = true }
+func singleNode(o *task.Options) { o.SingleNode = true }
 
 // counter counts how often each step ran.
 type counter struct {
@@ -41,10 +40,10 @@ func (n *counter) get(key string) int {
 	return n.runs[key]
 }
 
-func TestALostNodesTaskGoesOnElsewhereAfterItsLastStep(t *testing.T) {
+func TestTaskOfALostNodeResumesAfterItsLastStep(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ran counter
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			for n := 1; n <= 3; n++ {
 				r.Emit("between", []byte(`{}`))
 				_, err := r.Step(ctx, "s", "", func(ctx context.Context, s *task.Step) ([]byte, error) {
@@ -60,18 +59,18 @@ func TestALostNodesTaskGoesOnElsewhereAfterItsLastStep(t *testing.T) {
 			}
 			return task.Outcome{}, nil
 		})
-		first := c.node(quick)
+		first := c.node(shortLease)
 		id := c.submit(first, task.Spec{Key: "thr_1"}).ID
 		c.until("the second step's text", func() bool { return len(c.events(id)) >= 7 })
 		first.Die()
-		second := c.node(quick)
+		second := c.node(shortLease)
 		got := c.wait(second, id)
 		same(t, "state", got.State, task.StateComplete)
 		for n, want := range []int{1, 2, 1} {
 			same(t, fmt.Sprintf("runs of step %d", n+1), ran.get(fmt.Sprintf("%s:%d", id, n+1)), want)
 		}
 		same(t, "attempt", got.Attempt, 2)
-		same(t, "events", told(c.events(id)), []string{
+		same(t, "events", format(c.events(id)), []string{
 			`1.1 between {}`,
 			`1.2 step {"n":1,"kind":"s","label":"","state":"started"}`,
 			`1.3 delta {"text":"text 1"}`,
@@ -95,21 +94,21 @@ func TestALostNodesTaskGoesOnElsewhereAfterItsLastStep(t *testing.T) {
 	})
 }
 
-func TestAloneANodeGoesOnAtOnceWithWhatWasLeft(t *testing.T) {
+func TestSingleNodeResumesItsTasksImmediately(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var runs atomic.Int32
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			if runs.Add(1) == 1 {
 				return task.Outcome{}, hang(ctx)
 			}
 			return task.Outcome{}, nil
 		})
-		first := c.node(alone)
+		first := c.node(singleNode)
 		id := c.submit(first, task.Spec{}).ID
 		c.until("the run", func() bool { return runs.Load() == 1 })
 		first.Die()
 		began := time.Now()
-		second := c.node(alone)
+		second := c.node(singleNode)
 		got := c.wait(second, id)
 		same(t, "state and crashes", fmt.Sprint(got.State, " ", got.Crashes), "complete 1")
 		if took := time.Since(began); took > time.Second {
@@ -118,11 +117,11 @@ func TestAloneANodeGoesOnAtOnceWithWhatWasLeft(t *testing.T) {
 	})
 }
 
-// stopped registers work whose first attempt stands still in a step until goOn, without looking at its context, as a
-// stopped process does not. What its step returned then is sent to woken.
-func (c *cluster) stopped(goOn <-chan struct{}) (woken <-chan error) {
+// workIgnoringItsContext registers a task whose first attempt blocks in a step until goOn, ignoring its context like a
+// suspended process. The result of that step is sent to woken.
+func (c *cluster) workIgnoringItsContext(goOn <-chan struct{}) (woken <-chan error) {
 	step := make(chan error, 1)
-	c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+	c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 		_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
 			if r.Task().Attempt > 1 {
 				return []byte("second"), nil
@@ -140,11 +139,11 @@ func (c *cluster) stopped(goOn <-chan struct{}) (woken <-chan error) {
 	return step
 }
 
-func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
+func TestSuspendedNodeWritesNothingAfterItsLease(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn := make(chan struct{})
-		woken := c.stopped(goOn)
-		// Nobody tells it about its lease, and nobody else is there to take its task.
+		woken := c.workIgnoringItsContext(goOn)
+		// No renewal tells the node that its lease expired, and no other node takes the task.
 		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
 		id := c.submit(first, task.Spec{}).ID
 		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
@@ -155,17 +154,17 @@ func TestAPausedNodeWritesNothingAfterItsLease(t *testing.T) {
 		}
 		c.until("the run's end", func() bool {
 			stats, err := first.Stats(t.Context())
-			return err == nil && stats.Here == 0
+			return err == nil && stats.RunningHere == 0
 		})
 		same(t, "events", len(c.events(id)), 1)
 		same(t, "state", c.read(id).State, task.StateRunning)
 	})
 }
 
-func TestAPausedNodeBeginsNoStep(t *testing.T) {
+func TestSuspendedNodeStartsNoStep(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn, woken := make(chan struct{}), make(chan error, 1)
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			<-goOn
 			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
 				t.Error("the step was run")
@@ -184,7 +183,7 @@ func TestAPausedNodeBeginsNoStep(t *testing.T) {
 	})
 }
 
-// slowStore holds one write of a journal back and then refuses it.
+// slowStore blocks one journal write and then rejects it.
 type slowStore struct {
 	task.Store
 	arrived, goOn chan struct{}
@@ -200,16 +199,16 @@ func (s slowStore) RecordTask(ctx context.Context, f task.Fence, e task.Entry) e
 	}
 }
 
-func TestAStepWaitsForTheWritesBeforeIt(t *testing.T) {
+func TestStepWaitsForEarlierWrites(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		slow := slowStore{c.db, make(chan struct{}), make(chan struct{})}
 		second := make(chan error, 1)
-		e := task.New(slow, c.clock, slog.New(slog.DiscardHandler), c.options)
+		e := task.New(task.Deps{Store: slow, Clock: c.clock, Log: slog.New(slog.DiscardHandler)}, c.options)
 		e.Register(task.Kind{Name: "work", Run: func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			if _, err := r.Step(ctx, "s", "", output("")); err != nil {
 				return task.Outcome{}, err
 			}
-			<-slow.arrived // the end of the first step is on its way
+			<-slow.arrived // the end of the first step is being written
 			time.AfterFunc(20*time.Millisecond, func() { close(slow.goOn) })
 			_, err := r.Step(ctx, "s", "", func(context.Context, *task.Step) ([]byte, error) {
 				t.Error("the second step ran before the first was durable")
@@ -229,14 +228,14 @@ func TestAStepWaitsForTheWritesBeforeIt(t *testing.T) {
 	})
 }
 
-func TestANodeThatWasOvertakenWritesNothing(t *testing.T) {
+func TestNodeThatLostItsTaskWritesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		goOn := make(chan struct{})
-		woken := c.stopped(goOn)
+		woken := c.workIgnoringItsContext(goOn)
 		first := c.node(func(o *task.Options) { o.Renew, o.Poll = time.Hour, time.Hour })
 		id := c.submit(first, task.Spec{}).ID
 		c.until("the step's start", func() bool { return len(c.events(id)) == 1 })
-		// The database says that its lease is over; the node itself has no reason to think so.
+		// The lease ends in the database only; the node still believes it is valid.
 		if _, err := c.db.RenewNode(t.Context(), first.Owner(), -time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +248,7 @@ func TestANodeThatWasOvertakenWritesNothing(t *testing.T) {
 		c.stop(first)
 		same(t, "result", string(got.Result), "2")
 		same(t, "result after all", string(c.read(id).Result), "2")
-		same(t, "events", told(c.events(id)), told(before))
+		same(t, "events", format(c.events(id)), format(before))
 		steps, err := c.db.TaskSteps(t.Context(), id)
 		if err != nil || len(steps) != 1 {
 			t.Fatal(steps, err)
@@ -258,11 +257,11 @@ func TestANodeThatWasOvertakenWritesNothing(t *testing.T) {
 	})
 }
 
-func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
+func TestNodeThatCannotRenewStopsItsRunsAndRejoins(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var attempts atomic.Int32
 		var cause atomic.Value
-		c.does(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, _ *task.Run) (task.Outcome, error) {
 			if attempts.Add(1) > 1 {
 				return task.Outcome{}, nil
 			}
@@ -270,7 +269,7 @@ func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
 			cause.Store(err)
 			return task.Outcome{}, err
 		})
-		// Renewal comes too late, once: by then the lease has lapsed.
+		// The first renewal is later than the lease.
 		e := c.node(func(o *task.Options) { o.Lease, o.Renew = time.Second, 1500*time.Millisecond })
 		id := c.submit(e, task.Spec{}).ID
 		got := c.wait(e, id)
@@ -281,7 +280,7 @@ func TestANodeThatCannotRenewStopsItsRunsAndJoinsAgain(t *testing.T) {
 	})
 }
 
-func TestShuttingDownGivesTasksBackWithoutACrash(t *testing.T) {
+func TestShutdownRequeuesTasksWithoutCountingACrash(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		release := make(chan struct{})
 		var polite, stubborn atomic.Int32
@@ -320,13 +319,14 @@ func TestShuttingDownGivesTasksBackWithoutACrash(t *testing.T) {
 	})
 }
 
-func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
+func TestTaskFailsAfterThreeCrashesWithoutProgress(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ran counter
-		started := make(chan struct{}, 10)
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			// A step succeeds in the third attempt, and then none any more.
+		started, crashesRead := make(chan struct{}, 10), make(chan struct{}, 10)
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+			// A step finishes in the third attempt, and none after that.
 			if r.Task().Attempt >= 3 {
+				<-crashesRead // the step resets the counter
 				if _, err := r.Step(ctx, "s", "", func(_ context.Context, s *task.Step) ([]byte, error) {
 					ran.add(s.Key())
 					return nil, nil
@@ -337,7 +337,7 @@ func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
 			started <- struct{}{}
 			return task.Outcome{}, hang(ctx)
 		})
-		e := c.node(alone)
+		e := c.node(singleNode)
 		id := c.submit(e, task.Spec{}).ID
 		journaled := func() bool {
 			steps, err := c.db.TaskSteps(t.Context(), id)
@@ -348,8 +348,11 @@ func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
 			<-started
 			c.until("the journal", journaled)
 			e.Die()
-			e = c.node(alone)
+			e = c.node(singleNode)
 			crashes = append(crashes, c.read(id).Crashes)
+			if len(crashes) >= 2 {
+				crashesRead <- struct{}{}
+			}
 		}
 		got := c.wait(e, id)
 		same(t, "crashes", crashes, []int{1, 2, 1, 2, 3})
@@ -360,43 +363,10 @@ func TestThreeCrashesWithoutAStepAreTheEnd(t *testing.T) {
 	})
 }
 
-func TestAStepThatMustNotBeRepeatedIsNot(t *testing.T) {
+func TestStepIsDurableBeforeTheNextStepRuns(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		var ran counter
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
-			_, err := r.Step(ctx, "pay", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
-				ran.add("pay")
-				return nil, hang(ctx)
-			}, task.Once)
-			if !errors.Is(err, task.ErrOutcomeUnknown) {
-				return task.Outcome{}, err
-			}
-			_, err = r.Step(ctx, "tell", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
-				if ran.add("tell") == 1 {
-					return nil, hang(ctx)
-				}
-				return nil, nil
-			})
-			return task.Outcome{Result: []byte("unknown")}, err
-		})
-		e := c.node(alone)
-		id := c.submit(e, task.Spec{}).ID
-		c.until("the payment", func() bool { return ran.get("pay") == 1 })
-		// Its start is durable before it runs: no waiting for the journal here.
-		e.Die()
-		e = c.node(alone)
-		c.until("the second step", func() bool { return ran.get("tell") == 1 })
-		e.Die()
-		e = c.node(alone)
-		same(t, "result", string(c.wait(e, id).Result), "unknown")
-		same(t, "payments", ran.get("pay"), 1)
-	})
-}
-
-func TestAStepIsDurableBeforeTheNextOneRuns(t *testing.T) {
-	onBoth(t, func(t *testing.T, c *cluster) {
-		c.options.Gather = time.Hour // nothing is written just because time passes
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.options.EventBatchDelay = time.Hour // no timer writes the journal
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			for n := range 3 {
 				if _, err := r.Step(ctx, "s", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
 					steps, err := c.db.TaskSteps(ctx, r.Task().ID)
@@ -424,11 +394,11 @@ func TestAStepIsDurableBeforeTheNextOneRuns(t *testing.T) {
 	})
 }
 
-func TestTheErrorOfAStepIsPartOfTheJournal(t *testing.T) {
+func TestStepErrorIsJournaled(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var ran counter
 		var seen sync.Map
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			_, err := r.Step(ctx, "model", "", func(context.Context, *task.Step) ([]byte, error) {
 				ran.add("model")
 				return nil, task.IdempotencyMismatch()
@@ -442,11 +412,11 @@ func TestTheErrorOfAStepIsPartOfTheJournal(t *testing.T) {
 			})
 			return task.Outcome{}, err
 		})
-		e := c.node(alone)
+		e := c.node(singleNode)
 		id := c.submit(e, task.Spec{}).ID
 		c.until("the second step", func() bool { return ran.get("other") == 1 })
 		e.Die()
-		e = c.node(alone)
+		e = c.node(singleNode)
 		same(t, "state", c.wait(e, id).State, task.StateComplete)
 		same(t, "runs", ran.get("model"), 1)
 		first, _ := seen.Load(1)
@@ -455,21 +425,21 @@ func TestTheErrorOfAStepIsPartOfTheJournal(t *testing.T) {
 	})
 }
 
-func TestOtherStepsThanInTheJournalFailTheTask(t *testing.T) {
+func TestStepsThatDifferFromTheJournalFailTheTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
 		var runs atomic.Int32
-		c.does(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(ctx context.Context, r *task.Run) (task.Outcome, error) {
 			kind := fmt.Sprint("kind ", runs.Add(1))
 			if _, err := r.Step(ctx, kind, "", output("")); err != nil {
 				return task.Outcome{}, err
 			}
 			return task.Outcome{}, hang(ctx)
 		})
-		e := c.node(alone)
+		e := c.node(singleNode)
 		id := c.submit(e, task.Spec{}).ID
 		c.until("the step", func() bool { return len(c.events(id)) == 2 })
 		e.Die()
-		e = c.node(alone)
+		e = c.node(singleNode)
 		got := c.wait(e, id)
 		same(t, "end", fmt.Sprint(got.State, " ", got.ErrorCode), "failed internal")
 	})

@@ -13,15 +13,15 @@ import (
 	"carrel/internal/core"
 )
 
-// Sentences for those whose task the engine ended.
+// Error details of tasks that the engine ended, shown to the user.
 const (
 	detailTimeout   = "It took too long and was stopped."
 	detailCrashLoop = "The service was interrupted too often while working on it."
 	detailInternal  = "Something went wrong on our side."
 )
 
-// Run is one attempt at a task. Its methods are for the goroutine that runs it, apart from Emit and Delta, which may
-// be called from any.
+// Run is one attempt at a task. Its methods must be called from the goroutine that runs the kind, except Emit and
+// Delta, which are safe for concurrent use.
 type Run struct {
 	engine *Engine
 	kind   Kind
@@ -29,18 +29,18 @@ type Run struct {
 	fresh  bool
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// ending is taken by whoever ends the task: the run or, when it does not stop, the engine.
+	// ending is set by the side that ends the task: the run, or the engine if the run does not stop.
 	ending atomic.Bool
-	// told is when the run was asked to stop, in Unix nanoseconds.
-	told atomic.Int64
+	// stopRequested is the time of the stop request in Unix nanoseconds, or 0.
+	stopRequested atomic.Int64
 
-	journal map[int]StepRecord // what earlier attempts left
-	n       atomic.Int32       // steps asked for so far
+	journal map[int]StepRecord // steps of earlier attempts
+	n       atomic.Int32       // number of the last step called
 	inStep  atomic.Bool
 	events  buffer
-	// writing lets one write happen after the other; broken is the error of one that failed.
-	writing sync.Mutex
-	broken  error
+	// writing serializes writes. writeErr is the error of the write that failed; nothing is written after it.
+	writing  sync.Mutex
+	writeErr error
 }
 
 func newRun(e *Engine, t Task, fresh bool) *Run {
@@ -49,46 +49,46 @@ func newRun(e *Engine, t Task, fresh bool) *Run {
 	return r
 }
 
-// Task returns the task as it was when this attempt began.
+// Task returns the task as of the start of this attempt.
 func (r *Run) Task() Task { return r.task }
 
-// stop asks the run to end its task, for a reason that is not the run's.
+// stop cancels the run, which then ends its task with the given cause.
 func (r *Run) stop(cause error) {
-	r.told.CompareAndSwap(0, time.Now().UnixNano())
+	r.stopRequested.CompareAndSwap(0, time.Now().UnixNano())
 	r.cancel(cause)
 }
 
-// toldAt returns when the run was asked to stop, or zero.
-func (r *Run) toldAt() time.Time {
-	if ns := r.told.Load(); ns != 0 {
+// stopRequestedAt returns the time of the stop request, or the zero time.
+func (r *Run) stopRequestedAt() time.Time {
+	if ns := r.stopRequested.Load(); ns != 0 {
 		return time.Unix(0, ns)
 	}
 	return time.Time{}
 }
 
-// isLost reports whether the task is known to be somebody else's.
+// isLost reports whether the task is known to have another owner.
 func (r *Run) isLost() bool { return errors.Is(context.Cause(r.ctx), ErrLost) }
 
-// run is the goroutine of the run.
+// run is the main function of the run's goroutine.
 func (r *Run) run() {
 	defer r.cancel(nil)
-	o, ends := r.verdict()
+	o, ends := r.endBeforeStart()
 	if !ends {
-		o, ends = r.work()
+		o, ends = r.execute()
 	}
 	if !r.ending.CompareAndSwap(false, true) {
-		return // the engine has ended the task and told everybody
+		return // the engine has already ended the task
 	}
 	r.conclude(o, ends)
 }
 
-// endWithout ends the task of a run that does not stop.
-func (r *Run) endWithout() {
-	o, ends := r.judge(Outcome{}, context.Cause(r.ctx))
+// abandon ends the task of a run that did not stop in time. The writes of its goroutine are rejected from then on.
+func (r *Run) abandon() {
+	o, ends := r.decideOutcome(Outcome{}, context.Cause(r.ctx))
 	r.conclude(o, ends)
 }
 
-// conclude stores the end, if it is one, and takes the run off the books.
+// conclude stores the outcome if the task ends here, and removes the run from the engine.
 func (r *Run) conclude(o Outcome, ends bool) {
 	var ended *Task
 	if ends && r.finish(&o) && o.State.Ended() {
@@ -96,11 +96,11 @@ func (r *Run) conclude(o Outcome, ends bool) {
 		ended = &t
 	}
 	r.events.close()
-	r.engine.leave(r, ended)
+	r.engine.removeRun(r, ended)
 }
 
-// verdict ends a task that must not run any more.
-func (r *Run) verdict() (Outcome, bool) {
+// endBeforeStart returns the outcome of a task that must not run: cancelled, past its deadline, or crash-looping.
+func (r *Run) endBeforeStart() (Outcome, bool) {
 	switch t := r.task; {
 	case t.CancelRequestedAt != nil:
 		return Outcome{State: StateCancelled}, true
@@ -112,23 +112,23 @@ func (r *Run) verdict() (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// work runs the kind's code and returns how the task ends, if it does.
-func (r *Run) work() (Outcome, bool) {
+// execute runs the kind and returns the outcome, and whether the task ends here.
+func (r *Run) execute() (Outcome, bool) {
 	err := r.load()
 	var o Outcome
 	if err == nil {
-		o, err = r.call()
+		o, err = r.callKind()
 	}
-	return r.judge(o, err)
+	return r.decideOutcome(o, err)
 }
 
-// load reads what earlier attempts left.
+// load reads the journal of earlier attempts.
 func (r *Run) load() error {
 	if r.fresh {
 		return nil
 	}
 	return r.retry(func(ctx context.Context) error {
-		// Asked once more now that no other run of it can begin here.
+		// The fence is checked again now that no other run of this task can start on this node.
 		t, err := r.engine.store.Task(ctx, r.task.ID)
 		if core.IsKind(err, core.KindNotFound) || err == nil && t.Fence() != r.task.Fence() {
 			return ErrLost
@@ -149,8 +149,8 @@ func (r *Run) load() error {
 	})
 }
 
-// call runs the kind's code; a panic is an error.
-func (r *Run) call() (o Outcome, err error) {
+// callKind calls the kind's Run and turns a panic into an error.
+func (r *Run) callKind() (o Outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -159,8 +159,8 @@ func (r *Run) call() (o Outcome, err error) {
 	return r.kind.Run(r.ctx, r)
 }
 
-// judge says how the task ends after its code returned this, or that it does not end here.
-func (r *Run) judge(o Outcome, err error) (Outcome, bool) {
+// decideOutcome returns the outcome for the result of the kind's Run, and whether the task ends here.
+func (r *Run) decideOutcome(o Outcome, err error) (Outcome, bool) {
 	cause := context.Cause(r.ctx)
 	switch {
 	case errors.Is(cause, ErrLost), errors.Is(err, ErrLost), r.engine.base.Err() != nil:
@@ -173,10 +173,10 @@ func (r *Run) judge(o Outcome, err error) (Outcome, bool) {
 		return o, true
 	case errors.Is(cause, ErrShutdown):
 		if err != nil {
-			return o, false // goes back to the queue with the rest of the node's
+			return o, false // LeaveNode queues it again with the node's other tasks
 		}
 	case cause != nil:
-		err = cause // what it did could not be written
+		err = cause // a journal write failed
 	}
 	if err != nil {
 		return r.failure(o, err), true
@@ -187,7 +187,7 @@ func (r *Run) judge(o Outcome, err error) (Outcome, bool) {
 	return o, true
 }
 
-// failure is the outcome of a run that returned an error. Only what was meant for callers is told them.
+// failure returns the outcome of a run that returned an error. Internal errors are logged and not shown to the user.
 func (r *Run) failure(o Outcome, err error) Outcome {
 	o.State, o.Code, o.Detail = StateFailed, CodeInternal, detailInternal
 	var told *core.Error
@@ -199,13 +199,13 @@ func (r *Run) failure(o Outcome, err error) Outcome {
 	return o
 }
 
-// finish stores the end and reports whether it is stored. What the kind's own Finish refuses ends the task as failed,
-// in the engine's own way if need be: a task always ends.
+// finish stores the outcome and reports whether it did. If the kind's Finish rejects the outcome, the task fails as
+// internal; if Finish rejects that too, the engine ends the task without it, so that every task ends.
 func (r *Run) finish(o *Outcome) bool {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	o.At = r.engine.clock.Now()
-	if r.broken == nil {
+	if r.writeErr == nil {
 		o.Entry, _ = r.events.take(r.task)
 	}
 	var err error
@@ -226,29 +226,31 @@ func (r *Run) finish(o *Outcome) bool {
 			err = nil
 		case errors.Is(err, ErrLost) || refusals > 1:
 		default:
-			r.engine.log.Error("a task's end was refused", "task", r.task.ID, "kind", r.task.Kind, "error", err)
+			r.engine.log.Error("the outcome of a task was rejected",
+				"task", r.task.ID, "kind", r.task.Kind, "error", err)
 			*o = Outcome{State: StateFailed, Code: CodeInternal, Detail: detailInternal, At: o.At, Entry: o.Entry}
 			refusals++
 			err = nil
 		}
 	}
 	if !errors.Is(err, ErrLost) {
-		r.engine.log.Error("a task's end could not be stored", "task", r.task.ID, "kind", r.task.Kind, "error", err)
+		r.engine.log.Error("the outcome of a task could not be stored",
+			"task", r.task.ID, "kind", r.task.Kind, "error", err)
 	}
 	return false
 }
 
 const (
-	// firstRetry and lastRetry bound the pause before a write is tried again.
+	// firstRetry and lastRetry bound the backoff of database writes.
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Second
 )
 
-// retry does something with the database again and again while the database is away and the lease stands. It is not
-// ended by the run's own end: what was done is still to be written.
+// retry calls do until it succeeds, with backoff, while the database is unavailable and the lease is valid. It does not
+// end with the run's context, because the outcome of a cancelled run is still written.
 func (r *Run) retry(do func(ctx context.Context) error) error {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		if r.isLost() || !r.engine.holds(r.task.Owner) {
+		if r.isLost() || !r.engine.holdsLease(r.task.Owner) {
 			r.cancel(ErrLost)
 			return ErrLost
 		}
@@ -259,14 +261,14 @@ func (r *Run) retry(do func(ctx context.Context) error) error {
 			return ErrLost
 		case !core.IsKind(err, core.KindUnavailable):
 			return err
-		case !r.engine.sleep(r.engine.base, pause):
+		case !sleep(r.engine.base, pause):
 			return ErrLost
 		}
 	}
 }
 
-// sleep waits and reports whether it could wait to the end.
-func (e *Engine) sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for d and reports whether it elapsed before the context ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -277,14 +279,14 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// apply returns the task as the outcome leaves it.
+// apply returns the task with the outcome stored in it.
 func (o Outcome) apply(t Task) Task {
 	t.State, t.Owner, t.New = o.State, "", false
 	t.Result, t.ErrorCode, t.ErrorDetail, t.FinishedAt = o.Result, o.Code, o.Detail, &o.At
 	return t
 }
 
-// DoneEvent returns the payload of the last event.
+// DoneEvent returns the payload of the task's last event.
 func (o Outcome) DoneEvent() []byte {
 	if o.Event != nil {
 		return o.Event

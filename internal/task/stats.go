@@ -6,30 +6,30 @@ import (
 	"sync"
 )
 
-// Stats is what there is to know about the tasks of an installation, and of this node since it started.
+// Stats are the task counts of the installation, and the counters of this node since it started.
 type Stats struct {
 	Counts
-	// Here is how many tasks run on this node.
-	Here int
-	// Started and Resumed count the runs that began here: all, and those that were not the first of their task.
+	// RunningHere is the number of tasks running on this node.
+	RunningHere int
+	// Started counts all runs started on this node, Resumed those that were not the first attempt.
 	Started, Resumed int64
-	// Complete and Cancelled count the tasks that ended so here; Failed counts the others by reason.
+	// Complete and Cancelled count the tasks that ended on this node. Failed counts failures by error code.
 	Complete, Cancelled int64
 	Failed              map[string]int64
 }
 
-// Stats counts.
+// Stats reads the current counts.
 func (e *Engine) Stats(ctx context.Context) (Stats, error) {
 	counts, err := e.store.CountTasks(ctx, e.clock.Now())
 	s := e.counters.read()
 	s.Counts = counts
 	e.mu.Lock()
-	s.Here = len(e.runs)
+	s.RunningHere = len(e.runs)
 	e.mu.Unlock()
 	return s, err
 }
 
-// counters counts what happened on this node.
+// counters holds the counters of this node.
 type counters struct {
 	mu    sync.Mutex
 	stats Stats

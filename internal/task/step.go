@@ -11,47 +11,35 @@ import (
 	"carrel/internal/core"
 )
 
-// Step is one part of a task, as its code sees it.
+// Step is one journaled part of a task.
 type Step struct {
 	run    *Run
 	record StepRecord
-	began  time.Time // by the real clock
-	once   bool
-	again  bool
+	began  time.Time // by the system clock
 }
 
-// quickStep is how long a step may take whose end waits for company. What took longer is worth a write of its own.
+// quickStep is the duration up to which a step's end is batched with later writes. The end of a longer step is
+// written at once.
 const quickStep = 20 * time.Millisecond
 
 // N returns the step's number in its task, from 1.
 func (s *Step) N() int { return s.record.N }
 
-// Key returns what to send along as idempotency key: the same whenever this step runs.
+// Key returns an idempotency key for external calls. It is the same in every attempt.
 func (s *Step) Key() string { return s.run.task.ID + ":" + strconv.Itoa(s.record.N) }
 
-// Again reports whether the step is known to have been started before.
-func (s *Step) Again() bool { return s.again }
-
-// StepOption changes how a step is run.
-type StepOption func(*Step)
-
-// Once marks a step that must not be repeated. Its start is durable before it runs; when it is found open after a
-// crash it is not run, and returns ErrOutcomeUnknown.
-func Once(s *Step) { s.once = true }
-
-// Step runs a part of the task and journals what it returns. Steps are numbered in the order of the calls, which must
-// be the same in every attempt, one after the other. One that has ended before, well or badly, returns the same again
-// without running. An error of a step is part of the journal, unless the run was stopped. What a step returned is
-// durable before the next one runs.
-func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error), options ...StepOption) ([]byte, error) {
+// Step runs fn as the next step of the task and journals its result. Steps are numbered in call order, must not nest,
+// and must be called in the same order in every attempt. A step that ended in an earlier attempt returns its recorded
+// result or error without running. An error is recorded unless the run was stopped. The result is durable before the
+// next step runs.
+func (r *Run) Step(
+	ctx context.Context, kind, label string, fn func(ctx context.Context, s *Step) ([]byte, error),
+) ([]byte, error) {
 	if r.inStep.Load() {
 		return nil, fmt.Errorf("%w: a step inside a step", ErrJournal)
 	}
 	n := int(r.n.Add(1))
 	s := &Step{run: r, record: StepRecord{N: n, Kind: kind, Label: label, State: StepStarted}}
-	for _, option := range options {
-		option(s)
-	}
 	if old, ok := r.journal[n]; ok {
 		if old.Kind != kind {
 			return nil, fmt.Errorf("%w: step %d is %q and was %q", ErrJournal, n, kind, old.Kind)
@@ -59,33 +47,29 @@ func (r *Run) Step(ctx context.Context, kind, label string, fn func(ctx context.
 		if old.State != StepStarted {
 			return old.result()
 		}
-		s.again = true
 		s.record.StartedAt = old.StartedAt
 	}
-	// A process that was stopped past its lease wakes up here or in a write; it must not begin anything.
-	if !r.engine.holds(r.task.Owner) {
+	// A process suspended past its lease resumes here or in a write. It must not start a step.
+	if !r.engine.holdsLease(r.task.Owner) {
 		r.cancel(ErrLost)
 	}
 	if r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx) //nolint:contextcheck // why the run ended, which is not this call's
+		return nil, context.Cause(r.ctx) //nolint:contextcheck // the run's context, not the caller's, has the cause
 	}
 	r.inStep.Store(true)
 	defer r.inStep.Store(false)
 	return s.do(ctx, fn)
 }
 
-// do runs the step and journals its end.
+// do runs the step and records its end.
 func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, error)) ([]byte, error) {
 	r := s.run
-	if s.once && s.again {
-		return nil, s.end(nil, ErrOutcomeUnknown)
-	}
 	if s.record.StartedAt.IsZero() {
 		s.record.StartedAt = r.engine.clock.Now()
 	}
-	// The start of a step that may be repeated waits for company: most often it shares the write of its end. But
-	// nothing is done before the steps that it may build on are durable.
-	if ended := r.events.step(r, s.record); ended || s.once {
+	// The start of a step is batched; usually it is written together with its end. The step runs only after
+	// all earlier steps are durable.
+	if r.events.recordStep(r, s.record) {
 		if err := r.flush(); err != nil {
 			return nil, err
 		}
@@ -93,7 +77,7 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 	s.began = time.Now()
 	out, err := fn(ctx, s)
 	if err != nil && r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx) //nolint:contextcheck // cut off, not failed
+		return nil, context.Cause(r.ctx) //nolint:contextcheck // interrupted, not failed
 	}
 	if err := s.end(out, err); err != nil {
 		return nil, err
@@ -101,16 +85,16 @@ func (s *Step) do(ctx context.Context, fn func(context.Context, *Step) ([]byte, 
 	return out, nil
 }
 
-// end journals the step's end and returns its error, or that of the journal.
+// end records the end of the step. It returns the step's error, or the error of the write.
 func (s *Step) end(out []byte, err error) error {
 	now := s.run.engine.clock.Now()
 	s.record.EndedAt = &now
 	s.record.State, s.record.Output = StepFinished, out
 	if err != nil {
-		s.record.State, s.record.Output = StepFailed, packError(err)
+		s.record.State, s.record.Output = StepFailed, encodeStepError(err)
 	}
-	// Written with the start of the next step or the end of the task; failing these, in a moment.
-	s.run.events.step(s.run, s.record)
+	// Batched with the start of the next step or the end of the task, or flushed after stepEndDelay.
+	s.run.events.recordStep(s.run, s.record)
 	if time.Since(s.began) > quickStep {
 		if flushErr := s.run.flush(); flushErr != nil {
 			return flushErr
@@ -119,16 +103,15 @@ func (s *Step) end(out []byte, err error) error {
 	return err
 }
 
-// stepError is how the error of a step is kept.
+// stepError is the stored form of a step's error.
 type stepError struct {
-	Kind    core.Kind `json:"kind,omitempty"`
-	Code    string    `json:"code,omitempty"`
-	Detail  string    `json:"detail"`
-	Unknown bool      `json:"unknown,omitempty"`
+	Kind   core.Kind `json:"kind,omitempty"`
+	Code   string    `json:"code,omitempty"`
+	Detail string    `json:"detail"`
 }
 
-func packError(err error) []byte {
-	kept := stepError{Detail: err.Error(), Unknown: errors.Is(err, ErrOutcomeUnknown)}
+func encodeStepError(err error) []byte {
+	kept := stepError{Detail: err.Error()}
 	var told *core.Error
 	if errors.As(err, &told) {
 		kept.Kind, kept.Code, kept.Detail = told.Kind, told.Code, told.Detail
@@ -137,7 +120,7 @@ func packError(err error) []byte {
 	return b
 }
 
-// result returns what a step that has ended returned.
+// result decodes the recorded result or error of an ended step.
 func (s StepRecord) result() ([]byte, error) {
 	if s.State == StepFinished {
 		return s.Output, nil
@@ -146,10 +129,7 @@ func (s StepRecord) result() ([]byte, error) {
 	if err := json.Unmarshal(s.Output, &kept); err != nil {
 		return nil, fmt.Errorf("%w: the error of step %d: %w", ErrJournal, s.N, err)
 	}
-	switch {
-	case kept.Unknown:
-		return nil, ErrOutcomeUnknown
-	case kept.Code != "":
+	if kept.Code != "" {
 		return nil, &core.Error{Kind: kept.Kind, Code: kept.Code, Detail: kept.Detail}
 	}
 	return nil, errors.New(kept.Detail)

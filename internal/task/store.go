@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Store keeps tasks. Each method is one transaction.
+// Store persists tasks. Each method is one transaction.
 type Store interface {
 	Queue
 	Journal
@@ -14,91 +14,92 @@ type Store interface {
 	Bus
 }
 
-// Queue holds tasks and hands them out.
+// Queue stores tasks and assigns them to nodes.
 type Queue interface {
-	// InsertTask stores a task. With an owner it is running at once if nothing of its key is queued or running;
-	// otherwise it is queued. One with the same id, or the same idempotency key of the same user, is returned
-	// as it is; if its request was another, the error is IdempotencyMismatch.
+	// InsertTask stores a task. A task with an owner is running at once if no task of its key is queued or running;
+	// otherwise it is queued. If a task with the same id, or with the same user and idempotency key, exists, that task
+	// is returned unchanged; if it was submitted with another request, the error is IdempotencyMismatch.
 	InsertTask(ctx context.Context, t Task) (Task, error)
 	Task(ctx context.Context, id string) (Task, error)
-	// ClaimTasks makes up to n queued tasks of these kinds run under the node, in order, one for each key.
-	// backlog says that tasks wait, whether or not they could be claimed.
-	ClaimTasks(ctx context.Context, node string, kinds []string, n int, now time.Time) (tasks []Task, backlog bool, err error)
-	// ClaimLimitedTasks makes up to n queued tasks of one kind run under the node, one for each key, so that no user has
-	// more than perUser of them running. The user with the fewest running comes first. A task that starts for the first
-	// time gets the deadline.
+	// ClaimTasks assigns up to n queued tasks of these kinds to the node, oldest first, at most one per key. backlog
+	// reports whether tasks are waiting, even if none could be claimed.
+	ClaimTasks(
+		ctx context.Context, node string, kinds []string, n int, now time.Time,
+	) (tasks []Task, backlog bool, err error)
+	// ClaimLimitedTasks assigns up to n queued tasks of one kind to the node, at most one per key, so that no user has
+	// more than perUser of them running. Users with the fewest running tasks come first. A task that starts for the
+	// first time gets the deadline.
 	ClaimLimitedTasks(ctx context.Context, node, kind string, n, perUser int, now, deadline time.Time) ([]Task, error)
-	// FinishTask ends a task, or queues it again, if the fence holds, else it returns ErrLost. A task whose
-	// cancellation was asked for does not complete: that is ErrCancelled, and nothing is written.
+	// FinishTask ends a task, or queues it again. It returns ErrLost if the fence does not hold, and ErrCancelled,
+	// without writing, if the outcome is complete but cancellation was requested.
 	FinishTask(ctx context.Context, f Fence, o Outcome) error
-	// CancelTask notes that the task's end is wanted and returns it; one that has ended is left as it is.
+	// CancelTask stores a cancellation request and returns the task. An ended task is returned unchanged.
 	CancelTask(ctx context.Context, id string, now time.Time) (Task, error)
-	// DueTasks returns tasks whose end is wanted, and queued ones whose time is up, up to n of each.
+	// DueTasks returns tasks with a cancellation request and queued tasks past their deadline, up to n of each.
 	DueTasks(ctx context.Context, now time.Time, n int) ([]Task, error)
-	// PruneTasks deletes the deltas of up to n tasks that ended long enough ago and returns of how many.
+	// PruneTasks deletes the deltas of up to n tasks whose retention is over and returns the number of tasks.
 	PruneTasks(ctx context.Context, now time.Time, n int) (int, error)
 	CountTasks(ctx context.Context, now time.Time) (Counts, error)
 }
 
-// Journal holds what the runs of tasks did.
+// Journal stores the steps and events of runs.
 type Journal interface {
-	// RecordTask writes a part of a run's journal if the fence holds, else it returns ErrLost. The same again
-	// changes nothing.
+	// RecordTask writes an entry of a run's journal. It returns ErrLost if the fence does not hold, and is idempotent.
 	RecordTask(ctx context.Context, f Fence, e Entry) error
 	// TaskSteps returns the steps of a task in order.
 	TaskSteps(ctx context.Context, id string) ([]StepRecord, error)
-	// TaskEvents returns up to n events after the one with this number, in order.
+	// TaskEvents returns up to n events with a sequence number above after, in order.
 	TaskEvents(ctx context.Context, id string, after int64, n int) ([]Event, error)
-	// LastTaskEvent returns the number of the last event, or 0.
+	// LastTaskEvent returns the sequence number of the last event, or 0.
 	LastTaskEvent(ctx context.Context, id string) (int64, error)
 }
 
-// Nodes holds the leases, by the clock of the database where nodes share one.
+// Nodes stores the leases. Where nodes share a database, leases are timed by the clock of the database.
 type Nodes interface {
-	// JoinNode takes a lease under a new id. A node that has the database to itself says alone: the others are
-	// dead then.
-	JoinNode(ctx context.Context, node, version string, lease time.Duration, alone bool) error
-	// RenewNode extends the lease and returns how many other nodes live. A lease that has ended is ErrLost.
+	// JoinNode takes a lease under a new id. With singleNode, it ends all other leases.
+	JoinNode(ctx context.Context, node, version string, lease time.Duration, singleNode bool) error
+	// RenewNode extends the lease and returns the number of other live nodes. It returns ErrLost if the lease has
+	// ended.
 	RenewNode(ctx context.Context, node string, lease time.Duration) (peers int, err error)
-	// LeaveNode gives the lease up and queues the node's tasks again, which counts as no crash.
+	// LeaveNode ends the lease and queues the node's tasks again, without counting a crash.
 	LeaveNode(ctx context.Context, node string) error
-	// SweepNodes queues the tasks of dead nodes again, which counts as a crash, and returns how many.
+	// SweepNodes queues the tasks of dead nodes again, counting a crash for each, and returns their number.
 	SweepNodes(ctx context.Context) (int, error)
-	// NodeTasks returns the ids of the tasks that run under the node.
+	// NodeTasks returns the ids of the tasks that the node owns.
 	NodeTasks(ctx context.Context, node string) ([]string, error)
 }
 
-// Watcher answers those who follow tasks from another node.
+// Watcher is polled for tasks that are followed on this node and run on another.
 type Watcher interface {
-	// TaskMarks returns how far each of these tasks is; those that do not exist are left out.
-	TaskMarks(ctx context.Context, ids []string) (map[string]Mark, error)
-	// KeyMarks returns the number of the newest task of each of these keys; those without are left out.
-	KeyMarks(ctx context.Context, keys []string) (map[string]int64, error)
-	// NextTask returns the first task of a key after the one with this number.
+	// TaskProgress returns the progress of each task. Ids without a task are left out.
+	TaskProgress(ctx context.Context, ids []string) (map[string]Progress, error)
+	// LatestTaskNumbers returns the number of the newest task of each key. Keys without tasks are left out.
+	LatestTaskNumbers(ctx context.Context, keys []string) (map[string]int64, error)
+	// NextTask returns the first task of a key with a number above after.
 	NextTask(ctx context.Context, key string, after int64) (Task, error)
 }
 
-// Bus carries hints between nodes that share a database. Hints may be lost, and come twice.
+// Bus carries hints between nodes that share a database. A hint may be lost or delivered twice.
 type Bus interface {
 	NotifyTasks(ctx context.Context, from string, hints []Hint) error
-	// ListenTasks calls fn with the hints that come from others than self until the context or the connection ends. Without
-	// other nodes to hear it returns nil at once.
+	// ListenTasks calls fn with every hint not sent by self until the context or the connection ends. A database that
+	// cannot have other nodes (SQLite) returns nil at once.
 	ListenTasks(ctx context.Context, self string, fn func(Hint)) error
 }
 
-// Hint says that something may have happened to a task. Without a task it says that something was queued.
+// Hint announces that a task may have changed. A hint without a task announces that a task was queued.
 type Hint struct {
 	Task, Key string
 	Seq       int64
 }
 
-// Mark is how far a task is.
-type Mark struct {
+// Progress is the last event of a task and whether the task has ended.
+type Progress struct {
 	Ended bool
 	Seq   int64
 }
 
-// StepState is where a step stands.
+// StepState is the state of a step.
 type StepState string
 
 // The states of a step.
@@ -114,28 +115,28 @@ type StepRecord struct {
 	Kind  string
 	Label string
 	State StepState
-	// Output is what a finished step returned, or the error of a failed one.
+	// Output is the result of a finished step, or the encoded error of a failed one.
 	Output []byte
-	// LastSeq is the task's last event when the step ended: what came after it is of something that was cut off.
+	// LastSeq is the task's last event when the step ended. Later events belong to an interrupted step.
 	LastSeq   int64
 	StartedAt time.Time
 	EndedAt   *time.Time
 }
 
-// Entry is a part of a journal: steps as they are now, and new events.
+// Entry is a write to a journal: the current state of some steps, and new events.
 type Entry struct {
 	Steps  []StepRecord
 	Events []Event
-	// Progress says that a step has ended, which forgives the crashes before it.
+	// Progress is set if a step has ended, which resets the crash counter.
 	Progress bool
 }
 
 // Empty reports whether there is nothing to write.
 func (e Entry) Empty() bool { return len(e.Steps) == 0 && len(e.Events) == 0 }
 
-// Counts is the state of all tasks.
+// Counts are the totals over all nodes.
 type Counts struct {
 	Queued, Running int64
-	// Oldest is how long the longest waiting task has been kept waiting.
+	// Oldest is the age of the task that has been ready to run for the longest time.
 	Oldest time.Duration
 }

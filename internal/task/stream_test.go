@@ -14,7 +14,7 @@ import (
 	"carrel/internal/task"
 )
 
-// talk is work that tells a lot, at its own pace, and now and then loses its node.
+// talk is a task that emits many deltas.
 func talk(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	for range 3 {
 		_, err := r.Step(ctx, "talk", "", func(ctx context.Context, _ *task.Step) ([]byte, error) {
@@ -37,19 +37,19 @@ func talk(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	return task.Outcome{}, nil
 }
 
-// patience bounds a test's stream.
-func patience(t *testing.T) context.Context {
+// streamContext limits the duration of a stream in a test.
+func streamContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func TestAReaderWhoComesAndGoesSeesWhatOneWhoStaysDoes(t *testing.T) {
+func TestReconnectingReaderSeesEveryEvent(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(talk)
+		c.work(talk)
 		nodes := []*task.Engine{c.node(), c.node()}
 		const turns = 3
-		ctx := patience(t)
+		ctx := streamContext(t)
 		var wg sync.WaitGroup
 		seen := make([][]string, 5)
 		for i := range seen {
@@ -57,7 +57,7 @@ func TestAReaderWhoComesAndGoesSeesWhatOneWhoStaysDoes(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, uint64(i)))
 				var after task.Position
 				for dones := 0; dones < turns; {
-					// The first stays; the others leave after a few events, and come back to any node.
+					// The first reader stays; the others leave after a few events and reconnect to any node.
 					leave := 1 << 30
 					if i > 0 {
 						leave = 1 + random.IntN(5)
@@ -67,11 +67,12 @@ func TestAReaderWhoComesAndGoesSeesWhatOneWhoStaysDoes(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						if p := ev.Position(); p.Number < after.Number || p.Number == after.Number && p.Seq <= after.Seq {
+						if p := ev.Position(); p.Number < after.Number || p.Number == after.Number &&
+							p.Seq <= after.Seq {
 							t.Errorf("%s came after %s", p, after)
 						}
 						after = ev.Position()
-						seen[i] = append(seen[i], told([]task.Event{ev})...)
+						seen[i] = append(seen[i], format([]task.Event{ev})...)
 						if ev.Kind == task.EventDone {
 							dones++
 						}
@@ -90,16 +91,16 @@ func TestAReaderWhoComesAndGoesSeesWhatOneWhoStaysDoes(t *testing.T) {
 			same(t, fmt.Sprintf("what reader %d saw", i), strings.Join(seen[i], "\n"), strings.Join(seen[0], "\n"))
 		}
 		if len(seen[0]) < turns*8 {
-			t.Errorf("only %d events were told: %v", len(seen[0]), seen[0])
+			t.Errorf("only %d events were received: %v", len(seen[0]), seen[0])
 		}
 	})
 }
 
-func TestASubscriptionEndsWithItsTask(t *testing.T) {
+func TestSubscriptionEndsWithItsTask(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(talk)
+		c.work(talk)
 		here, elsewhere := c.node(), c.node()
-		ctx := patience(t)
+		ctx := streamContext(t)
 		id := c.submit(here, task.Spec{}).ID
 		var all []task.Event
 		for ev, err := range elsewhere.Subscribe(ctx, id, 0) {
@@ -108,7 +109,7 @@ func TestASubscriptionEndsWithItsTask(t *testing.T) {
 			}
 			all = append(all, ev)
 		}
-		same(t, "events", told(all), told(c.events(id)))
+		same(t, "events", format(all), format(c.events(id)))
 		last := all[len(all)-1]
 		same(t, "last", last.Kind, task.EventDone)
 		for ev := range here.Subscribe(ctx, id, last.Seq) {
@@ -122,9 +123,9 @@ func TestASubscriptionEndsWithItsTask(t *testing.T) {
 	})
 }
 
-func TestAStreamEndsWithItsContext(t *testing.T) {
+func TestStreamEndsWithItsContext(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.does(talk)
+		c.work(talk)
 		e := c.node()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		revoked := errors.New("revoked")
@@ -134,7 +135,7 @@ func TestAStreamEndsWithItsContext(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		// It may end in the middle of a query as well.
+		// The context may also end during a query.
 		for _, err := range e.Stream(ctx, "nothing here", task.Position{}) {
 			same(t, "the end of a stream", err, revoked)
 		}
@@ -144,11 +145,11 @@ func TestAStreamEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestManyWordsAreFewRows(t *testing.T) {
+func TestDeltasAreBatchedIntoFewRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *cluster) {
-		c.options.Gather = 200 * time.Millisecond
+		c.options.EventBatchDelay = 200 * time.Millisecond
 		text := strings.Repeat("All happy families are alike. ", 200)
-		c.does(func(_ context.Context, r *task.Run) (task.Outcome, error) {
+		c.work(func(_ context.Context, r *task.Run) (task.Outcome, error) {
 			for word := range strings.SplitAfterSeq(text, " ") {
 				r.Delta(word)
 			}
@@ -158,7 +159,7 @@ func TestManyWordsAreFewRows(t *testing.T) {
 		id := c.submit(e, task.Spec{}).ID
 		c.wait(e, id)
 		events := c.events(id)
-		// The first word goes out at once, then each row has a kilobyte.
+		// The first word is written at once; after that each row holds a kilobyte.
 		if most := 3 + len(text)/1024; len(events) > most {
 			t.Errorf("%d rows for %d bytes, want at most %d", len(events), len(text), most)
 		}
@@ -170,13 +171,16 @@ func TestManyWordsAreFewRows(t *testing.T) {
 	})
 }
 
-func TestPositionsAreReadAsTheyWereWritten(t *testing.T) {
+func TestPositionRoundTrips(t *testing.T) {
 	t.Parallel()
 	for _, p := range []task.Position{{}, {Number: 3, Seq: 17}, {Number: 1 << 40, Seq: 1 << 50}} {
 		got, err := task.ParsePosition(p.String())
 		same(t, "position", fmt.Sprint(got, err), fmt.Sprint(p, nil))
 	}
-	for _, bad := range []string{"", "1", "1.", ".1", "-1.2", "1.2.3", "+1.2", "01.2", "1.2 ", "99999999999999999999.1"} {
+	for _, bad := range []string{
+		"", "1", "1.", ".1", "-1.2", "1.2.3", "+1.2", "01.2", "1.2 ",
+		"99999999999999999999.1",
+	} {
 		if _, err := task.ParsePosition(bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%q: %v", bad, err)
 		}

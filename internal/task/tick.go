@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// claimBatch is how many tasks are claimed in one statement.
+// claimBatch is the maximum number of tasks claimed in one statement.
 const claimBatch = 64
 
-// work is the loop that claims tasks and looks after what nobody told it.
-func (e *Engine) work() {
-	tick := time.NewTicker(e.o.Poll)
+// runLoop is the housekeeping loop. It claims tasks when woken, and does everything else in tick.
+func (e *Engine) runLoop() {
+	tick := time.NewTicker(e.options.Poll)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
-		case <-e.wake:
-			err = e.claim(e.loops)
-		case <-e.wakeDue:
-			err = e.endDue(e.loops)
+		case <-e.claimNow:
+			err = e.claim(e.loopCtx)
+		case <-e.endDueNow:
+			err = e.endDue(e.loopCtx)
 		case <-tick.C:
-			err = e.tick(e.loops)
-		case <-e.loops.Done():
+			err = e.tick(e.loopCtx)
+		case <-e.loopCtx.Done():
 			return
 		}
-		if err != nil && e.loops.Err() == nil {
-			e.log.WarnContext(e.loops, "tasks could not be looked after", "error", err)
+		if err != nil && e.loopCtx.Err() == nil {
+			e.log.WarnContext(e.loopCtx, "task housekeeping failed; it is retried", "error", err)
 		}
 	}
 }
 
-// tick does all that is due; a part that fails does not keep the others from being done.
+// tick does all periodic work. A part that fails does not prevent the others.
 func (e *Engine) tick(ctx context.Context) error {
 	var errs []error
-	// Without a lease of its own a node has tasks to give back, which is no crash.
-	if owner, _ := e.room(); !e.o.Alone && e.holds(owner) {
+	// A node without a lease must not sweep: its own tasks would count as crashed, and LeaveNode still returns them.
+	if owner, _ := e.capacity(); !e.options.SingleNode && e.holdsLease(owner) {
 		errs = append(errs, e.sweep(ctx))
 	}
-	e.endLate()
-	errs = append(errs, e.endDue(ctx), e.claim(ctx), e.pollWatched(ctx))
-	if now := time.Now(); now.Sub(e.lastOwned) >= e.o.Renew {
-		e.lastOwned = now
+	e.stopOverdueRuns()
+	errs = append(errs, e.endDue(ctx), e.claim(ctx), e.pollRemote(ctx))
+	if now := time.Now(); now.Sub(e.lastReconcile) >= e.options.Renew {
+		e.lastReconcile = now
 		errs = append(errs, e.reconcile(ctx))
 	}
-	if now := time.Now(); now.Sub(e.lastTidy) >= tidyEvery {
-		e.lastTidy = now
-		errs = append(errs, e.tidy(ctx))
+	if now := time.Now(); now.Sub(e.lastPrune) >= pruneInterval {
+		e.lastPrune = now
+		errs = append(errs, e.prune(ctx))
 	}
 	return errors.Join(errs...)
 }
@@ -61,7 +61,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	return err
 }
 
-// claim starts what waits in the queue, as far as there is room.
+// claim starts queued tasks while the node has capacity.
 func (e *Engine) claim(ctx context.Context) error {
 	if err := e.claimUnlimited(ctx); err != nil {
 		return err
@@ -74,9 +74,9 @@ func (e *Engine) claim(ctx context.Context) error {
 	return nil
 }
 
-// claimLimited starts tasks of a limited kind, as far as its limits let it.
+// claimLimited starts tasks of a limited kind, within the limits of the kind and of the node.
 func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
-	owner, room := e.room()
+	owner, room := e.capacity()
 	if k.MaxRunning > 0 {
 		room = min(room, k.MaxRunning-e.runningOf(k.Name))
 	}
@@ -84,7 +84,8 @@ func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
 		return nil
 	}
 	now := e.clock.Now()
-	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now, now.Add(k.Deadline))
+	tasks, err := e.store.ClaimLimitedTasks(ctx, owner, k.Name, min(room, claimBatch), k.MaxPerUser, now,
+		now.Add(k.Deadline))
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (e *Engine) claimLimited(ctx context.Context, k Kind) error {
 	return nil
 }
 
-// runningOf returns how many tasks of a kind run here.
+// runningOf returns the number of tasks of a kind that run on this node.
 func (e *Engine) runningOf(kind string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,7 +110,7 @@ func (e *Engine) runningOf(kind string) int {
 
 func (e *Engine) claimUnlimited(ctx context.Context) error {
 	for {
-		owner, room := e.room()
+		owner, room := e.capacity()
 		if owner == "" || room == 0 || len(e.kinds) == 0 {
 			return nil
 		}
@@ -128,42 +129,42 @@ func (e *Engine) claimUnlimited(ctx context.Context) error {
 	}
 }
 
-// room returns the id to claim under and how many more tasks may run.
-func (e *Engine) room() (string, int) {
+// capacity returns the lease id to claim tasks under and the number of further tasks that may run.
+func (e *Engine) capacity() (string, int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.open {
+	if !e.accepting {
 		return "", 0
 	}
-	return e.lease.owner, max(0, e.o.Room-len(e.runs))
+	return e.lease.owner, max(0, e.options.MaxRunning-len(e.runs))
 }
 
-// endLate stops the runs whose time is up, and ends the tasks of those that were told to stop and did not.
-func (e *Engine) endLate() {
+// stopOverdueRuns stops runs past their deadline. Runs that did not stop within Options.Grace are abandoned.
+func (e *Engine) stopOverdueRuns() {
 	now := e.clock.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs {
-		switch told := r.toldAt(); {
+		switch told := r.stopRequestedAt(); {
 		case told.IsZero():
 			if !now.Before(r.task.DeadlineAt) {
 				r.stop(ErrDeadline)
 			}
-		case time.Since(told) > e.o.Grace && r.ending.CompareAndSwap(false, true):
+		case time.Since(told) > e.options.Grace && r.ending.CompareAndSwap(false, true):
 			e.log.Error("a run did not stop; its task ends without it", "task", r.task.ID, "kind", r.task.Kind)
-			e.running.Go(r.endWithout)
+			e.runGroup.Go(r.abandon)
 		}
 	}
 }
 
-// dueBatch bounds how many tasks are ended at once.
+// dueBatch is the maximum number of tasks ended in one pass.
 const dueBatch = 100
 
-// forsaken is how far past its deadline a task of a kind that nobody here knows is ended all the same. Until then a
-// node with a newer version may know it.
-const forsaken = time.Hour
+// unknownKindGrace is how far past its deadline a task of an unregistered kind must be before this node ends it. Until
+// then, a node with a newer version may run it.
+const unknownKindGrace = time.Hour
 
-// endDue ends queued tasks whose end is wanted or whose time is up, and stops the runs that are to be cancelled.
+// endDue ends queued tasks that are cancelled or past their deadline, and stops runs that are cancelled.
 func (e *Engine) endDue(ctx context.Context) error {
 	now := e.clock.Now()
 	due, err := e.store.DueTasks(ctx, now, dueBatch)
@@ -178,7 +179,7 @@ func (e *Engine) endDue(ctx context.Context) error {
 			if r := e.run(t.ID); r != nil {
 				r.stop(ErrCancelled)
 			}
-		case known || now.Sub(t.DeadlineAt) >= forsaken:
+		case known || now.Sub(t.DeadlineAt) >= unknownKindGrace:
 			if err := e.endQueued(ctx, t); !errors.Is(err, ErrLost) {
 				errs = append(errs, err)
 			}
@@ -187,7 +188,7 @@ func (e *Engine) endDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endQueued ends a task that does not run: cancelled if that was asked for, else as too late.
+// endQueued ends a task that is not running: as cancelled if that was requested, else as timed out.
 func (e *Engine) endQueued(ctx context.Context, t Task) error {
 	o := Outcome{State: StateFailed, Code: CodeTimeout, Detail: detailTimeout, At: e.clock.Now()}
 	if t.CancelRequestedAt != nil {
@@ -202,23 +203,23 @@ func (e *Engine) endQueued(ctx context.Context, t Task) error {
 	}
 	e.counters.ended(o)
 	ended := o.apply(t)
-	e.tell(t, &ended)
+	e.notify(t, &ended)
 	return nil
 }
 
-// nudgeDue makes the working loop look for cancellations now.
-func (e *Engine) nudgeDue() {
+// wakeEndDue makes the housekeeping loop handle cancellations now.
+func (e *Engine) wakeEndDue() {
 	select {
-	case e.wakeDue <- struct{}{}:
+	case e.endDueNow <- struct{}{}:
 	default:
 	}
 }
 
-// reconcile compares what runs here with what the database says runs here. A task that is ours but does not run (its
-// insert or claim was carried out, and the answer lost) is started; a run whose task is gone is stopped. Either must
-// be found twice, so that what is just beginning or ending is left alone.
+// reconcile compares the runs of this node with the tasks that it owns in the database. An owned task without a run is
+// started: its insert or claim succeeded, but the reply was lost. A run without an owned task is stopped. Both must be
+// observed in two passes, so that tasks that are just starting or ending are left alone.
 func (e *Engine) reconcile(ctx context.Context) error {
-	owner, _ := e.room()
+	owner, _ := e.capacity()
 	if owner == "" {
 		return nil
 	}
@@ -226,36 +227,36 @@ func (e *Engine) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	strays := map[string]bool{}
+	mismatched := map[string]bool{}
 	ours := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		ours[id] = true
 		if !e.runsHere(id) {
-			strays[id] = true
+			mismatched[id] = true
 		}
 	}
 	e.mu.Lock()
 	for id, r := range e.runs {
 		if !ours[id] {
-			strays[id] = true
-			if e.strays[id] && r.task.Owner == owner {
+			mismatched[id] = true
+			if e.mismatched[id] && r.task.Owner == owner {
 				r.cancel(ErrLost)
 			}
 		}
 	}
 	e.mu.Unlock()
 	var errs []error
-	for id := range strays {
-		if ours[id] && e.strays[id] {
-			errs = append(errs, e.recover(ctx, id, owner))
+	for id := range mismatched {
+		if ours[id] && e.mismatched[id] {
+			errs = append(errs, e.startOwned(ctx, id, owner))
 		}
 	}
-	e.strays = strays
+	e.mismatched = mismatched
 	return errors.Join(errs...)
 }
 
-// recover starts a task that is ours and does not run.
-func (e *Engine) recover(ctx context.Context, id, owner string) error {
+// startOwned starts a task that this node owns and does not run.
+func (e *Engine) startOwned(ctx context.Context, id, owner string) error {
 	t, err := e.store.Task(ctx, id)
 	if err == nil && t.State == StateRunning && t.Owner == owner {
 		e.start(t, false)
@@ -264,16 +265,16 @@ func (e *Engine) recover(ctx context.Context, id, owner string) error {
 }
 
 const (
-	// tidyEvery is how often old events are deleted, and tidyBatch of how many tasks at once.
-	tidyEvery = time.Minute
-	tidyBatch = 100
+	// pruneInterval is how often expired events are deleted, and pruneBatch the number of tasks per statement.
+	pruneInterval = time.Minute
+	pruneBatch    = 100
 )
 
-// tidy deletes events that are no longer kept.
-func (e *Engine) tidy(ctx context.Context) error {
+// prune deletes the events whose retention is over.
+func (e *Engine) prune(ctx context.Context) error {
 	for {
-		n, err := e.store.PruneTasks(ctx, e.clock.Now(), tidyBatch)
-		if err != nil || n < tidyBatch {
+		n, err := e.store.PruneTasks(ctx, e.clock.Now(), pruneBatch)
+		if err != nil || n < pruneBatch {
 			return err
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"carrel/internal/core"
 )
 
-// lastLook bounds the read with which a wait that ran out ends.
-const lastLook = 2 * time.Second
+// finalReadTimeout limits the last read of Wait, after its context has ended.
+const finalReadTimeout = 2 * time.Second
 
-// Wait returns the task once it has ended. When the context ends first, the task is read once more and returned as it
-// is, with the context's error unless it has ended by then.
+// Wait returns the task once it has ended. If the context ends first, Wait reads the task once more and returns its
+// current state, with the context's error unless the task has ended.
 func (e *Engine) Wait(ctx context.Context, id string) (Task, error) {
 	w, done := e.hub.watch(topic{name: id})
 	defer done()
@@ -23,7 +23,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (Task, error) {
 		if ended != nil {
 			return *ended, nil
 		}
-		// A run of ours wakes us at its end; only what runs elsewhere must be looked up.
+		// A run on this node wakes its watchers when it ends. Tasks on other nodes are read from the store.
 		if !e.runsHere(id) {
 			if t, err := e.store.Task(ctx, id); err == nil && t.State.Ended() || core.IsKind(err, core.KindNotFound) {
 				return t, err
@@ -32,7 +32,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (Task, error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalReadTimeout)
 			defer cancel()
 			t, err := e.store.Task(last, id)
 			if err == nil && !t.State.Ended() {
@@ -43,26 +43,26 @@ func (e *Engine) Wait(ctx context.Context, id string) (Task, error) {
 	}
 }
 
-// pageOfEvents is how many events are read at once.
-const pageOfEvents = 256
+// eventPageSize is the number of events read at once.
+const eventPageSize = 256
 
-// Subscribe yields the events of a task after the one with this number, and ends after the last. An error is yielded
-// once, at the end; the reader comes back with the last number that it saw.
+// Subscribe yields the events of a task with a sequence number above after, until the last. An error is yielded once,
+// at the end; the caller can resume with the last number it received.
 func (e *Engine) Subscribe(ctx context.Context, id string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if _, err := e.follow(ctx, id, after, func(ev Event) bool { return yield(ev, nil) }); err != nil {
-			yield(Event{}, why(ctx, err))
+			yield(Event{}, streamError(ctx, err))
 		}
 	}
 }
 
-// follow calls fn with a task's events until the last, or until fn returns false, which it reports.
+// follow calls fn with a task's events until the last event, or until fn returns false, which it reports as stopped.
 func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Event) bool) (stopped bool, err error) {
 	w, done := e.hub.watch(topic{name: id})
 	defer done()
 	for {
 		changed, _ := e.hub.next(w)
-		events, err := e.store.TaskEvents(ctx, id, after, pageOfEvents)
+		events, err := e.store.TaskEvents(ctx, id, after, eventPageSize)
 		if err != nil {
 			return false, err
 		}
@@ -75,11 +75,11 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 				return false, nil
 			}
 		}
-		if len(events) == pageOfEvents {
+		if len(events) == eventPageSize {
 			continue
 		}
 		if len(events) == 0 && !e.runsHere(id) {
-			// The last event may have been seen before, or the task may be gone.
+			// The last event may have been delivered before, or the task may have been deleted.
 			t, err := e.store.Task(ctx, id)
 			if err != nil {
 				return false, err
@@ -100,13 +100,13 @@ func (e *Engine) follow(ctx context.Context, id string, after int64, fn func(Eve
 	}
 }
 
-// Stream yields the events of all tasks of a key after a position, in order, and waits for more until the context
-// ends. Its error is yielded once, at the end.
+// Stream yields the events of all tasks of a key after a position, in order, and waits for new ones until the context
+// ends. An error is yielded once, at the end.
 func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w, done := e.hub.watch(topic{key: true, name: key})
 		defer done()
-		// The task in which the reader was cut off comes first.
+		// Start with the task of the position itself: the reader may have left in the middle of it.
 		number, seq := after.Number-1, after.Seq
 		for {
 			changed, _ := e.hub.next(w)
@@ -118,7 +118,7 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 				}
 				stopped, err := e.follow(ctx, t.ID, seq, func(ev Event) bool { return yield(ev, nil) })
 				if err != nil && !core.IsKind(err, core.KindNotFound) {
-					yield(Event{}, why(ctx, err))
+					yield(Event{}, streamError(ctx, err))
 				}
 				if stopped || err != nil && !core.IsKind(err, core.KindNotFound) {
 					return
@@ -126,7 +126,7 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 				number = t.Number
 				continue
 			case !core.IsKind(err, core.KindNotFound):
-				yield(Event{}, why(ctx, err))
+				yield(Event{}, streamError(ctx, err))
 				return
 			}
 			select {
@@ -139,17 +139,17 @@ func (e *Engine) Stream(ctx context.Context, key string, after Position) iter.Se
 	}
 }
 
-// why is what a reader is told: a query that its own context has cut off is no failure, and the context knows the reason.
-func why(ctx context.Context, err error) error {
+// streamError returns the context's cause for a query that the context interrupted, else err.
+func streamError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// pollWatched looks up what is followed here and runs elsewhere, all at once: hints may be lost.
-func (e *Engine) pollWatched(ctx context.Context) error {
-	ids, keys := e.hub.watched()
+// pollRemote checks all tasks that are followed here and run on other nodes, because hints may be lost.
+func (e *Engine) pollRemote(ctx context.Context) error {
+	ids, keys := e.hub.watchedTopics()
 	elsewhere := ids[:0]
 	for _, id := range ids {
 		if !e.runsHere(id) {
@@ -157,8 +157,8 @@ func (e *Engine) pollWatched(ctx context.Context) error {
 		}
 	}
 	var errs []error
-	for chunk := range slices.Chunk(elsewhere, pollChunk) {
-		marks, err := e.store.TaskMarks(ctx, chunk)
+	for chunk := range slices.Chunk(elsewhere, pollBatch) {
+		marks, err := e.store.TaskProgress(ctx, chunk)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -168,19 +168,19 @@ func (e *Engine) pollWatched(ctx context.Context) error {
 			e.hub.poll(topic{name: id}, m, found)
 		}
 	}
-	for chunk := range slices.Chunk(keys, pollChunk) {
-		numbers, err := e.store.KeyMarks(ctx, chunk)
+	for chunk := range slices.Chunk(keys, pollBatch) {
+		numbers, err := e.store.LatestTaskNumbers(ctx, chunk)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		for _, key := range chunk {
-			// A key without tasks is waited for, not gone.
-			e.hub.poll(topic{key: true, name: key}, Mark{Seq: numbers[key]}, true)
+			// A key without tasks has not been deleted; its first task may still come.
+			e.hub.poll(topic{key: true, name: key}, Progress{Seq: numbers[key]}, true)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// pollChunk bounds how many topics are asked for in one statement.
-const pollChunk = 500
+// pollBatch is the maximum number of topics in one statement.
+const pollBatch = 500

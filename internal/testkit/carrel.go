@@ -16,27 +16,27 @@ import (
 	"time"
 )
 
-// EnvBinary names a carrel program to test instead of one built from the source: a release, for instance.
+// EnvBinary names a carrel binary to test, such as a release, instead of one built from the source.
 const EnvBinary = "CARREL_TEST_BINARY"
 
-// commandPatience bounds one command: none of those that tests run takes long.
-const commandPatience = 2 * time.Minute
+// commandTimeout is the time limit of one command.
+const commandTimeout = 2 * time.Minute
 
-// Result is how a command ended and what it wrote.
+// Result is the exit code and the output of a command.
 type Result struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// Carrel runs the program with these arguments and returns how it ended; a code other than 0 is the caller's to
-// judge. Settings in our own environment do not reach it.
+// Carrel runs the program with these arguments and returns its result; the caller checks the exit code. CARREL_
+// settings of the current environment are not passed on.
 func Carrel(t testing.TB, args ...string) Result {
 	t.Helper()
 	return runCommand(t, Binary(t), nil, args...)
 }
 
-// Binary returns the path of the program under test, built once per process. With GOCOVERDIR set it is built to
-// write what it covered there.
+// Binary returns the path of the program under test, built once per process. With GOCOVERDIR set it is built to write
+// coverage data there.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(EnvBinary); path != "" {
@@ -49,7 +49,7 @@ func Binary(t testing.TB) string {
 	return Build(t, "carrel/cmd/carrel")
 }
 
-// Build returns the path of a program of ours, built as Binary is: the program with a part of it made for a test.
+// Build returns the path of another program of this module, such as a server with a part replaced for a test.
 func Build(t testing.TB, importPath string) string {
 	t.Helper()
 	once, _ := builds.LoadOrStore(importPath, sync.OnceValues(func() (string, error) { return build(importPath) }))
@@ -60,7 +60,7 @@ func Build(t testing.TB, importPath string) string {
 	return path
 }
 
-// builds are the programs that the tests of this process have asked for, each a function that builds it once.
+// builds maps import paths to functions that build the program once.
 var builds sync.Map
 
 func build(importPath string) (string, error) {
@@ -69,7 +69,7 @@ func build(importPath string) (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, path.Base(importPath))
-	// Stamping the version would need a repository that git trusts, which a checkout on CI may not be.
+	// Stamping the version needs a repository that git trusts, which a checkout on CI may not be.
 	args := []string{"build", "-buildvcs=false", "-o", file}
 	if os.Getenv("GOCOVERDIR") != "" {
 		args = append(args, "-cover", "-coverpkg=carrel/...")
@@ -81,7 +81,7 @@ func build(importPath string) (string, error) {
 	return file, nil
 }
 
-// runCommand runs the program to its end, within reason.
+// runCommand runs the program until it exits or the timeout passes.
 func runCommand(t testing.TB, binary string, env []string, args ...string) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -93,10 +93,10 @@ func runCommand(t testing.TB, binary string, env []string, args ...string) Resul
 	}
 	select {
 	case <-p.done:
-	case <-time.After(commandPatience):
+	case <-time.After(commandTimeout):
 		_ = p.end(syscall.SIGKILL, time.Second)
 		t.Fatalf("carrel %s did not end within %v\nstdout: %s\nstderr: %s",
-			strings.Join(args, " "), commandPatience, &stdout, &stderr)
+			strings.Join(args, " "), commandTimeout, &stdout, &stderr)
 	}
 	var exit *exec.ExitError
 	if p.err != nil && !errors.As(p.err, &exit) {
@@ -105,7 +105,7 @@ func runCommand(t testing.TB, binary string, env []string, args ...string) Resul
 	return Result{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// carrelCommand returns a command of the program with our environment, less the settings in it.
+// carrelCommand returns a command with the current environment except CARREL_ settings.
 func carrelCommand(binary string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), binary, args...)
 	for _, entry := range os.Environ() {
@@ -114,7 +114,7 @@ func carrelCommand(binary string, env []string, args ...string) *exec.Cmd {
 		}
 	}
 	cmd.Env = append(cmd.Env, env...)
-	// A grandchild that keeps the output open must not keep us waiting.
+	// A grandchild that keeps the output open must not block Wait.
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

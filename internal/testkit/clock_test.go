@@ -11,7 +11,7 @@ import (
 
 var _ core.Clock = (*testkit.Clock)(nil)
 
-func TestAClockStandsStillUntilMoved(t *testing.T) {
+func TestClockStandsStillUntilMoved(t *testing.T) {
 	t.Parallel()
 	c := testkit.NewClock()
 	start := c.Now()
@@ -19,11 +19,11 @@ func TestAClockStandsStillUntilMoved(t *testing.T) {
 		t.Errorf("moved by itself from %v to %v", start, got)
 	}
 	if got, want := c.Advance(90*time.Minute), start.Add(90*time.Minute); !got.Equal(want) || !c.Now().Equal(want) {
-		t.Errorf("after Advance: %v returned, %v told, want %v", got, c.Now(), want)
+		t.Errorf("Advance returned %v and Now %v, want %v", got, c.Now(), want)
 	}
 }
 
-func TestAClockTellsUTCMilliseconds(t *testing.T) {
+func TestClockReturnsUTCMilliseconds(t *testing.T) {
 	t.Parallel()
 	c := testkit.NewClock()
 	c.Set(time.Date(2026, 3, 4, 5, 6, 7, 8_999_999, time.FixedZone("", 3600)))
@@ -36,7 +36,7 @@ func TestAClockTellsUTCMilliseconds(t *testing.T) {
 	}
 }
 
-func TestAClockMovesOnceForEveryAdvance(t *testing.T) {
+func TestClockAdvancesConcurrently(t *testing.T) {
 	t.Parallel()
 	c := testkit.NewClock()
 	start := c.Now()

@@ -20,16 +20,16 @@ import (
 	"unicode"
 )
 
-// Embeddings is an OpenAI-compatible endpoint for embeddings, on this machine. It is strict: a request that a provider
-// could refuse fails the test. Its vectors are sums of hashed words, so that texts with words in common lie near each
-// other, and the same text gets the same vector in every run.
+// Embeddings is a local OpenAI-compatible embeddings endpoint. It is strict: a request that a provider could reject
+// fails the test. Vectors are sums of hashed words, so that texts with common words are similar, and equal in every
+// run.
 type Embeddings struct {
-	// Key, Model and Dims are what it expects to be asked with, and how long its vectors are.
+	// Key and Model are required in requests. Dims is the length of the vectors.
 	Key, Model string
 	Dims       int
-	// Base64 lets it answer with base64 in place of arrays, and Backwards with the last text first.
+	// Base64 returns base64 instead of arrays. Backwards returns the last text first.
 	Base64, Backwards bool
-	// Synonyms maps words to others that mean the same, and so have the same vector.
+	// Synonyms maps words to words with the same vector.
 	Synonyms map[string]string
 
 	t      testing.TB
@@ -41,10 +41,10 @@ type Embeddings struct {
 	paid   []string
 }
 
-// EmbeddingFault answers a request in place of the endpoint, and reports whether it has.
+// EmbeddingFault handles a request instead of the endpoint and reports whether it did.
 type EmbeddingFault func(w http.ResponseWriter, r *http.Request, texts []string) bool
 
-// NewEmbeddings starts an endpoint that is closed at the test's end.
+// NewEmbeddings starts an endpoint that is closed at the end of the test.
 func NewEmbeddings(t testing.TB) *Embeddings {
 	t.Helper()
 	e := &Embeddings{t: t, Key: "sk-secret-of-the-test", Model: "words-64", Dims: 64}
@@ -53,34 +53,34 @@ func NewEmbeddings(t testing.TB) *Embeddings {
 	return e
 }
 
-// URL is what a client is given.
+// URL returns the base URL for a client.
 func (e *Embeddings) URL() string { return e.server.URL + "/v1" }
 
-// Close takes the endpoint away: nobody listens on its address any more.
+// Close stops the endpoint, so that its address refuses connections.
 func (e *Embeddings) Close() { e.server.Close() }
 
-// Fail lets the next requests fail, each in one way; nil is a request that goes well.
+// Fail adds faults for the next requests, one each; nil is a successful request.
 func (e *Embeddings) Fail(faults ...EmbeddingFault) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.faults = append(e.faults, faults...)
 }
 
-// Break lets every request fail from now on, for which there is no other fault; nil mends it.
+// Break makes every request fail that has no fault of its own; nil ends this.
 func (e *Embeddings) Break(fault EmbeddingFault) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.always = fault
 }
 
-// Calls returns how many requests came.
+// Calls returns the number of requests.
 func (e *Embeddings) Calls() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.calls
 }
 
-// Paid returns the texts that a provider would have charged for, in order: also those whose answer got lost.
+// Paid returns the texts that a provider would have charged for, in order, including those with a lost response.
 func (e *Embeddings) Paid() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +106,7 @@ func (e *Embeddings) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	e.pay(texts)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(e.reply(texts)) // a client that left does not want it
+	_, _ = w.Write(e.reply(texts)) // fails if the client has disconnected
 }
 
 func (e *Embeddings) pay(texts []string) {
@@ -115,7 +115,7 @@ func (e *Embeddings) pay(texts []string) {
 	e.paid = append(e.paid, texts...)
 }
 
-// check holds a request to what the API of OpenAI says, and to what a test expects.
+// check validates a request against OpenAI's API and the expectations of the test.
 func (e *Embeddings) check(r *http.Request) ([]string, error) {
 	var body struct {
 		Model      string   `json:"model"`
@@ -132,7 +132,8 @@ func (e *Embeddings) check(r *http.Request) ([]string, error) {
 		return nil, fmt.Errorf("%s %s", r.Method, r.URL)
 	case r.Header.Get("Content-Type") != "application/json":
 		return nil, errors.New("Content-Type " + r.Header.Get("Content-Type"))
-	case e.Key != "" && r.Header.Get("Authorization") != "Bearer "+e.Key, e.Key == "" && len(r.Header["Authorization"]) > 0:
+	case e.Key != "" && r.Header.Get("Authorization") != "Bearer "+e.Key, e.Key == "" &&
+		len(r.Header["Authorization"]) > 0:
 		return nil, errors.New("the wrong key")
 	case body.Model != e.Model:
 		return nil, errors.New("model " + body.Model)
@@ -146,7 +147,7 @@ func (e *Embeddings) check(r *http.Request) ([]string, error) {
 	return body.Input, nil
 }
 
-// reply is the answer to these texts; a token is a word.
+// reply returns the response to these texts. A token is a word.
 func (e *Embeddings) reply(texts []string) []byte {
 	type embedding struct {
 		Object    string `json:"object"`
@@ -173,17 +174,18 @@ func (e *Embeddings) reply(texts []string) []byte {
 	return b
 }
 
-// Vector returns the vector of a text, which is not of unit length.
+// Vector returns the vector of a text. It is not normalized.
 func (e *Embeddings) Vector(text string) []float32 {
 	v := make([]float32, e.Dims)
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if same, ok := e.Synonyms[word]; ok {
 			word = same
 		}
 		h := fnv.New64a()
 		_, _ = io.WriteString(h, word) // never fails
 		sum := h.Sum64()
-		// Three places a word keep chance meetings of two words small.
+		// Three components per word make collisions unlikely to matter.
 		for range 3 {
 			v[sum%uint64(e.Dims)] += 1 - 2*float32(sum>>63)
 			sum = sum*6364136223846793005 + 1442695040888963407
@@ -201,7 +203,7 @@ func floatBytes(v []float32) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// EmbeddingsStatus is an answer with a status other than 200, and a Retry-After where it is not empty.
+// EmbeddingsStatus responds with a status other than 200, and with Retry-After unless it is empty.
 func EmbeddingsStatus(status int, retryAfter, message string) EmbeddingFault {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
 		if retryAfter != "" {
@@ -214,15 +216,15 @@ func EmbeddingsStatus(status int, retryAfter, message string) EmbeddingFault {
 	}
 }
 
-// EmbeddingsBody is an answer of status 200 with this body.
+// EmbeddingsBody responds with status 200 and this body.
 func EmbeddingsBody(body string) EmbeddingFault {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
-		_, _ = io.WriteString(w, body) // a client that left does not want it
+		_, _ = io.WriteString(w, body) // fails if the client has disconnected
 		return true
 	}
 }
 
-// Cut does the work, charges for it, and cuts the connection in the midst of the answer.
+// Cut computes and charges for the vectors, and closes the connection in the middle of the response.
 func (e *Embeddings) Cut() EmbeddingFault {
 	return func(w http.ResponseWriter, _ *http.Request, texts []string) bool {
 		e.pay(texts)
@@ -233,7 +235,7 @@ func (e *Embeddings) Cut() EmbeddingFault {
 	}
 }
 
-// Slow answers after a while, if somebody still waits for it then.
+// Slow delays the response, unless the client disconnects first.
 func (e *Embeddings) Slow(d time.Duration) EmbeddingFault {
 	return func(_ http.ResponseWriter, r *http.Request, _ []string) bool {
 		timer := time.NewTimer(d)
@@ -247,10 +249,10 @@ func (e *Embeddings) Slow(d time.Duration) EmbeddingFault {
 	}
 }
 
-// Refuse answers with this status to every request that holds a text with this in it.
+// Refuse responds with this status to every request with a text that contains part.
 func (e *Embeddings) Refuse(part string, status int) EmbeddingFault {
 	return func(w http.ResponseWriter, r *http.Request, texts []string) bool {
 		return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, part) }) &&
-			EmbeddingsStatus(status, "", "this text is not taken")(w, r, texts)
+			EmbeddingsStatus(status, "", "this text is rejected")(w, r, texts)
 	}
 }

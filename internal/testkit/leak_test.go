@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestASecretInALogIsFound(t *testing.T) {
+func TestSecretInALogIsDetected(t *testing.T) {
 	t.Parallel()
 	secret := "crla_" + strings.Repeat("x", 38)
 	for line, leaks := range map[string]bool{
@@ -14,7 +14,7 @@ func TestASecretInALogIsFound(t *testing.T) {
 		`{"level":"WARN","error":"` + secret + `"}`:                                        true,
 		`time=1 level=INFO authorization="Bearer abcdefghijklmnopqrstuvwxyz"`:              true,
 		`time=1 level=INFO token=eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwIn0.x`:               true,
-		"Your key is " + secret:               false, // printed for a person
+		"Your key is " + secret:               false, // printed for the user
 		`time=1 level=INFO msg="crl_[masked]`: false,
 	} {
 		if got := leakIn("first\n" + line + "\nlast"); (got != "") != leaks || strings.Contains(got, secret) {

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Log keeps what is written to it for tests that look into it, from any number of goroutines.
+// Log is a buffer for log output, safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write adds to the log.
+// Write implements io.Writer.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-// String returns all that was written.
+// String returns everything written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

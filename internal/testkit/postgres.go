@@ -15,30 +15,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The environment that says where databases for tests come from.
+// Environment variables that select the databases for tests.
 const (
-	// EnvPostgres is the URL of a server's administrative database, in which tests may create databases. Without
-	// it every test process starts a server of its own; make test starts one for all of them.
+	// EnvPostgres is the URL of an administrative database in which tests may create databases. Without it, every test
+	// process starts its own server; make test starts one for all.
 	EnvPostgres = "CARREL_TEST_POSTGRES"
-	// EnvRequirePostgres set to 1 turns "skipped, PostgreSQL is not installed" into a failure.
+	// EnvRequirePostgres set to 1 makes tests fail instead of being skipped if PostgreSQL is not installed.
 	EnvRequirePostgres = "CARREL_TEST_REQUIRE_POSTGRES"
 )
 
-// adminPatience bounds one administrative statement; creating a database on a busy machine is the slowest.
-const adminPatience = time.Minute
+// adminTimeout is the time limit of one administrative statement. Creating a database on a busy machine is the slowest.
+const adminTimeout = time.Minute
 
-// sharedPostgres is the server that the tests of this process share, started by the first that asks. It is global
-// because a test process has no other owner for what outlives a single test.
+// sharedPostgres is the server shared by the tests of this process, started by the first test that needs it. It is
+// global because it outlives single tests.
 var sharedPostgres postgresCluster
 
-// postgresCluster creates databases on one server and keeps the templates that are copied.
+// postgresCluster creates databases on one server and holds the templates.
 type postgresCluster struct {
 	mu        sync.Mutex
 	opened    bool
-	err       error           // of opening, for everyone who asks
-	server    *PostgresServer // nil if somebody else's
+	err       error           // of opening
+	server    *PostgresServer // nil for an external server
 	admin     *url.URL
-	tag       string // keeps our names apart from those of other processes on the same server
+	tag       string // distinguishes database names from those of other processes on the server
 	count     int
 	templates map[string]*postgresTemplate
 }
@@ -50,15 +50,15 @@ type postgresTemplate struct {
 	err  error
 }
 
-// Postgres returns the URL of a new, empty database, which is dropped at the test's end. Where PostgreSQL is not
-// installed the test is skipped, or fails if CARREL_TEST_REQUIRE_POSTGRES is 1.
+// Postgres returns the URL of a new, empty database, dropped at the end of the test. If PostgreSQL is not installed,
+// the test is skipped, or fails if CARREL_TEST_REQUIRE_POSTGRES is 1.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return openShared(t).create(t, "template0")
 }
 
-// PostgresTemplate returns the URL of a new database that migrate has prepared. Migrating happens once per process
-// and name; each test then gets a copy, which takes some 50 ms. migrate must close its connections.
+// PostgresTemplate returns the URL of a new database prepared by migrate, which runs once per process and name. Each
+// test gets a copy, which takes about 50 ms. migrate must close its connections.
 func PostgresTemplate(t testing.TB, name string, migrate func(url string) error) string {
 	t.Helper()
 	c := openShared(t)
@@ -69,7 +69,7 @@ func PostgresTemplate(t testing.TB, name string, migrate func(url string) error)
 	return c.create(t, template)
 }
 
-// openShared returns the shared server, or ends the test.
+// openShared returns the shared server, or skips or fails the test.
 func openShared(t testing.TB) *postgresCluster {
 	t.Helper()
 	if err := sharedPostgres.open(); err != nil {
@@ -78,8 +78,7 @@ func openShared(t testing.TB) *postgresCluster {
 	return &sharedPostgres
 }
 
-// withoutPostgres ends a test that can't have a server: a missing installation skips it unless that was forbidden,
-// and everything else is a failure.
+// withoutPostgres skips the test if PostgreSQL is not installed and not required, and fails it otherwise.
 func withoutPostgres(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNoPostgres) && os.Getenv(EnvRequirePostgres) != "1" {
@@ -88,7 +87,7 @@ func withoutPostgres(t testing.TB, err error) {
 	t.Fatal(err)
 }
 
-// open starts or finds the server, once.
+// open starts or connects to the server once.
 func (c *postgresCluster) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,7 @@ func (c *postgresCluster) open() error {
 	return c.err
 }
 
-// release stops the server, if it is ours; on somebody else's it drops the templates.
+// release stops an own server. On an external server it drops the templates.
 func (c *postgresCluster) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +128,7 @@ func (c *postgresCluster) release() error {
 	return errors.Join(errs...)
 }
 
-// template returns the name of the template database, migrating it at the first call for that name.
+// template returns the name of a template database, created and migrated at the first call.
 func (c *postgresCluster) template(name string, migrate func(url string) error) (string, error) {
 	c.mu.Lock()
 	tpl := c.templates[name]
@@ -145,19 +144,20 @@ func (c *postgresCluster) template(name string, migrate func(url string) error) 
 		if tpl.err = migrate(c.url(tpl.name)); tpl.err != nil {
 			return
 		}
-		// A database can be copied only while nobody is connected to it. This refuses anyone who would.
+		// A database can be copied only while it has no connections.
 		tpl.err = c.exec("ALTER DATABASE " + quote(tpl.name) + " ALLOW_CONNECTIONS false")
 	})
 	return tpl.name, tpl.err
 }
 
-// create makes a database for one test by copying the template.
+// create copies the template for one test.
 func (c *postgresCluster) create(t testing.TB, template string) string {
 	t.Helper()
 	c.mu.Lock()
 	name := c.nextName()
 	c.mu.Unlock()
-	if err := c.exec("CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template) + " STRATEGY FILE_COPY"); err != nil {
+	if err := c.exec("CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template) +
+		" STRATEGY FILE_COPY"); err != nil {
 		t.Fatalf("create a test database: %v", err)
 	}
 	t.Cleanup(func() {
@@ -168,7 +168,7 @@ func (c *postgresCluster) create(t testing.TB, template string) string {
 	return c.url(name)
 }
 
-// drop removes a database, with whoever is still connected to it.
+// drop drops a database and its remaining connections.
 func (c *postgresCluster) drop(name string) error {
 	return c.exec("DROP DATABASE IF EXISTS " + quote(name) + " WITH (FORCE)")
 }
@@ -179,16 +179,16 @@ func (c *postgresCluster) nextName() string {
 	return fmt.Sprintf("%s_%d", c.tag, c.count)
 }
 
-// url returns the address of a database of the server.
+// url returns the URL of a database on the server.
 func (c *postgresCluster) url(database string) string {
 	u := *c.admin
 	u.Path = "/" + database
 	return u.String()
 }
 
-// exec runs one administrative statement on a connection of its own: they are few, and nothing stays open.
+// exec runs one administrative statement on a new connection.
 func (c *postgresCluster) exec(statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.admin.String())
 	if err != nil {
@@ -199,5 +199,4 @@ func (c *postgresCluster) exec(statement string) error {
 	return err
 }
 
-// quote renders a name for a statement.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

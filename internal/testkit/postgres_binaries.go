@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// minPostgres is the oldest PostgreSQL that Carrel works with.
+// minPostgres is the oldest supported major version.
 const minPostgres = 15
 
-// ErrNoPostgres says that there is no PostgreSQL on this machine that tests can start, and what to do.
+// ErrNoPostgres means that PostgreSQL is not installed; the message says what to install.
 var ErrNoPostgres = errors.New("PostgreSQL 15 or later is not installed (on Debian: apt-get install postgresql)")
 
-// postgresPlaces are where packages put the programs. Debian keeps initdb and postgres out of the PATH.
+// postgresPlaces are the installation folders of packages. Debian does not add initdb and postgres to the PATH.
 var postgresPlaces = []string{
 	"/usr/lib/postgresql/*/bin",          // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                   // Red Hat
@@ -24,11 +24,11 @@ var postgresPlaces = []string{
 	"/usr/local/opt/postgresql@*/bin",
 }
 
-// findPostgres returns the folder of the newest PostgreSQL that will do, or ErrNoPostgres.
+// findPostgres returns the folder of the newest supported PostgreSQL, or ErrNoPostgres.
 func findPostgres(ctx context.Context) (string, error) {
 	var dirs []string
 	for _, place := range postgresPlaces {
-		found, _ := filepath.Glob(place) // the patterns are well formed
+		found, _ := filepath.Glob(place) // the patterns are valid
 		dirs = append(dirs, found...)
 	}
 	if path, err := exec.LookPath("postgres"); err == nil {
@@ -49,7 +49,7 @@ func findPostgres(ctx context.Context) (string, error) {
 	return best, nil
 }
 
-// postgresVersion returns the major version of the server in dir, or 0 if there is none that could be set up.
+// postgresVersion returns the major version of the server in dir, or 0 if it is missing or incomplete.
 func postgresVersion(ctx context.Context, dir string) int {
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
 		return 0
@@ -61,7 +61,7 @@ func postgresVersion(ctx context.Context, dir string) int {
 	return majorVersion(string(out))
 }
 
-// majorVersion reads the major version from a text like "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)" or
+// majorVersion parses the major version from a text such as "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)" or
 // "postgres (PostgreSQL) 18beta1"; 0 if there is none.
 func majorVersion(text string) int {
 	_, rest, ok := strings.Cut(text, "(PostgreSQL) ")

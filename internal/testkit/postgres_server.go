@@ -17,40 +17,40 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long a server may take to start (recovery after a crash included) and to stop.
+// Time limits for starting a server, including crash recovery, and for stopping it.
 const (
 	postgresStart = 30 * time.Second
 	postgresStop  = 20 * time.Second
 )
 
-// fastSettings trade all safety for speed: the data of a test need not survive the machine.
+// fastSettings trade durability for speed, because test data need not survive a crash.
 var fastSettings = []string{
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0",
 	"autovacuum=off", "jit=off",
 }
 
-// PostgresOptions says what kind of server a test wants.
+// PostgresOptions configure a server.
 type PostgresOptions struct {
-	// Durable keeps what was committed across a crash, as a real installation does. It is slower.
+	// Durable makes committed data survive a crash, like a real installation. It is slower.
 	Durable bool
-	// Settings are further settings, each as name=value.
+	// Settings are additional settings in the form name=value.
 	Settings []string
 }
 
-// PostgresServer is a PostgreSQL server of its own, which a test may stop, crash and start again. Tests that only
-// need a database use Postgres or PostgresTemplate, which share one server.
+// PostgresServer is a separate PostgreSQL server that a test may stop, crash and restart. Tests that only need a
+// database use Postgres or PostgresTemplate, which share one server.
 //
-// It listens on a Unix socket in a folder that nobody else can enter: no port to clash over, no door left open.
+// It listens on a Unix socket in a private folder, so there are no port conflicts and no network access.
 type PostgresServer struct {
-	dir  string // holds data/, the socket and the log
+	dir  string // contains data/, the socket and the log
 	bin  string
 	args []string
 	cred *syscall.Credential
 	proc *process // nil while stopped
 }
 
-// NewPostgresServer starts a server for this test and removes it at the test's end. Where PostgreSQL is not
-// installed the test is skipped, or fails if CARREL_TEST_REQUIRE_POSTGRES is 1.
+// NewPostgresServer starts a server that is removed at the end of the test. If PostgreSQL is not installed, the test is
+// skipped, or fails if CARREL_TEST_REQUIRE_POSTGRES is 1.
 func NewPostgresServer(t testing.TB, opts PostgresOptions) *PostgresServer {
 	t.Helper()
 	s, err := StartPostgres(t.Context(), opts)
@@ -68,8 +68,8 @@ func NewPostgresServer(t testing.TB, opts PostgresOptions) *PostgresServer {
 	return s
 }
 
-// StartPostgres makes a new database cluster in a temporary folder and starts a server on it. The caller closes it.
-// The error is ErrNoPostgres where PostgreSQL is not installed.
+// StartPostgres creates a database cluster in a temporary folder and starts a server. The caller must close it. The
+// error is ErrNoPostgres if PostgreSQL is not installed.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := findPostgres(ctx)
 	if err != nil {
@@ -97,10 +97,10 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	return s, nil
 }
 
-// postgresCredential returns as whom the server runs: nil is ourselves. PostgreSQL refuses to run as root.
+// postgresCredential returns the user to run the server as; nil is the current user. PostgreSQL refuses to run as root.
 func postgresCredential() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
-		return nil, nil //nolint:nilnil // nil is what SysProcAttr takes for "ourselves"
+		return nil, nil //nolint:nilnil // SysProcAttr takes nil for the current user
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -116,8 +116,8 @@ func postgresCredential() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as")
 }
 
-// initialise lays the cluster. Its collation is a language's, as it is on most installations, and not that of bytes:
-// an ORDER BY that must not depend on it fails here first.
+// initialise creates the cluster. Its collation is linguistic as in most installations, not bytewise, so that
+// tests detect an ORDER BY that depends on it.
 func (s *PostgresServer) initialise(ctx context.Context, opts PostgresOptions) error {
 	if s.cred != nil {
 		if err := os.Chown(s.dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
@@ -140,7 +140,8 @@ func (s *PostgresServer) initialise(ctx context.Context, opts PostgresOptions) e
 	return nil
 }
 
-// command returns a command of PostgreSQL, run as its user and in its folder (ours may be closed to that user).
+// command returns a PostgreSQL command, run as its user and in its folder, because the current folder may be
+// inaccessible.
 func (s *PostgresServer) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
@@ -151,7 +152,7 @@ func (s *PostgresServer) command(ctx context.Context, name string, args ...strin
 func (s *PostgresServer) data() string    { return filepath.Join(s.dir, "data") }
 func (s *PostgresServer) logPath() string { return filepath.Join(s.dir, "log") }
 
-// URL returns the address of a database of this server. The database "postgres" is always there.
+// URL returns the URL of a database on this server. The database "postgres" always exists.
 func (s *PostgresServer) URL(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
@@ -160,7 +161,7 @@ func (s *PostgresServer) URL(database string) string {
 	return u.String()
 }
 
-// Log returns what the server has written to its log.
+// Log returns the server's log.
 func (s *PostgresServer) Log() string {
 	b, err := os.ReadFile(s.logPath())
 	if err != nil {
@@ -169,7 +170,7 @@ func (s *PostgresServer) Log() string {
 	return string(b)
 }
 
-// Start starts the server and returns when it takes connections. It does nothing while the server runs.
+// Start starts the server and returns once it accepts connections. It does nothing if the server is running.
 func (s *PostgresServer) Start() error {
 	if s.proc != nil && s.proc.running() {
 		return nil
@@ -178,10 +179,10 @@ func (s *PostgresServer) Start() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the child has its own
+	defer func() { _ = log.Close() }() // the child has its own descriptor
 	cmd := s.command(context.Background(), "postgres", s.args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// SIGQUIT stops it at once with all its backends, and unlike SIGKILL leaves no shared memory behind.
+	// SIGQUIT stops the server and its backends at once and, unlike SIGKILL, leaves no shared memory behind.
 	if s.proc, err = startProcess(cmd, syscall.SIGQUIT); err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (s *PostgresServer) Start() error {
 	return nil
 }
 
-// awaitReady returns when the server takes connections, or has ended, or took too long.
+// awaitReady waits until the server accepts connections, has exited, or the timeout passes.
 func (s *PostgresServer) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), postgresStart)
 	defer cancel()
@@ -202,7 +203,7 @@ func (s *PostgresServer) awaitReady() error {
 		}
 		select {
 		case <-s.proc.done:
-			return fmt.Errorf("it ended: %w", s.proc.err)
+			return fmt.Errorf("the server exited: %w", s.proc.err)
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
@@ -210,10 +211,10 @@ func (s *PostgresServer) awaitReady() error {
 	}
 }
 
-// Stop shuts the server down in order, ending open connections. It does nothing while the server is stopped.
+// Stop shuts the server down cleanly and closes open connections. It does nothing if the server is stopped.
 func (s *PostgresServer) Stop() error { return s.end(syscall.SIGINT) }
 
-// Crash ends the server without letting it tidy up: the next start recovers from the log of what was committed.
+// Crash ends the server without a clean shutdown. The next start recovers committed data from the WAL.
 func (s *PostgresServer) Crash() error { return s.end(syscall.SIGQUIT) }
 
 func (s *PostgresServer) end(sig syscall.Signal) error {

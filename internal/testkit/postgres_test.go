@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// query runs a statement on a connection of its own and returns the first column as text.
+// query runs a statement on a new connection and returns the first column as text.
 func query(ctx context.Context, url, statement string) ([]string, error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -39,7 +39,7 @@ func mustQuery(t *testing.T, url, statement string) string {
 	return strings.Join(got, ",")
 }
 
-func TestEveryTestGetsADatabaseOfItsOwn(t *testing.T) {
+func TestEveryTestGetsItsOwnDatabase(t *testing.T) {
 	t.Parallel()
 	a, b := Postgres(t), Postgres(t)
 	mustQuery(t, a, "CREATE TABLE only_here (x int)")
@@ -48,9 +48,9 @@ func TestEveryTestGetsADatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestADatabaseIsGoneAfterItsTest(t *testing.T) {
+func TestDatabaseIsDroppedAfterItsTest(t *testing.T) {
 	t.Parallel()
-	Postgres(t) // skips where there is no PostgreSQL
+	Postgres(t) // skips without PostgreSQL
 	var url string
 	t.Run("a test that leaks a connection", func(t *testing.T) {
 		url = Postgres(t)
@@ -67,9 +67,9 @@ func TestADatabaseIsGoneAfterItsTest(t *testing.T) {
 	}
 }
 
-func TestATemplateIsMigratedOnceAndCopied(t *testing.T) {
+func TestTemplateIsMigratedOnceAndCopied(t *testing.T) {
 	t.Parallel()
-	Postgres(t) // skips where there is no PostgreSQL
+	Postgres(t) // skips without PostgreSQL
 	var migrations atomic.Int32
 	migrate := func(url string) error {
 		migrations.Add(1)
@@ -90,9 +90,9 @@ func TestATemplateIsMigratedOnceAndCopied(t *testing.T) {
 	}
 }
 
-func TestAFailedMigrationFailsEveryTestThatWantsIt(t *testing.T) {
+func TestFailedTemplateMigrationFailsEveryTest(t *testing.T) {
 	t.Parallel()
-	Postgres(t) // skips where there is no PostgreSQL
+	Postgres(t) // skips without PostgreSQL
 	broken := errors.New("no such column")
 	for range 2 {
 		_, err := sharedPostgres.template("broken", func(string) error { return broken })
@@ -102,7 +102,7 @@ func TestAFailedMigrationFailsEveryTestThatWantsIt(t *testing.T) {
 	}
 }
 
-func TestAServerKeepsCommittedDataAcrossACrashAndARestart(t *testing.T) {
+func TestDurableServerKeepsDataAcrossACrashAndARestart(t *testing.T) {
 	t.Parallel()
 	s := NewPostgresServer(t, PostgresOptions{Durable: true, Settings: []string{"application_name=chaos"}})
 	url := s.URL("postgres")
@@ -132,10 +132,10 @@ func TestAServerKeepsCommittedDataAcrossACrashAndARestart(t *testing.T) {
 	}
 }
 
-func TestTheSharedServerSortsTextByLanguage(t *testing.T) {
+func TestSharedServerSortsTextByLanguage(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(EnvPostgres) != "" && !strings.Contains(os.Getenv(EnvPostgres), "carrel-test-") {
-		t.Skip("the server is somebody else's, with a collation of its own")
+		t.Skip("an external server has its own collation")
 	}
 	got := mustQuery(t, Postgres(t), "SELECT x FROM (VALUES ('a'), ('B'), ('_c')) v(x) ORDER BY x")
 	if got != "_c,a,B" {
@@ -143,10 +143,10 @@ func TestTheSharedServerSortsTextByLanguage(t *testing.T) {
 	}
 }
 
-// TestAServerDiesWithItsProcess kills a test process that has a server, and looks for the server.
-func TestAServerDiesWithItsProcess(t *testing.T) {
+// TestServerDiesWithItsProcess kills a test process that has a server, and checks that the server ends.
+func TestServerDiesWithItsProcess(t *testing.T) {
 	t.Parallel()
-	Postgres(t) // skips where there is no PostgreSQL
+	Postgres(t) // skips without PostgreSQL
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip("only Linux ends a child when its parent is killed")
 	}
@@ -168,7 +168,7 @@ func TestAServerDiesWithItsProcess(t *testing.T) {
 	t.Errorf("PostgreSQL (process %d) outlived the process that started it", pid)
 }
 
-// TestHelperThatIsKilled is the process of TestAServerDiesWithItsProcess.
+// TestHelperThatIsKilled is the child process of TestServerDiesWithItsProcess.
 func TestHelperThatIsKilled(t *testing.T) {
 	note := os.Getenv("TESTKIT_NOTE")
 	if note == "" {
@@ -185,10 +185,10 @@ func TestHelperThatIsKilled(t *testing.T) {
 	select {} // until killed
 }
 
-// shortTempDir returns a folder that another user can pass through and that leaves room for a socket's name.
+// shortTempDir returns a folder that other users can traverse, with a path short enough for a socket.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tk-") //nolint:usetesting // the name of t.TempDir is too long for a socket
+	dir, err := os.MkdirTemp("", "tk-") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func waitForNote(t *testing.T, path string) int {
 	return 0
 }
 
-func TestVersionsOfPostgresAreRead(t *testing.T) {
+func TestPostgresVersionIsParsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n": 15,
@@ -230,16 +230,19 @@ func TestVersionsOfPostgresAreRead(t *testing.T) {
 	}
 }
 
-func TestWithoutPostgresATestIsSkippedUnlessItIsRequired(t *testing.T) {
+func TestMissingPostgresSkipsTheTestUnlessRequired(t *testing.T) {
 	t.Setenv(EnvRequirePostgres, "")
-	if got := ending(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.verdict != "skip" || !strings.Contains(got.message, "apt-get install postgresql") {
+	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "skip" ||
+		!strings.Contains(got.message, "apt-get install postgresql") {
 		t.Errorf("not installed: %+v, want a skip that says what to install", got)
 	}
-	if got := ending(t, func(tb testing.TB) { withoutPostgres(tb, errors.New("initdb: no space")) }); got.verdict != "fatal" {
+	if got := runHelper(t,
+		func(tb testing.TB) { withoutPostgres(tb, errors.New("initdb: no space")) }); got.outcome != "fatal" {
 		t.Errorf("installed but broken: %+v, want a failure", got)
 	}
 	t.Setenv(EnvRequirePostgres, "1")
-	if got := ending(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.verdict != "fatal" || !strings.Contains(got.message, "apt-get install postgresql") {
+	if got := runHelper(t, func(tb testing.TB) { withoutPostgres(tb, ErrNoPostgres) }); got.outcome != "fatal" ||
+		!strings.Contains(got.message, "apt-get install postgresql") {
 		t.Errorf("required: %+v, want a failure that says what to install", got)
 	}
 }

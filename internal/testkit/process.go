@@ -1,26 +1,24 @@
 package testkit
 
 import (
-	"bytes"
 	"fmt"
 	"os/exec"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// process is a child that does not outlive us, however we end.
+// process is a child process that does not outlive the test process.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the child has ended and was waited for
-	err  error         // of the wait; readable once done is closed
+	done chan struct{} // closed after Wait
+	err  error         // result of Wait; valid once done is closed
 }
 
-// startProcess starts the command. On Linux the child gets the signal when we die; the kernel takes the death of the
-// thread that started it for ours, so the goroutine that starts it keeps its thread until the child has ended.
-func startProcess(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
-	dieWithUs(cmd, onOurDeath)
+// startProcess starts the command. On Linux the child gets the signal when its parent dies. The kernel means the thread
+// that started it, so the starting goroutine keeps its thread until the child has exited.
+func startProcess(cmd *exec.Cmd, parentDeathSignal syscall.Signal) (*process, error) {
+	killOnParentDeath(cmd, parentDeathSignal)
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
@@ -39,7 +37,7 @@ func startProcess(cmd *exec.Cmd, onOurDeath syscall.Signal) (*process, error) {
 	return p, nil
 }
 
-// running reports whether the child has not ended yet.
+// running reports whether the child has not exited yet.
 func (p *process) running() bool {
 	select {
 	case <-p.done:
@@ -49,11 +47,11 @@ func (p *process) running() bool {
 	}
 }
 
-// end sends the signal and waits for the child's end. One that does not end in time is killed, and that is an error.
-// It does nothing when the child has ended already. How the child ended is in p.err.
-func (p *process) end(sig syscall.Signal, patience time.Duration) error {
-	_ = p.cmd.Process.Signal(sig) // fails only if it has ended
-	timer := time.NewTimer(patience)
+// end sends the signal and waits for the child to exit. A child that does not exit in time is killed, which is an
+// error. It does nothing if the child has exited. The exit status is in p.err.
+func (p *process) end(sig syscall.Signal, timeout time.Duration) error {
+	_ = p.cmd.Process.Signal(sig) // fails only if the child has exited
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-p.done:
@@ -62,25 +60,5 @@ func (p *process) end(sig syscall.Signal, patience time.Duration) error {
 	}
 	_ = p.cmd.Process.Kill()
 	<-p.done
-	return fmt.Errorf("%s did not end within %v of %v and was killed", p.cmd.Path, patience, sig)
-}
-
-// logBuffer collects what a child writes while others read it.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String returns what was written so far.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	return fmt.Errorf("%s did not end within %v of %v and was killed", p.cmd.Path, timeout, sig)
 }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// dieWithUs has the kernel send the signal to the child when we die, even by SIGKILL.
-func dieWithUs(cmd *exec.Cmd, sig syscall.Signal) {
+// killOnParentDeath has the kernel send the signal to the child when the parent dies, even by SIGKILL.
+func killOnParentDeath(cmd *exec.Cmd, sig syscall.Signal) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// dieWithUs does nothing here: only Linux can do it. Main and t.Cleanup end the children, unless we are killed.
-func dieWithUs(*exec.Cmd, syscall.Signal) {}
+// killOnParentDeath is supported on Linux only. Elsewhere Main and t.Cleanup end the children unless the parent is
+// killed.
+func killOnParentDeath(*exec.Cmd, syscall.Signal) {}

@@ -7,22 +7,21 @@ import (
 	"syscall"
 )
 
-// scratchPattern names the folders of test processes below the temporary folder.
+// scratchPattern matches the folders of test processes in the temporary folder.
 const scratchPattern = "carrel-test-*"
 
-// scratch is the one folder of this process for what tests share. It is global because a test process has no
-// other owner for what outlives a single test.
+// scratch is the folder of this process for files shared between tests. It is global because it outlives single tests.
 var scratch scratchFolder
 
-// scratchFolder is made at first use. A process that is killed can't remove its folder, so each holds a lock on a
-// file inside, and whoever comes next removes the folders that nobody holds.
+// scratchFolder is created at first use. A killed process cannot remove its folder, so each process holds a lock on a
+// file inside, and later processes remove unlocked folders.
 type scratchFolder struct {
 	mu   sync.Mutex
 	dir  string
 	lock *os.File
 }
 
-// path returns the folder, making it at the first call.
+// path returns the folder, created at the first call.
 func (s *scratchFolder) path() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +33,7 @@ func (s *scratchFolder) path() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// PostgreSQL may run as another user, who must be able to pass through to the folder of its own.
+	// PostgreSQL may run as another user, who must be able to traverse to its own folder.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return "", err
 	}
@@ -59,8 +58,8 @@ func (s *scratchFolder) release() error {
 	return err
 }
 
-// lockScratch takes the folder's lock. The file gets its name only once the lock is held, so that a sweep in
-// another process never finds a new folder unheld.
+// lockScratch locks the folder. The lock file gets its name only once the lock is held, so that a sweep in another
+// process never finds a new folder unlocked.
 func lockScratch(dir string) (*os.File, error) {
 	unnamed := filepath.Join(dir, "lock.new")
 	f, err := os.Create(unnamed)
@@ -74,10 +73,9 @@ func lockScratch(dir string) (*os.File, error) {
 	return f, os.Rename(unnamed, filepath.Join(dir, "lock"))
 }
 
-// sweepScratch removes the folders below parent that processes left behind. It is a courtesy: what can't be removed
-// is left, and nothing is reported.
+// sweepScratch removes folders left behind by killed processes. It is best effort and reports no errors.
 func sweepScratch(parent string) {
-	dirs, _ := filepath.Glob(filepath.Join(parent, scratchPattern)) // the pattern is well formed
+	dirs, _ := filepath.Glob(filepath.Join(parent, scratchPattern)) // the pattern is valid
 	for _, dir := range dirs {
 		f, err := os.Open(filepath.Join(dir, "lock"))
 		if err != nil {

@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// How long a server may take to answer on /healthz, and to end after SIGTERM (it drains for up to 10 s).
+// Time limits for the first reply on /healthz, and for the exit after SIGTERM (the server drains for up to 10 s).
 const (
 	serverStart = 30 * time.Second
 	serverStop  = 15 * time.Second
 )
 
-// ServerOptions says how a test wants its server.
+// ServerOptions configure a server.
 type ServerOptions struct {
-	// Data is the data folder; empty means a new one that is removed with the test.
+	// Data is the data folder; empty means a temporary one.
 	Data string
 	// Database is the URL of a PostgreSQL database; empty means SQLite in the data folder.
 	Database string
-	// Args follow those that the helper gives to carrel serve.
+	// Args are appended to the arguments of carrel serve.
 	Args []string
-	// Env are settings as NAME=value. Nothing that starts with CARREL_ is taken from our own environment.
+	// Env are settings in the form NAME=value. CARREL_ variables of the current environment are not passed on.
 	Env []string
-	// Binary is the program to run; empty means the one of this source.
+	// Binary is the program to run; empty means the result of Binary.
 	Binary string
 }
 
-// Server is the real program, serving on a free port of the loopback address. It ends with the test.
+// Server is the real program, serving on a free loopback port until the end of the test.
 type Server struct {
-	// URL is the base address, without a slash at the end. It stays the same over a restart.
+	// URL is the base URL without a trailing slash. It does not change with a restart.
 	URL string
 	// Data is the data folder.
 	Data string
@@ -42,12 +42,12 @@ type Server struct {
 	t    testing.TB
 	opts ServerOptions
 	addr string
-	log  *logBuffer
+	log  *Log
 	proc *process // nil while stopped
 }
 
-// StartServer starts carrel serve and returns when it answers. At the test's end it is stopped as an operator would
-// stop it, and the test fails if that goes wrong or a secret stands in the log; a failed test shows the log.
+// StartServer starts carrel serve and returns once it is healthy. At the end of the test it is stopped with SIGTERM.
+// The test fails if that goes wrong or if the log contains a secret; a failed test prints the log.
 func StartServer(t testing.TB, opts ServerOptions) *Server {
 	t.Helper()
 	if opts.Data == "" {
@@ -56,10 +56,10 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	if opts.Binary == "" {
 		opts.Binary = Binary(t)
 	}
-	s := &Server{Data: opts.Data, t: t, opts: opts, log: &logBuffer{}}
+	s := &Server{Data: opts.Data, t: t, opts: opts, log: &Log{}}
 	t.Cleanup(func() {
 		s.Stop()
-		// Held here, so that it holds for every test that has a server.
+		// Checked here for every test with a server.
 		if leak := leakIn(s.Log()); leak != "" {
 			t.Errorf("a secret is in the log: %s", leak)
 		}
@@ -71,8 +71,8 @@ func StartServer(t testing.TB, opts ServerOptions) *Server {
 	return s
 }
 
-// startOnFreePort starts the server on a port that was free a moment ago; should somebody else take it meanwhile,
-// another is tried.
+// startOnFreePort starts the server on a port that was just free. If another process takes the port first, it tries
+// another one.
 func (s *Server) startOnFreePort() {
 	s.t.Helper()
 	var err error
@@ -92,7 +92,7 @@ func (s *Server) startOnFreePort() {
 	s.t.Fatal(err)
 }
 
-// freeAddr returns a loopback address on which nobody listens.
+// freeAddr returns an unused loopback address.
 func freeAddr(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +101,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// start runs the program and waits until it answers.
+// start runs the program and waits until it is healthy.
 func (s *Server) start() error {
 	args := []string{"serve", "--addr", s.addr, "--data", s.Data}
 	if s.opts.Database != "" {
@@ -121,11 +121,11 @@ func (s *Server) start() error {
 	return nil
 }
 
-// awaitHealthy returns when /healthz answers 200, or the program has ended, or took too long.
+// awaitHealthy waits until /healthz returns 200, the program exits, or the timeout passes.
 func (s *Server) awaitHealthy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStart)
 	defer cancel()
-	// Connections of its own, kept for nobody: a restarted server must not meet one to its predecessor.
+	// Without keep-alive, so that a restarted server does not get a connection to its predecessor.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
 		if healthy(ctx, client, s.URL) {
@@ -133,7 +133,7 @@ func (s *Server) awaitHealthy() error {
 		}
 		select {
 		case <-s.proc.done:
-			return fmt.Errorf("it ended before it answered on /healthz (%v)", s.proc.cmd.ProcessState)
+			return fmt.Errorf("it exited before it answered on /healthz (%v)", s.proc.cmd.ProcessState)
 		case <-ctx.Done():
 			return errors.New("no 200 from /healthz in time")
 		case <-time.After(5 * time.Millisecond):
@@ -154,7 +154,7 @@ func healthy(ctx context.Context, client *http.Client, base string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// PID returns the id of the running process, or 0 while the server is stopped.
+// PID returns the process id, or 0 if the server is stopped.
 func (s *Server) PID() int {
 	if s.proc == nil {
 		return 0
@@ -162,10 +162,10 @@ func (s *Server) PID() int {
 	return s.proc.cmd.Process.Pid
 }
 
-// Log returns what the server has written so far, over all its runs.
+// Log returns the output of the server since the first start.
 func (s *Server) Log() string { return s.log.String() }
 
-// Stop stops the server by SIGTERM. The test fails unless it exits with 0 within 15 seconds. It does nothing while
+// Stop stops the server with SIGTERM. The test fails unless it exits with code 0 within 15 seconds. It does nothing if
 // the server is stopped.
 func (s *Server) Stop() {
 	s.t.Helper()
@@ -181,16 +181,16 @@ func (s *Server) Stop() {
 	}
 }
 
-// Kill ends the server by SIGKILL, as a crash would.
+// Kill ends the server with SIGKILL, like a crash.
 func (s *Server) Kill() {
 	if s.proc == nil {
 		return
 	}
-	_ = s.proc.end(syscall.SIGKILL, serverStop) // can't be refused
+	_ = s.proc.end(syscall.SIGKILL, serverStop) // SIGKILL cannot be ignored
 	s.proc = nil
 }
 
-// Start starts a stopped or killed server again, on the same address and data. It does nothing while the server runs.
+// Start restarts a stopped or killed server with the same address and data. It does nothing if the server is running.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.proc != nil {
@@ -201,14 +201,14 @@ func (s *Server) Start() {
 	}
 }
 
-// Restart stops the server in order and starts it again.
+// Restart stops the server cleanly and starts it again.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	s.Start()
 }
 
-// Admin runs carrel admin on the server's data, whether the server runs or not.
+// Admin runs carrel admin on the server's data. The server may be running or stopped.
 func (s *Server) Admin(args ...string) Result {
 	s.t.Helper()
 	where := []string{"admin", "--data", s.Data}

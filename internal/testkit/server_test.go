@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// fakeEnv makes the test program act as carrel, so that the helper meets servers that misbehave.
+// fakeEnv makes the test binary act as carrel, to test the helper with misbehaving servers.
 const fakeEnv = "TESTKIT_FAKE_CARREL"
 
-// fakeCarrel is a program with carrel's command line. mode says how it misbehaves. It does not return.
+// fakeCarrel is a program with carrel's command line that misbehaves according to mode. It does not return.
 func fakeCarrel(mode string) {
 	if os.Args[1] != "serve" {
 		fmt.Print(strings.Join(os.Args[1:], " "))
@@ -64,7 +64,7 @@ func get(t *testing.T, url string) (string, error) {
 	return string(body), err
 }
 
-func TestAServerAnswersAndKeepsItsAddressOverRestarts(t *testing.T) {
+func TestServerKeepsItsAddressAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	opts := fakeOptions("well")
 	opts.Database = "postgres:///somewhere"
@@ -101,7 +101,7 @@ func TestAServerAnswersAndKeepsItsAddressOverRestarts(t *testing.T) {
 	}
 }
 
-func TestAServerEndsWithItsTest(t *testing.T) {
+func TestServerEndsWithItsTest(t *testing.T) {
 	t.Parallel()
 	var url string
 	t.Run("the test", func(t *testing.T) { url = StartServer(t, fakeOptions("well")).URL })
@@ -110,11 +110,11 @@ func TestAServerEndsWithItsTest(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotStartIsReportedAtOnce(t *testing.T) {
+func TestServerThatDoesNotStartFailsTheTestAtOnce(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	got := ending(t, func(tb testing.TB) { StartServer(tb, fakeOptions("ends")) })
-	if got.verdict != "fatal" || !strings.Contains(got.message, "ended before it answered") {
+	got := runHelper(t, func(tb testing.TB) { StartServer(tb, fakeOptions("ends")) })
+	if got.outcome != "fatal" || !strings.Contains(got.message, "exited before it answered") {
 		t.Errorf("got %+v, want a failure that says so", got)
 	}
 	if took := time.Since(start); took > serverStart/2 {
@@ -122,18 +122,18 @@ func TestAServerThatDoesNotStartIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestAServerThatStopsBadlyFailsItsTest(t *testing.T) {
+func TestServerWithANonzeroExitFailsTheTest(t *testing.T) {
 	t.Parallel()
-	got := ending(t, func(tb testing.TB) {
+	got := runHelper(t, func(tb testing.TB) {
 		s := StartServer(tb, fakeOptions("stops badly"))
 		s.Stop()
 	})
-	if got.verdict != "error" || !strings.Contains(got.message, "exit status 7") {
+	if got.outcome != "error" || !strings.Contains(got.message, "exit status 7") {
 		t.Errorf("got %+v, want an error with the exit code", got)
 	}
 }
 
-func TestACommandReturnsItsOutputAndCode(t *testing.T) {
+func TestCommandReturnsItsOutputAndCode(t *testing.T) {
 	t.Setenv("CARREL_LEAKED", "a setting of the developer's")
 	got := runCommand(t, os.Args[0], []string{fakeEnv + "=well"}, "version", "--json")
 	if want := (Result{Stdout: "version --json", Code: 3}); got != want {
@@ -141,7 +141,7 @@ func TestACommandReturnsItsOutputAndCode(t *testing.T) {
 	}
 }
 
-func TestAdminCommandsWorkOnTheServersData(t *testing.T) {
+func TestAdminCommandsUseTheServersData(t *testing.T) {
 	t.Parallel()
 	opts := fakeOptions("well")
 	s := StartServer(t, opts)
@@ -155,8 +155,8 @@ func TestAdminCommandsWorkOnTheServersData(t *testing.T) {
 	}
 }
 
-// TestTheProgramServes is the helper's promise with the real program.
-func TestTheProgramServes(t *testing.T) {
+// TestServerWithTheRealProgram starts the real program.
+func TestServerWithTheRealProgram(t *testing.T) {
 	t.Parallel()
 	s := StartServer(t, ServerOptions{})
 	if _, err := get(t, s.URL+"/healthz"); err != nil {

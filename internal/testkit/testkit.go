@@ -1,7 +1,7 @@
-// Package testkit is what tests share: PostgreSQL databases, a clock that tests move, and the real program running
-// as a server. It imports nothing of ours, so that the tests of any package may use it.
+// Package testkit provides PostgreSQL databases, a manual clock, and the real program running as a server to tests. It
+// imports no other package of this module except core, so that tests of any package can use it.
 //
-// A package whose tests use databases or servers has one more function, which also finds leaked goroutines:
+// Packages whose tests use databases or servers call Main, which also detects leaked goroutines:
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
 package testkit
@@ -15,14 +15,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package, gives back what they shared (the PostgreSQL server, the built program, their
-// folder), fails if goroutines are left over, and exits. Without it everything is still cleared away, but later:
-// the kernel ends the child processes, and the next run of tests removes the folder.
+// Main runs the tests of a package, releases the resources they share (PostgreSQL server, built program, folder), fails
+// if goroutines have leaked, and exits. Without it the resources are released later: the kernel ends the child
+// processes, and the next test run removes the folder.
 func Main(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(releasing{m}, options...)
 }
 
-// releasing gives back what the tests shared between their end and the search for leaked goroutines.
+// releasing releases the shared resources between the end of the tests and the check for leaked goroutines.
 type releasing struct{ goleak.TestingM }
 
 // Run implements goleak.TestingM.
@@ -36,8 +36,8 @@ func (r releasing) Run() int {
 	return code
 }
 
-// Release gives back what this process shares between tests. Main calls it; a program that is no test calls it
-// itself.
+// Release releases the resources shared between the tests of this process. Main calls it; programs that are not tests
+// must call it themselves.
 func Release() error {
 	return errors.Join(sharedPostgres.release(), scratch.release())
 }

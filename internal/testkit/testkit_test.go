@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
+func TestSweepRemovesOnlyUnlockedFolders(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	folder := func(name string) string {
@@ -23,7 +23,8 @@ func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
 		}
 		return dir
 	}
-	held, left, starting, foreign := folder("carrel-test-1"), folder("carrel-test-2"), folder("carrel-test-3"), folder("other")
+	held, left, starting, foreign := folder("carrel-test-1"), folder("carrel-test-2"), folder("carrel-test-3"),
+		folder("other")
 	for _, dir := range []string{held, left, foreign} {
 		lock, err := lockScratch(dir)
 		if err != nil {
@@ -33,7 +34,7 @@ func TestASweepRemovesOnlyFoldersThatNobodyHolds(t *testing.T) {
 			t.Cleanup(func() { _ = lock.Close() })
 			continue
 		}
-		_ = lock.Close() // as when the process that held it dies
+		_ = lock.Close() // like when its process dies
 	}
 
 	sweepScratch(parent)

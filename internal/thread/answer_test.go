@@ -12,20 +12,22 @@ import (
 	"carrel/internal/thread"
 )
 
-// whole is an answerer made of a function.
+// whole adapts a function to an Answerer.
 type whole func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
 
 func (f whole) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	return f(ctx, r, q)
 }
 
-// fullAnswer has everything that an answer can have.
+// fullAnswer has a value in every field.
 func fullAnswer() thread.Answer {
 	return thread.Answer{
 		Text: "Codd proposed it [1].", Partial: true,
 		Citations: []thread.Citation{{
-			N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model", Authors: []string{"Edgar F. Codd"},
-			Year: 1970, URL: "https://example.org", DOI: "10.1145/362384.362685", Quote: "A relational model \x00 is proposed.", Start: 3, End: 40, Page: 2,
+			N: 1, CardID: "card_1", DocumentID: "doc_1", SourceID: "src_1", Title: "A Relational Model",
+			Authors: []string{"Edgar F. Codd"},
+			Year:    1970, URL: "https://example.org", DOI: "10.1145/362384.362685",
+			Quote: "A relational model \x00 is proposed.", Start: 3, End: 40, Page: 2,
 		}},
 		Checks:       []thread.Check{{Start: 0, End: 21, State: thread.Unsupported, Reason: "No number."}},
 		MemoriesUsed: []thread.UsedMemory{{ID: "mem_1", Text: "I read German."}},
@@ -34,9 +36,9 @@ func fullAnswer() thread.Answer {
 	}
 }
 
-func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
+func TestReplyKeepsAllFieldsOfItsAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorldWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
+	w := newServiceWith(t, whole(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
 		if q.Text == "fail" {
 			return fullAnswer(), errors.New("broken")
 		}
@@ -49,10 +51,11 @@ func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 	if turn.Reply.Text != "Codd proposed it [1]." || !reflect.DeepEqual(turn.Reply.Answer, want) {
 		t.Errorf("the reply is %+v", turn.Reply)
 	}
-	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "fail"}, t.Context()); err == nil {
+	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "fail"},
+		t.Context()); err == nil {
 		t.Error("it did not fail")
 	}
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil || len(read.Messages) != 4 {
 		t.Fatalf("read %+v, %v", read, err)
 	}
@@ -67,24 +70,24 @@ func TestAReplyKeepsAllOfItsAnswer(t *testing.T) {
 	}
 }
 
-func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
+func TestRepeatedTextJoinsTheTurnRegardlessOfResearch(t *testing.T) {
 	t.Parallel()
 	cue, asked := make(chan struct{}), make(chan thread.Question, 2)
-	w := newWorldWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
 		asked <- q
 		<-cue
 		return "done", nil
 	}))
 	made := w.start(t, "T")
 	send := func(m thread.NewMessage) (thread.Turn, error) {
-		return w.Send(t.Context(), w.ada, w.agent, made.ID, m, over())
+		return w.Send(t.Context(), w.Ada, w.Agent, made.ID, m, over())
 	}
 	first, err := send(thread.NewMessage{Text: "x", Research: true})
 	if err != nil || !first.Working {
 		t.Fatalf("sent %+v, %v", first, err)
 	}
 	if q := <-asked; !q.Research {
-		t.Errorf("asked %+v", q)
+		t.Errorf("question %+v", q)
 	}
 	for _, research := range []bool{true, false} {
 		if again, err := send(thread.NewMessage{Text: "x", Research: research}); err != nil || again.ID != first.ID {
@@ -95,27 +98,27 @@ func TestTheSameTextIsTheSameTurnWhetherResearchedOrNot(t *testing.T) {
 		t.Errorf("another text: %v", err)
 	}
 	close(cue)
-	if joined := w.say(t, made.ID, "x"); joined.ID != first.ID { // it had ended already
+	if joined := w.say(t, made.ID, "x"); joined.ID != first.ID { // already ended
 		<-asked
 	}
 	turn := w.say(t, made.ID, "x")
 	if q := <-asked; q.Research || turn.ID == first.ID {
-		t.Errorf("asked %+v for %+v", q, turn)
+		t.Errorf("question %+v for %+v", q, turn)
 	}
 }
 
-func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
+func TestFeedbackIsAcceptedForRepliesOnly(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
+	w, ctx := newService(t), t.Context()
 	made := w.start(t, "T")
 	reply := w.say(t, made.ID, "Who?").Reply
 	give := func(messageID string, thumb thread.Thumb, note string) error {
-		_, err := w.GiveFeedback(ctx, w.ada, w.agent, made.ID, messageID, thumb, note)
+		_, err := w.GiveFeedback(ctx, w.Ada, w.Agent, made.ID, messageID, thumb, note)
 		return err
 	}
 	messages := func() []thread.Message {
 		t.Helper()
-		read, err := w.Messages(ctx, w.ada, w.agent, made.ID, core.Page{})
+		read, err := w.Messages(ctx, w.Ada, w.Agent, made.ID, core.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +128,7 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 		if err := give(reply.ID, f.Thumb, " "+f.Note+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		f.UpdatedAt = w.clock.Now()
+		f.UpdatedAt = w.Clock.Now()
 		if got := messages()[1].Feedback; got == nil || *got != f {
 			t.Errorf("kept %+v, want %+v", got, f)
 		}
@@ -135,11 +138,11 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 		"a question": give(question.ID, thread.ThumbUp, ""),
 		"junk":       give("junk", thread.ThumbUp, ""),
 		"another's": func() error {
-			_, err := w.GiveFeedback(ctx, w.bob, w.theirs, made.ID, reply.ID, thread.ThumbUp, "")
+			_, err := w.GiveFeedback(ctx, w.Bob, w.BobsAgent, made.ID, reply.ID, thread.ThumbUp, "")
 			return err
 		}(),
-		"not there":    w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, question.ID),
-		"not a thread": w.RemoveFeedback(ctx, w.ada, w.second, made.ID, reply.ID),
+		"not there":    w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, question.ID),
+		"not a thread": w.RemoveFeedback(ctx, w.Ada, w.SecondAgent, made.ID, reply.ID),
 	} {
 		if !core.IsKind(err, core.KindNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -152,10 +155,10 @@ func TestAReplyTakesFeedbackAndAQuestionDoesNot(t *testing.T) {
 	if err := give(reply.ID, thread.ThumbUp, strings.Repeat("é", 2000)); err != nil {
 		t.Error(err)
 	}
-	if err := w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, reply.ID); err != nil {
+	if err := w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, reply.ID); err != nil {
 		t.Error(err)
 	}
-	if err := w.RemoveFeedback(ctx, w.ada, w.agent, made.ID, reply.ID); !core.IsKind(err, core.KindNotFound) {
+	if err := w.RemoveFeedback(ctx, w.Ada, w.Agent, made.ID, reply.ID); !core.IsKind(err, core.KindNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
 	if got := messages()[1].Feedback; got != nil {

@@ -15,12 +15,14 @@ import (
 	"carrel/internal/task"
 )
 
-// exportPage is how many messages are read at once.
+// exportPage is the number of messages read at once.
 const exportPage = 200
 
-// Export writes a whole thread as Markdown: every message with the quotes that it rests on, and a bibliography of the
-// works that they are from. Entry writes a work's entry in the bibliography, as Markdown on one line.
-func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string, entry func(context.Context, Citation) (string, error), w io.Writer) error {
+// Export writes a thread as Markdown: every message with its quotes, and a bibliography of the cited works. entry
+// returns the bibliography entry of a work as one line of Markdown.
+func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadID string,
+	entry func(context.Context, Citation) (string, error), w io.Writer,
+) error {
 	t, err := s.getFor(ctx, actor, core.OpExportThread, agentID, threadID)
 	if err != nil {
 		return err
@@ -41,8 +43,8 @@ func (s *Service) Export(ctx context.Context, actor core.Actor, agentID, threadI
 	return e.Flush()
 }
 
-// Card is what a bibliography reads of a cited document: its record or, where that is gone and d is empty, what the
-// citation kept of it.
+// Card returns the bibliographic data of a cited document as JSON: from its record or, if d is empty because the
+// document was deleted, from the citation.
 func (c Citation) Card(d source.Document) ([]byte, error) {
 	if d.ID == "" {
 		d = source.Document{Title: c.Title, Authors: c.Authors, Year: c.Year, URL: c.URL, DOI: c.DOI}
@@ -53,7 +55,7 @@ func (c Citation) Card(d source.Document) ([]byte, error) {
 	})
 }
 
-// allMessages reads a thread, in order of time.
+// allMessages reads a thread in chronological order.
 func (s *Service) allMessages(ctx context.Context, threadID string) ([]Message, error) {
 	var all []Message
 	for before := 0; ; before = all[len(all)-1].Seq {
@@ -69,10 +71,10 @@ func (s *Service) allMessages(ctx context.Context, threadID string) ([]Message, 
 	}
 }
 
-// works are the documents that a thread cites, in the order in which they are first cited.
+// works are the documents that a thread cites, in the order of their first citation.
 type works struct {
 	cited  []Citation
-	number map[string]int // of a document's id, from 1
+	number map[string]int // by document id, from 1
 }
 
 func worksOf(messages []Message) works {
@@ -88,13 +90,13 @@ func worksOf(messages []Message) works {
 	return out
 }
 
-// exporter writes a thread. It leaves errors to the Flush of its bufio.Writer, which keeps the first one.
+// exporter writes a thread. Write errors are returned by the Flush of its bufio.Writer, which keeps the first one.
 type exporter struct {
 	*bufio.Writer
 	works works
 }
 
-// block writes a part that stands alone, after a blank line.
+// block writes a block after a blank line.
 func (e exporter) block(parts ...string) {
 	_ = e.WriteByte('\n')
 	for _, p := range parts {
@@ -108,7 +110,7 @@ func (e exporter) thread(t Thread, messages []Message, entries []string) {
 	if title == "" {
 		title = "Untitled"
 	}
-	// At the end of a heading a # would be taken for its other side.
+	// A # at the end of a heading would be parsed as its closing sequence.
 	_, _ = e.WriteString("# " + strings.ReplaceAll(markdown.Text(title), "#", `\#`) + "\n")
 	for _, m := range messages {
 		e.message(m)
@@ -139,7 +141,7 @@ func (e exporter) message(m Message) {
 	e.unsupported(m)
 }
 
-// notesOn says what the text of a message alone does not.
+// notesOn returns remarks about a message that its text does not contain.
 func notesOn(m Message) []string {
 	var notes []string
 	if m.Answer.Query != "" {
@@ -158,8 +160,7 @@ func notesOn(m Message) []string {
 	return notes
 }
 
-// citations writes the quotes as notes below their message. They are a plain list, because not all readers of Markdown
-// know footnotes, and those that don't make something else of them.
+// citations writes the quotes of a message as a plain list, because many Markdown renderers do not support footnotes.
 func (e exporter) citations(cited []Citation) {
 	if len(cited) == 0 {
 		return
@@ -171,11 +172,12 @@ func (e exporter) citations(cited []Citation) {
 		if c.Page > 0 {
 			place += ", p. " + strconv.Itoa(c.Page)
 		}
-		_, _ = e.WriteString("- " + markdown.Text("["+strconv.Itoa(c.N)+"] “"+core.OneLine(c.Quote)+"”") + " (" + place + ")\n")
+		_, _ = e.WriteString("- " + markdown.Text("["+strconv.Itoa(c.N)+"] “"+core.OneLine(c.Quote)+"”") + " (" +
+			place + ")\n")
 	}
 }
 
-// unsupported names the sentences that what they cite does not support.
+// unsupported lists the sentences that their citations do not support.
 func (e exporter) unsupported(m Message) {
 	text := []rune(m.Text)
 	var lines []string
@@ -192,6 +194,6 @@ func (e exporter) unsupported(m Message) {
 	if len(lines) == 0 {
 		return
 	}
-	e.block("Not supported by what is cited:")
+	e.block("Not supported by the cited quotes:")
 	e.block(strings.TrimSuffix(strings.Join(lines, ""), "\n"))
 }

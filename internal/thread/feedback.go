@@ -8,7 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// Thumb is whether a reply was of use.
+// Thumb rates a reply.
 type Thumb string
 
 // The thumbs.
@@ -17,19 +17,21 @@ const (
 	ThumbDown Thumb = "down"
 )
 
-// Feedback is what a reader thinks of a reply.
+// Feedback is a user's feedback on a reply.
 type Feedback struct {
 	Thumb Thumb
-	// Note says more, in the reader's words, or is empty.
+	// Note is an optional comment.
 	Note      string
 	UpdatedAt time.Time
 }
 
 var noteRule = core.TextRule{Max: 2000}
 
-// GiveFeedback keeps what the reader thinks of a reply, in place of what was said before.
-func (s *Service) GiveFeedback(ctx context.Context, actor core.Actor, agentID, threadID, messageID string, thumb Thumb, note string) (Feedback, error) {
-	if err := s.reachReply(ctx, actor, core.OpGiveFeedback, agentID, threadID, messageID); err != nil {
+// GiveFeedback stores feedback on a reply, replacing earlier feedback.
+func (s *Service) GiveFeedback(
+	ctx context.Context, actor core.Actor, agentID, threadID, messageID string, thumb Thumb, note string,
+) (Feedback, error) {
+	if err := s.checkReply(ctx, actor, core.OpGiveFeedback, agentID, threadID, messageID); err != nil {
 		return Feedback{}, err
 	}
 	note = strings.TrimSpace(note)
@@ -47,20 +49,22 @@ func (s *Service) GiveFeedback(ctx context.Context, actor core.Actor, agentID, t
 	return f, s.store.SetFeedback(ctx, threadID, messageID, &f)
 }
 
-// RemoveFeedback forgets what the reader thought of a reply.
+// RemoveFeedback deletes the feedback on a reply.
 func (s *Service) RemoveFeedback(ctx context.Context, actor core.Actor, agentID, threadID, messageID string) error {
-	if err := s.reachReply(ctx, actor, core.OpRemoveFeedback, agentID, threadID, messageID); err != nil {
+	if err := s.checkReply(ctx, actor, core.OpRemoveFeedback, agentID, threadID, messageID); err != nil {
 		return err
 	}
 	return s.store.SetFeedback(ctx, threadID, messageID, nil)
 }
 
-// reachReply returns nil when the actor may say something of what may be a reply in a thread of theirs.
-func (s *Service) reachReply(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID, messageID string) error {
+// checkReply checks access to the operation and the thread, and the form of the message id.
+func (s *Service) checkReply(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID, messageID string,
+) error {
 	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return err
 	}
-	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
 		return err
 	}
 	if !core.IsID(core.PrefixMessage, messageID) {

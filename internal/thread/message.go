@@ -9,21 +9,22 @@ import (
 	"carrel/internal/core"
 )
 
-// defaultMessages is larger than other lists': a reader wants the conversation, not a page of it.
+// defaultMessages is larger than the default of other lists, because clients usually show the whole conversation.
 const defaultMessages = 100
 
-// Conversation is a page of a thread's messages, in order of time.
+// Conversation is a page of a thread's messages in chronological order.
 type Conversation struct {
 	Messages []Message
-	// Turn is the one that works, or nil.
+	// Turn is the active turn, or nil.
 	Turn *Progress
-	// Next leads to older messages.
+	// Next is the cursor of older messages.
 	Next string
 }
 
-// Messages returns a page of a thread. The first page holds the newest messages, so that a plain poll always shows
-// the reply.
-func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page) (Conversation, error) {
+// Messages returns a page of a thread. The first page holds the newest messages, so that polling it shows the reply.
+func (s *Service) Messages(
+	ctx context.Context, actor core.Actor, agentID, threadID string, page core.Page,
+) (Conversation, error) {
 	if _, err := s.getFor(ctx, actor, core.OpListMessages, agentID, threadID); err != nil {
 		return Conversation{}, err
 	}
@@ -37,7 +38,7 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 		return Conversation{}, err
 	}
 	if cursor != "" {
-		n, err := strconv.ParseInt(cursor, 10, 32) // PostgreSQL counts messages in 32 bits and fails on more
+		n, err := strconv.ParseInt(cursor, 10, 32) // PostgreSQL stores sequence numbers in 32 bits
 		if err != nil || n < 1 {
 			return Conversation{}, core.BadCursor()
 		}
@@ -56,13 +57,15 @@ func (s *Service) Messages(ctx context.Context, actor core.Actor, agentID, threa
 	return Conversation{Messages: messages, Turn: turn, Next: next}, nil
 }
 
-// readTries bounds how often a conversation that changes under its reader is read again.
+// readTries limits how often a changing conversation is read again.
 const readTries = 5
 
-// read returns the turn that works and messages before a sequence number, newest first, that fit each other: a turn
-// that has its reply is over, and after a question without one a turn works. The turn is read first: one that ends in
-// between is then shown with its reply, never without.
-func (s *Service) read(ctx context.Context, threadID string, before, n int) (turn *Progress, messages []Message, err error) {
+// read returns the active turn and the messages before a sequence number, newest first, in a consistent state: a turn
+// with a reply is not active, and a question without a reply has an active turn. The turn is read first, so that a turn
+// that ends in between is shown with its reply.
+func (s *Service) read(
+	ctx context.Context, threadID string, before, n int,
+) (turn *Progress, messages []Message, err error) {
 	for range readTries {
 		if turn, err = s.progress(ctx, threadID); err != nil {
 			return nil, nil, err
@@ -70,8 +73,9 @@ func (s *Service) read(ctx context.Context, threadID string, before, n int) (tur
 		if messages, err = s.store.Messages(ctx, threadID, before, n); err != nil {
 			return nil, nil, err
 		}
-		if turn != nil && slices.ContainsFunc(messages, func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
-			turn = nil // it has ended meanwhile
+		if turn != nil && slices.ContainsFunc(messages,
+			func(m Message) bool { return m.TurnID == turn.TurnID && m.Role == RoleAssistant }) {
+			turn = nil // ended meanwhile
 		}
 		open := before == 0 && len(messages) > 0 && messages[0].Role == RoleUser
 		if !open || turn != nil && turn.TurnID == messages[0].TurnID {
@@ -81,10 +85,10 @@ func (s *Service) read(ctx context.Context, threadID string, before, n int) (tur
 	return turn, messages, nil
 }
 
-// maxTitle is how much of a first message becomes the thread's title, in code points.
+// maxTitle is the length of a title taken from the first message, in code points.
 const maxTitle = 60
 
-// titleOf makes a title of a message: its first words on one line.
+// titleOf returns the first words of a message on one line.
 func titleOf(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	runes := []rune(words)

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Progress is how far a running turn is.
+// Progress is the state of an active turn.
 type Progress struct {
 	TurnID    string
 	StartedAt time.Time
@@ -20,11 +20,11 @@ type Progress struct {
 	Text string
 }
 
-// progress reads how far the turn of a thread is, or nil when none works.
+// progress returns the progress of a thread's active turn, or nil.
 func (s *Service) progress(ctx context.Context, threadID string) (*Progress, error) {
 	t, err := s.store.ActiveTask(ctx, threadID)
 	if core.IsKind(err, core.KindNotFound) {
-		return nil, nil //nolint:nilnil // a thread without a running turn is the usual case, not a missing row
+		return nil, nil //nolint:nilnil // the usual case, not a missing row
 	}
 	if err != nil {
 		return nil, err
@@ -37,10 +37,10 @@ func (s *Service) progress(ctx context.Context, threadID string) (*Progress, err
 	return p, err
 }
 
-// eventsPage is how many events are read at once.
+// eventsPage is the number of events read at once.
 const eventsPage = 500
 
-// textSoFar puts the pieces of a reply together, as a reader of the stream would. The rest are events that are not
+// textSoFar assembles the text of a reply from its events, like a reader of the stream. rest are events that are not
 // stored yet.
 func (s *Service) textSoFar(ctx context.Context, taskID string, rest []task.Event) (string, error) {
 	var d draft
@@ -63,7 +63,7 @@ func (s *Service) textSoFar(ctx context.Context, taskID string, rest []task.Even
 	return d.String(), nil
 }
 
-// draft is a reply that is being written, piece by piece.
+// draft assembles a reply from its delta events.
 type draft struct {
 	pieces []piece
 	last   int64
@@ -74,7 +74,7 @@ type piece struct {
 	text string
 }
 
-// add takes the next event of the turn; one that was taken before is left out.
+// add applies the next event of the turn. Events that were already applied are ignored.
 func (d *draft) add(e task.Event) {
 	if e.Seq <= d.last {
 		return
@@ -109,8 +109,8 @@ func (d *draft) String() string {
 	return b.String()
 }
 
-// Position returns where the stream of a thread is now. Whoever reads the thread after it misses nothing by following
-// the stream from there.
+// Position returns the current end of a thread's stream. A client that then reads the thread misses nothing if it
+// follows the stream from there.
 func (s *Service) Position(ctx context.Context, threadID string) (task.Position, error) {
 	if !core.IsID(core.PrefixThread, threadID) {
 		return task.Position{}, core.NotFound("thread")
@@ -119,22 +119,24 @@ func (s *Service) Position(ctx context.Context, threadID string) (task.Position,
 	return at, err
 }
 
-// Changed waits until something happens in a thread after a position, or the context ends.
-func (s *Service) Changed(ctx context.Context, threadID string, after task.Position) error {
+// WaitForChange waits for an event after a position, or for the end of the context.
+func (s *Service) WaitForChange(ctx context.Context, threadID string, after task.Position) error {
 	for _, err := range s.tasks.Stream(ctx, threadID, after) {
 		return err
 	}
 	return ctx.Err()
 }
 
-// Events follows a thread: the events after a position, then what happens, until the context ends. Without a position
-// it starts at the beginning of the latest turn, also if that has ended: a client that opens the stream after it sent a
-// message must see the turn's end, however short the turn was. A thread without a turn is waited for.
-func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
+// Events streams the events of a thread after a position until the context ends. Without a position it starts at the
+// beginning of the latest turn, even if that has ended: a client that opens the stream after sending a message must see
+// the end of a short turn. In a thread without turns it waits for one.
+func (s *Service) Events(
+	ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position,
+) (iter.Seq2[task.Event, error], error) {
 	if err := s.allow(ctx, actor, core.OpStreamEvents, agentID); err != nil {
 		return nil, err
 	}
-	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
 		return nil, err
 	}
 	if after == nil {

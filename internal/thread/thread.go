@@ -1,4 +1,4 @@
-// Package thread holds conversations with an agent: threads, their messages, and the turns that answer them.
+// Package thread implements conversations with an agent: threads, their messages, and the turns that answer them.
 package thread
 
 import (
@@ -11,7 +11,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Status says whether a turn is running.
+// Status is the state of a thread.
 type Status string
 
 // The states of a thread.
@@ -31,7 +31,7 @@ type Thread struct {
 	LastMessageAt *time.Time
 }
 
-// activity is what threads are ordered by.
+// activity is the sort key of threads.
 func (t Thread) activity() time.Time {
 	if t.LastMessageAt != nil {
 		return *t.LastMessageAt
@@ -39,7 +39,7 @@ func (t Thread) activity() time.Time {
 	return t.CreatedAt
 }
 
-// Role is who wrote a message.
+// Role is the author of a message.
 type Role string
 
 // The roles.
@@ -58,80 +58,91 @@ type Message struct {
 	Status    string
 	TurnID    string
 	CreatedAt time.Time
-	// Error says why the turn of a reply failed or was cancelled.
+	// Error is the reason why the turn of a reply failed or was cancelled.
 	Error *TurnError
-	// Answer is what belongs to a reply besides its text, which is Text.
+	// Answer holds the details of a reply. Its text is in Text.
 	Answer Answer
-	// Feedback is what the reader thinks of a reply, or nil.
+	// Feedback is the user's feedback on a reply, or nil.
 	Feedback *Feedback
 }
 
-// TurnError is why a turn did not complete.
+// TurnError is the reason why a turn did not complete.
 type TurnError struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
 }
 
-// Key is where a page of threads goes on.
+// Key is the position after which a page of threads starts.
 type Key struct {
 	Activity time.Time
 	ID       string
 }
 
-// Store keeps threads and messages. Everything is scoped to a user and an agent; what lies outside is not_found.
+// Store persists threads and messages, scoped to a user and an agent; anything else is not_found.
 type Store interface {
-	// InsertThread stores a thread; one with the same id is left as it is.
+	// InsertThread stores a thread. It does nothing if the thread exists.
 	InsertThread(ctx context.Context, userID string, t Thread) error
 	Thread(ctx context.Context, userID, agentID, threadID string) (Thread, error)
 	// Threads returns up to n threads, newest activity first, after the key unless it is nil.
 	Threads(ctx context.Context, userID, agentID string, after *Key, n int) ([]Thread, error)
 	RenameThread(ctx context.Context, userID, agentID, threadID, title string, at time.Time) (Thread, error)
-	// DeleteThread removes a thread and its messages, in one transaction.
+	// DeleteThread deletes a thread and its messages in one transaction.
 	DeleteThread(ctx context.Context, userID, agentID, threadID string) error
-	// Messages returns up to n messages of a thread, newest first: those before the sequence number, unless it is 0.
+	// Messages returns up to n messages of a thread, newest first, before the given sequence number; 0 means all.
 	Messages(ctx context.Context, threadID string, before, n int) ([]Message, error)
-	// SubmitTurn stores a question with the task that answers it, in one transaction, and returns the task. A thread
-	// without a title takes this one. A turn that is stored already, and one that works on a question of the same text,
-	// is returned as it is; while one works on another question it is a conflict.
+	// SubmitTurn stores a question with the task that answers it in one transaction and returns the task. A thread
+	// without a title gets this one. A turn with the same id, or an active turn with the same text, is returned
+	// unchanged; an active turn with another text is a conflict.
 	SubmitTurn(ctx context.Context, userID, agentID, title string, question Message, t task.Task) (task.Task, error)
-	// FinishTurn ends a turn's task and stores its reply, in one transaction. Without the fence it is task.ErrLost.
+	// FinishTurn ends a turn's task and stores its reply in one transaction, or returns task.ErrLost.
 	FinishTurn(ctx context.Context, f task.Fence, o task.Outcome, reply Message) error
 	// Reply returns the reply of a turn.
 	Reply(ctx context.Context, threadID, turnID string) (Message, error)
-	// SetFeedback keeps what the reader thinks of a reply, or forgets it with nil. What is no reply is not_found, and
-	// so is a reply without feedback that is to be forgotten.
+	// SetFeedback stores the feedback on a reply; nil deletes it. It returns not_found if the message is not a reply,
+	// or if there is no feedback to delete.
 	SetFeedback(ctx context.Context, threadID, messageID string, f *Feedback) error
 	Turns
 }
 
-// Turns is what is read of the tasks behind a thread.
+// Turns reads the tasks of a thread.
 type Turns interface {
-	// ActiveTask returns the task of a thread that is queued or running.
+	// ActiveTask returns the queued or running task of a thread.
 	ActiveTask(ctx context.Context, threadID string) (task.Task, error)
-	// ThreadPosition returns where the events of a thread end now, and whether its last turn still works.
+	// ThreadPosition returns the current end of a thread's event stream, and whether its last turn is active.
 	ThreadPosition(ctx context.Context, threadID string) (at task.Position, working bool, err error)
 	TaskSteps(ctx context.Context, taskID string) ([]task.StepRecord, error)
 	TaskEvents(ctx context.Context, taskID string, after int64, n int) ([]task.Event, error)
 }
 
-// Agents decides whether an actor may do something with an agent.
+// Agents checks access to agents.
 type Agents interface {
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
-// Service is the door to conversations.
+// Service implements the operations on threads, messages and turns.
 type Service struct {
-	store  Store
-	agents Agents
-	clock  core.Clock
-	// tasks runs turns, and answerer writes their replies.
+	store    Store
+	agents   Agents
+	clock    core.Clock
 	tasks    *task.Engine
 	answerer Answerer
 }
 
-// NewService returns a service on this store. Its kind of task must be registered with the engine.
-func NewService(store Store, agents Agents, clock core.Clock, tasks *task.Engine, answerer Answerer) *Service {
-	return &Service{store: store, agents: agents, clock: clock, tasks: tasks, answerer: answerer}
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
+	Store  Store
+	Agents Agents
+	Clock  core.Clock
+	// Tasks runs the turns. The caller must register Service.Kind with it.
+	Tasks *task.Engine
+	// Answerer writes the replies.
+	Answerer Answerer
+}
+
+// NewService returns a service. It panics if a dependency is missing.
+func NewService(d Deps) *Service {
+	core.RequireDeps(d)
+	return &Service{store: d.Store, agents: d.Agents, clock: d.Clock, tasks: d.Tasks, answerer: d.Answerer}
 }
 
 var titleRule = core.TextRule{Max: 200}
@@ -140,7 +151,7 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 	return s.agents.Allow(ctx, actor, op, agentID)
 }
 
-// Create starts a thread. Without a title it gets one from its first message.
+// Create starts a thread. A thread without a title gets one from its first message.
 func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title string) (Thread, error) {
 	if err := s.allow(ctx, actor, core.OpCreateThread, agentID); err != nil {
 		return Thread{}, err
@@ -157,7 +168,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, agentID, title s
 	if err := s.store.InsertThread(ctx, actor.UserID, t); err != nil {
 		return Thread{}, err
 	}
-	// Read back: a request that is sent again after a crash finds the thread of its first attempt.
+	// Read back, because a request repeated after a crash finds the thread of its first attempt.
 	return s.store.Thread(ctx, actor.UserID, agentID, t.ID)
 }
 
@@ -166,8 +177,10 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID, threadID s
 	return s.getFor(ctx, actor, core.OpGetThread, agentID, threadID)
 }
 
-// getFor returns a thread for an operation, after it has asked whether the actor may carry that out on the agent.
-func (s *Service) getFor(ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID string) (Thread, error) {
+// getFor returns a thread if the actor may perform the operation on the agent.
+func (s *Service) getFor(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, threadID string,
+) (Thread, error) {
 	if err := s.allow(ctx, actor, op, agentID); err != nil {
 		return Thread{}, err
 	}
@@ -181,15 +194,17 @@ func (s *Service) get(ctx context.Context, actor core.Actor, agentID, threadID s
 	return s.store.Thread(ctx, actor.UserID, agentID, threadID)
 }
 
-// Reach returns nil when the thread is the actor's and of this agent, else not_found. It decides nothing else: the
-// caller has asked for access to what it does.
-func (s *Service) Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error {
+// CheckThread returns not_found unless the thread belongs to the actor and the agent. It does not check access to an
+// operation, which is up to the caller.
+func (s *Service) CheckThread(ctx context.Context, actor core.Actor, agentID, threadID string) error {
 	_, err := s.get(ctx, actor, agentID, threadID)
 	return err
 }
 
 // List returns a page of threads, newest activity first, and the cursor of the next page.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, page core.Page) ([]Thread, string, error) {
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID string, page core.Page,
+) ([]Thread, string, error) {
 	if err := s.allow(ctx, actor, core.OpListThreads, agentID); err != nil {
 		return nil, "", err
 	}
@@ -206,7 +221,8 @@ func (s *Service) List(ctx context.Context, actor core.Actor, agentID string, pa
 		return threads, "", err
 	}
 	last := threads[rows-1]
-	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10), last.ID), nil
+	return threads[:rows], core.EncodeCursor("threads", strconv.FormatInt(last.activity().UnixMilli(), 10),
+		last.ID), nil
 }
 
 func decodeKey(cursor string) (*Key, error) {
@@ -236,15 +252,15 @@ func (s *Service) Rename(ctx context.Context, actor core.Actor, agentID, threadI
 	return s.store.RenameThread(ctx, actor.UserID, agentID, threadID, title, s.clock.Now())
 }
 
-// Delete removes a thread with its messages. A turn that runs in it is stopped.
+// Delete deletes a thread with its messages and stops its running turn.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID, threadID string) error {
 	if err := s.allow(ctx, actor, core.OpDeleteThread, agentID); err != nil {
 		return err
 	}
-	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
 		return err
 	}
-	// Asked to stop while it can still be told. One that begins in between finds its fence gone.
+	// Cancel while the run can still be reached. The fence stops a turn that starts in between.
 	if _, err := s.cancel(ctx, threadID); err != nil && !core.IsKind(err, core.KindNotFound) {
 		return err
 	}

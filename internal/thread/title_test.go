@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestATitleIsTheFirstWordsOnOneLine(t *testing.T) {
+func TestTitleIsTheFirstWordsOnOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Who proposed it?":          "Who proposed it?",
@@ -15,7 +15,7 @@ func TestATitleIsTheFirstWordsOnOneLine(t *testing.T) {
 		strings.Repeat("a", 61):     strings.Repeat("a", 60) + "…",
 		strings.Repeat("😀", 61):     strings.Repeat("😀", 60) + "…",
 		strings.Repeat("word ", 20): strings.TrimSpace(strings.Repeat("word ", 12)) + "…",
-		// A first word alone would say too little.
+		// A single short word would not be a useful title.
 		"a " + strings.Repeat("b", 80): "a " + strings.Repeat("b", 58) + "…",
 	} {
 		if got := titleOf(text); got != want {
@@ -24,14 +24,18 @@ func TestATitleIsTheFirstWordsOnOneLine(t *testing.T) {
 	}
 }
 
-// FuzzTitleOf holds titles to one line of bounded length that begins as the message does.
+// FuzzTitleOf checks that titles are one line of limited length and start like the message.
 func FuzzTitleOf(f *testing.F) {
-	for _, seed := range []string{"", "a", " \n ", strings.Repeat("é ", 100), strings.Repeat("x", 100), "a\u2028b", "\xff\xfe", "\u0301" + strings.Repeat("a\u0301", 60)} {
+	for _, seed := range []string{
+		"", "a", " \n ", strings.Repeat("é ", 100), strings.Repeat("x", 100), "a\u2028b",
+		"\xff\xfe", "\u0301" + strings.Repeat("a\u0301", 60),
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		title := titleOf(text)
-		if n := utf8.RuneCountInString(title); n > maxTitle+1 || strings.ContainsAny(title, "\n\r\t\v\f\u0085\u2028\u2029") {
+		if n := utf8.RuneCountInString(title); n > maxTitle+1 ||
+			strings.ContainsAny(title, "\n\r\t\v\f\u0085\u2028\u2029") {
 			t.Errorf("%q has a title of %d characters: %q", text, n, title)
 		}
 		if title == "" && strings.TrimSpace(text) != "" {
@@ -41,7 +45,8 @@ func FuzzTitleOf(f *testing.F) {
 			return
 		}
 		words := strings.Join(strings.Fields(text), " ")
-		if cut, short := strings.CutSuffix(title, "…"); title != words && (!short || !strings.HasPrefix(words, cut) || cut == "") {
+		if cut, short := strings.CutSuffix(title, "…"); title != words &&
+			(!short || !strings.HasPrefix(words, cut) || cut == "") {
 			t.Errorf("%q has the title %q", text, title)
 		}
 		if titleOf(title) != title && utf8.RuneCountInString(title) <= maxTitle {

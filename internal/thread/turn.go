@@ -12,13 +12,13 @@ import (
 	"carrel/internal/task"
 )
 
-// turnKind is the name of turns among the tasks, and turnDeadline what one may take in all.
+// turnKind is the task kind of turns, and turnDeadline the time limit of a turn.
 const (
 	turnKind     = "turn"
 	turnDeadline = 15 * time.Minute
 )
 
-// turnInput is what a turn's task carries.
+// turnInput is the input of a turn's task.
 type turnInput struct {
 	AgentID   string `json:"agentId"`
 	MessageID string `json:"messageId"`
@@ -26,7 +26,7 @@ type turnInput struct {
 	Research  bool   `json:"research,omitempty"`
 }
 
-// Kind is the kind of task that turns are, to be registered with the engine.
+// Kind returns the task kind of turns, to be registered with the engine.
 func (s *Service) Kind() task.Kind {
 	return task.Kind{Name: turnKind, Run: s.runTurn, Finish: s.finishTurn, Deadline: turnDeadline}
 }
@@ -38,16 +38,17 @@ func (s *Service) runTurn(ctx context.Context, r *task.Run) (task.Outcome, error
 		return task.Outcome{}, fmt.Errorf("read a turn's input: %w", err)
 	}
 	answer, err := s.answerer.Answer(ctx, r, Question{
-		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text, Research: in.Research,
+		UserID: t.UserID, AgentID: in.AgentID, ThreadID: t.Key, MessageID: in.MessageID, Text: in.Text,
+		Research: in.Research,
 	})
 	result, jsonErr := json.Marshal(answer)
 	return task.Outcome{Result: result}, errors.Join(err, jsonErr)
 }
 
-// finishTurn ends a turn: its reply, the thread's state and the last event are stored together or not at all.
+// finishTurn ends a turn. Its reply, the thread's state and the last event are stored in one transaction.
 func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) error {
 	reply := Message{
-		// Made of the turn's id, so that a finish that is tried again writes the same message.
+		// Derived from the turn's id, so that a repeated finish writes the same message.
 		ID:       core.PrefixMessage + strings.TrimPrefix(f.TaskID, core.PrefixTurn),
 		ThreadID: f.Key, Role: RoleAssistant, Status: string(o.State), TurnID: f.TaskID, CreatedAt: o.At,
 	}
@@ -58,13 +59,13 @@ func (s *Service) finishTurn(ctx context.Context, f task.Fence, o task.Outcome) 
 	}
 	reply.Text, reply.Answer.Text = reply.Answer.Text, ""
 	if reply.Text == "" && o.State != task.StateComplete {
-		// Its code was cut off, or broke: what the reader of its stream has seen is what there is.
+		// The run was interrupted or failed. Keep the text that readers of the stream have seen.
 		var err error
 		if reply.Text, err = s.textSoFar(ctx, f.TaskID, o.Entry.Events); err != nil {
 			return err
 		}
 	}
-	reply.Text = strings.ReplaceAll(reply.Text, "\x00", "\uFFFD") // PostgreSQL can't keep it
+	reply.Text = strings.ReplaceAll(reply.Text, "\x00", "\uFFFD") // not supported by PostgreSQL
 	switch o.State {
 	case task.StateFailed:
 		reply.Error = &TurnError{Code: o.Code, Detail: failure(o.Code, o.Detail)}
@@ -86,37 +87,37 @@ type doneEvent struct {
 	Error     *TurnError `json:"error,omitempty"`
 }
 
-// failure is what a person is told of a reason that the engine gave.
+// failure returns the error detail shown to the user for a code of the engine.
 func failure(code, detail string) string {
 	switch code {
 	case task.CodeTimeout:
-		return "The turn took longer than a turn may. Ask again, or ask for less at once."
+		return "The turn took too long and was stopped. Try again, or ask a narrower question."
 	case task.CodeCrashLoop:
-		return "The turn was interrupted too often. Ask again."
+		return "The turn was interrupted too often. Try again."
 	case task.CodeInternal:
-		return "Something went wrong on our side. Ask again."
+		return "Something went wrong on our side. Try again."
 	}
 	return detail
 }
 
-// Turn is one exchange: a message and, once it has ended, the reply to it.
+// Turn is a message and, once it has ended, its reply.
 type Turn struct {
 	ID string
-	// Working says that the reply is not there yet.
+	// Working is set while there is no reply yet.
 	Working bool
 	Reply   Message
 }
 
-// NewMessage is what a user sends.
+// NewMessage is a message sent by a user.
 type NewMessage struct {
 	Text string
-	// Research asks for a long turn.
+	// Research requests a long turn.
 	Research bool
 }
 
 var messageRule = core.TextRule{Min: 1, Max: 8000}
 
-// AllowSend decides whether the actor may ask an agent, for whoever has to know before there is a thread.
+// AllowSend checks whether the actor may send messages to an agent, for callers that have no thread yet.
 func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error {
 	if err := s.allow(ctx, actor, core.OpSendMessage, agentID); err != nil || !research {
 		return err
@@ -124,10 +125,12 @@ func (s *Service) AllowSend(ctx context.Context, actor core.Actor, agentID strin
 	return s.allow(ctx, actor, core.OpResearch, agentID)
 }
 
-// Send puts a message into a thread and waits for the turn that answers it until waiting ends. While a turn works the
-// same text again is that turn; another text is a conflict. Whoever stops waiting changes nothing. With an error the
-// turn has an id if there is one.
-func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage, waiting context.Context) (Turn, error) { //nolint:revive // it is another context, not this call's
+// Send adds a message to a thread and waits for the reply until the waiting context ends. A repeated text joins the
+// active turn; another text is a conflict. The turn continues if the caller stops waiting. With an error, the returned
+// turn has an id if it was stored.
+func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID string, m NewMessage,
+	waiting context.Context,
+) (Turn, error) { //nolint:revive // waiting is not the context of this call
 	if err := s.AllowSend(ctx, actor, agentID, m.Research); err != nil {
 		return Turn{}, err
 	}
@@ -144,7 +147,8 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 		return Turn{}, err
 	}
 	t, err := s.tasks.Prepare(task.Spec{
-		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID, CredentialID: actor.CredentialID, Input: input,
+		ID: core.NewIDIn(ctx, core.PrefixTurn), Kind: turnKind, Key: threadID, UserID: actor.UserID,
+		CredentialID: actor.CredentialID, Input: input,
 	})
 	if err != nil {
 		return Turn{}, err
@@ -161,17 +165,17 @@ func (s *Service) Send(ctx context.Context, actor core.Actor, agentID, threadID 
 	return s.await(ctx, t, waiting)
 }
 
-// await waits for the end of a turn and returns its reply, or that it still works.
+// await waits for the end of a turn. It returns the reply, or Working if the waiting context ends first.
 func (s *Service) await(ctx context.Context, t task.Task, waiting context.Context) (Turn, error) { //nolint:revive // as in Send
 	if !t.State.Ended() {
 		ended, err := s.tasks.Wait(waiting, t.ID)
 		switch {
 		case core.IsKind(err, core.KindNotFound):
-			return Turn{ID: t.ID}, core.NotFound("thread") // deleted while we waited
+			return Turn{ID: t.ID}, core.NotFound("thread") // deleted meanwhile
 		case err != nil && ctx.Err() != nil:
 			return Turn{ID: t.ID}, ctx.Err()
 		case err != nil && waiting.Err() != nil:
-			return Turn{ID: t.ID, Working: true}, nil //nolint:nilerr // the wait is over, which is no error
+			return Turn{ID: t.ID, Working: true}, nil //nolint:nilerr // a timeout of the wait is not an error
 		case err != nil:
 			return Turn{ID: t.ID}, err
 		}
@@ -184,13 +188,13 @@ func (s *Service) await(ctx context.Context, t task.Task, waiting context.Contex
 	return Turn{ID: t.ID, Reply: reply}, reply.failure()
 }
 
-// failure is the error that a request gets whose turn did not complete.
+// failure returns the error of a request whose turn did not complete.
 func (m Message) failure() error {
 	switch {
 	case m.Error == nil:
 		return nil
 	case m.Status == string(task.StateCancelled):
-		return core.Conflict("turn_cancelled", "The turn was cancelled while you waited.")
+		return core.Conflict("turn_cancelled", "The turn was cancelled.")
 	}
 	e := &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: m.Error.Detail}
 	switch m.Error.Code {
@@ -206,12 +210,12 @@ func (m Message) failure() error {
 	return e
 }
 
-// Cancel ends the turn that runs in a thread and reports whether there was one.
+// Cancel cancels the active turn of a thread and reports whether there was one.
 func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, threadID string) (bool, error) {
 	if err := s.allow(ctx, actor, core.OpCancelTurn, agentID); err != nil {
 		return false, err
 	}
-	if err := s.Reach(ctx, actor, agentID, threadID); err != nil {
+	if err := s.CheckThread(ctx, actor, agentID, threadID); err != nil {
 		return false, err
 	}
 	return s.cancel(ctx, threadID)

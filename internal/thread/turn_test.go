@@ -12,7 +12,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// answers is an answerer made of a function that writes the text alone.
+// answers adapts a function that returns only the text to an Answerer.
 type answers func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
 
 func (f answers) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
@@ -26,35 +26,35 @@ func over() context.Context {
 	return ctx
 }
 
-func TestATurnIsToldItsQuestion(t *testing.T) {
+func TestAnswererReceivesTheQuestion(t *testing.T) {
 	t.Parallel()
 	asked := make(chan thread.Question, 1)
-	w := newWorldWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(_ context.Context, _ *task.Run, q thread.Question) (string, error) {
 		asked <- q
 		return "", nil
 	}))
 	made := w.start(t, "T")
 	turn := w.say(t, made.ID, " as it is\n")
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := thread.Question{
-		UserID: w.ada.UserID, AgentID: w.agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
+		UserID: w.Ada.UserID, AgentID: w.Agent, ThreadID: made.ID, MessageID: read.Messages[0].ID, Text: "as it is",
 	}
 	if q := <-asked; q != want {
-		t.Errorf("asked %+v, want %+v", q, want)
+		t.Errorf("question %+v, want %+v", q, want)
 	}
 	if turn.Working || turn.Reply.Text != "" || turn.Reply.Status != "complete" {
 		t.Errorf("the turn is %+v", turn)
 	}
 }
 
-// TestWhoDoesNotWaitHasATurnAllTheSame covers the ways in which a wait ends without a reply.
-func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
+// TestTurnContinuesWithoutAWaitingCaller covers the ways in which a wait ends without a reply.
+func TestTurnContinuesWithoutAWaitingCaller(t *testing.T) {
 	t.Parallel()
 	began, cue := make(chan struct{}), make(chan struct{})
-	w := newWorldWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
+	w := newServiceWith(t, answers(func(ctx context.Context, _ *task.Run, _ thread.Question) (string, error) {
 		close(began)
 		select {
 		case <-cue:
@@ -64,37 +64,37 @@ func TestWhoDoesNotWaitHasATurnAllTheSame(t *testing.T) {
 		}
 	}))
 	made := w.start(t, "T")
-	turn, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over())
+	turn, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, over())
 	if err != nil || !turn.Working || !core.IsID(core.PrefixTurn, turn.ID) {
 		t.Fatalf("sent %+v, %v", turn, err)
 	}
 	<-began
 	gone, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	left, err := w.Send(gone, w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, gone)
+	left, err := w.Send(gone, w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, gone)
 	if !errors.Is(err, context.Canceled) || left.ID != turn.ID {
-		t.Errorf("who went away has %+v, %v", left, err)
+		t.Errorf("result after the wait: %+v, %v", left, err)
 	}
-	read, err := w.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 	if err != nil || read.Turn == nil || read.Turn.TurnID != turn.ID || len(read.Messages) != 1 {
 		t.Errorf("read %+v, %v", read, err)
 	}
-	// Deleted, it is gone for whoever waits.
+	// A waiting caller gets not_found when the thread is deleted.
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
+		_, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, t.Context())
 		waiting <- err
 	}()
-	if err := w.Delete(t.Context(), w.ada, w.agent, made.ID); err != nil {
+	if err := w.Delete(t.Context(), w.Ada, w.Agent, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waiting; !core.IsKind(err, core.KindNotFound) && !core.IsKind(err, core.KindConflict) {
-		t.Errorf("who waited for a deleted one got %v", err)
+		t.Errorf("wait for a deleted thread: %v", err)
 	}
 }
 
-// TestADraftIsWhatTheStreamSays has a turn run twice: what its first run wrote and lost is not in the text.
-func TestADraftIsWhatTheStreamSays(t *testing.T) {
+// TestProgressTextMatchesTheStream runs a turn twice: text lost with the first run must not be part of the reply.
+func TestProgressTextMatchesTheStream(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	wrote := make(chan struct{}, 1)
@@ -106,22 +106,22 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		_, err = r.Step(ctx, "b", "B", func(ctx context.Context, s *task.Step) ([]byte, error) {
-			if s.Again() {
+		_, err = r.Step(ctx, "b", "B", func(ctx context.Context, _ *task.Step) ([]byte, error) {
+			if r.Task().Attempt > 1 {
 				r.Delta("once more")
 			} else {
 				r.Delta("lost")
 			}
-			time.Sleep(300 * time.Millisecond) // longer than events are gathered
+			time.Sleep(300 * time.Millisecond) // longer than Options.EventBatchDelay
 			wrote <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
 		return "", err
 	})
-	w := newWorldAt(t, path, script)
+	w := newServiceAt(t, path, script)
 	made := w.start(t, "T")
-	if _, err := w.Send(t.Context(), w.ada, w.agent, made.ID, thread.NewMessage{Text: "x"}, over()); err != nil {
+	if _, err := w.Send(t.Context(), w.Ada, w.Agent, made.ID, thread.NewMessage{Text: "x"}, over()); err != nil {
 		t.Fatal(err)
 	}
 	<-wrote
@@ -129,18 +129,18 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 		t.Errorf("so far %q", got)
 	}
 	w.stop()
-	again := newWorldAt(t, path, script)
-	again.ada, again.agent = w.ada, w.agent
-	again.clock.Advance(time.Second) // to where the first was, and beyond
+	again := newServiceAt(t, path, script)
+	again.Ada, again.Agent = w.Ada, w.Agent
+	again.Clock.Advance(time.Second) // past the time of the first service's clock
 	<-wrote
 	if got := again.partial(t, made.ID); got != "kept once more" {
 		t.Errorf("so far %q", got)
 	}
-	if ended, err := again.Cancel(t.Context(), w.ada, w.agent, made.ID); err != nil || !ended {
+	if ended, err := again.Cancel(t.Context(), w.Ada, w.Agent, made.ID); err != nil || !ended {
 		t.Fatalf("cancelled: %v, %v", ended, err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		read, err := again.Messages(t.Context(), w.ada, w.agent, made.ID, core.Page{})
+		read, err := again.Messages(t.Context(), w.Ada, w.Agent, made.ID, core.Page{})
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("read %+v, %v", read, err)
 		}
@@ -153,9 +153,9 @@ func TestADraftIsWhatTheStreamSays(t *testing.T) {
 	}
 }
 
-func (w *world) partial(t *testing.T, threadID string) string {
+func (w *testService) partial(t *testing.T, threadID string) string {
 	t.Helper()
-	read, err := w.Messages(t.Context(), w.ada, w.agent, threadID, core.Page{})
+	read, err := w.Messages(t.Context(), w.Ada, w.Agent, threadID, core.Page{})
 	if err != nil || read.Turn == nil {
 		t.Fatalf("read %+v, %v", read, err)
 	}

@@ -11,54 +11,54 @@ import (
 	"carrel/internal/task"
 )
 
-// The reasons for which a delivery fails for good.
+// Error codes of deliveries that failed for good.
 const (
 	codeExhausted  = "webhook_failed"
 	codeGone       = "webhook_gone"
 	codeUnreadable = "webhook_secret_unreadable"
 )
 
-const detailUnreadable = "The secret of this webhook can't be read any more: the installation's key was changed. Delete the webhook and make it again."
+const detailUnreadable = "The secret of this webhook cannot be decrypted because the installation's key was changed. Delete the webhook and create it again."
 
-// tryTimeout is how long a receiver has for its answer.
-const tryTimeout = 15 * time.Second
+// attemptTimeout is the time a receiver has to reply.
+const attemptTimeout = 15 * time.Second
 
-// awayPause is how long a delivery waits for a database that is away. A delivery that finds no place waits between one
-// and three times crowdPause.
+// unavailablePause is the delay after a database outage. crowdedPause is the minimum delay of a delivery while too many
+// to the same webhook are in flight; jitter adds up to twice as much.
 const (
-	awayPause  = 5 * time.Second
-	crowdPause = time.Second
+	unavailablePause = 5 * time.Second
+	crowdedPause     = time.Second
 )
 
-// Kind is the kind of task that deliveries are, to be registered with the engine.
+// Kind returns the task kind of deliveries, to be registered with the engine.
 func (s *Service) Kind() task.Kind {
 	return task.Kind{Name: kindName, Run: s.run, Deadline: deadline}
 }
 
-// run tries to deliver a message once, if it is time to, and says what is next.
+// run makes the next delivery attempt if it is due.
 func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
 	var in deliveryInput
 	if err := json.Unmarshal(r.Task().Input, &in); err != nil {
 		return task.Outcome{}, fmt.Errorf("read a delivery's input: %w", err)
 	}
-	if !s.flights.begin(in.WebhookID) {
-		pause := crowdPause + time.Duration(rand.Int64N(int64(2*crowdPause))) //nolint:gosec // nobody gains by guessing it
-		return task.Later(s.clock.Now().Add(pause)), nil
+	if !s.inFlight.begin(in.WebhookID) {
+		pause := crowdedPause + time.Duration(rand.Int64N(int64(2*crowdedPause))) //nolint:gosec // jitter, not a secret
+		return task.RetryAt(s.clock.Now().Add(pause)), nil
 	}
-	defer s.flights.end(in.WebhookID)
+	defer s.inFlight.end(in.WebhookID)
 	o, err := s.deliver(ctx, r, in)
 	if core.IsKind(err, core.KindUnavailable) {
-		return task.Later(s.clock.Now().Add(awayPause)), nil // what was done is in the journal
+		return task.RetryAt(s.clock.Now().Add(unavailablePause)), nil // attempts made are in the journal
 	}
 	return o, err
 }
 
-// deliver goes through the tries. Those that were made come from the journal; a new one is made when it is due.
+// deliver replays the attempts in the journal and makes a new one if it is due.
 func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (task.Outcome, error) {
 	t := r.Task()
 	w, err := s.store.Webhook(ctx, t.UserID, in.WebhookID)
 	if core.IsKind(err, core.KindNotFound) || err == nil && w.DisabledAt != nil {
-		return task.Outcome{State: task.StateCancelled}, nil // nobody wants it any more
+		return task.Outcome{State: task.StateCancelled}, nil // deleted or disabled
 	}
 	if err != nil {
 		return task.Outcome{}, err
@@ -70,7 +70,7 @@ func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (t
 	}
 	msg := message{id: t.ID, url: w.URL, secret: secret, body: in.Body}
 	for n := 1; ; n++ {
-		last, err := s.try(ctx, r, msg, n)
+		last, err := s.attempt(ctx, r, msg, n)
 		if err != nil {
 			return task.Outcome{}, err
 		}
@@ -82,22 +82,22 @@ func (s *Service) deliver(ctx context.Context, r *task.Run, in deliveryInput) (t
 	}
 }
 
-// attempt is a try as the journal keeps it.
+// attempt is a delivery attempt in the journal.
 type attempt struct {
 	Delivery
-	// Next is when to try again; nil means never.
+	// Next is the time of the next attempt; nil means none.
 	Next *time.Time `json:",omitempty"`
 }
 
-// try makes the n-th try, or returns what came of it.
-func (s *Service) try(ctx context.Context, r *task.Run, msg message, n int) (attempt, error) {
+// attempt makes the n-th attempt, or returns its result from the journal.
+func (s *Service) attempt(ctx context.Context, r *task.Run, msg message, n int) (attempt, error) {
 	out, err := r.Step(ctx, "try", fmt.Sprintf("Try %d", n), func(ctx context.Context, _ *task.Step) ([]byte, error) {
-		d, pause, err := s.post(ctx, msg, tryTimeout)
+		d, pause, err := s.post(ctx, msg, attemptTimeout)
 		if err != nil {
-			return nil, err // cut off; another run will make this try
+			return nil, err // interrupted; another run repeats this attempt
 		}
 		a := attempt{Delivery: d}
-		if next, again := nextTry(n, d.At, pause); again && !d.Delivered() && !d.Gone() {
+		if next, again := nextAttempt(n, d.At, pause); again && !d.Delivered() && !d.Gone() {
 			a.Next = &next
 		}
 		return json.Marshal(a)
@@ -107,12 +107,12 @@ func (s *Service) try(ctx context.Context, r *task.Run, msg message, n int) (att
 	}
 	var a attempt
 	if err := json.Unmarshal(out, &a); err != nil {
-		return attempt{}, fmt.Errorf("read a try: %w", err)
+		return attempt{}, fmt.Errorf("read a delivery attempt: %w", err)
 	}
 	return a, nil
 }
 
-// outcome says how the task goes on after this try; false means with the next try, now.
+// outcome returns the task's outcome after this attempt, or false if the next attempt is due now.
 func (a attempt) outcome(now time.Time) (task.Outcome, bool) {
 	switch {
 	case a.Delivered():
@@ -122,7 +122,7 @@ func (a attempt) outcome(now time.Time) (task.Outcome, bool) {
 	case a.Next == nil:
 		return failed(codeExhausted, a.Error), true
 	case now.Before(*a.Next):
-		return task.Later(*a.Next), true
+		return task.RetryAt(*a.Next), true
 	}
 	return task.Outcome{}, false
 }

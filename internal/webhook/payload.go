@@ -8,7 +8,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Turn is what is told of a turn that has ended: ids, no text. Whoever wants more asks for it with a credential.
+// Turn is the event data of an ended turn. It contains only ids; receivers fetch the text with a credential.
 type Turn struct {
 	AgentID   string     `json:"agentId"`
 	ThreadID  string     `json:"threadId"`
@@ -18,12 +18,12 @@ type Turn struct {
 	Error     *TurnError `json:"error,omitempty"`
 }
 
-// TurnError is why a turn failed: the word to switch on. The sentence beside it may quote others, and stays here.
+// TurnError is the error code of a failed turn. The detail is not sent, because it may quote third parties.
 type TurnError struct {
 	Code string `json:"code"`
 }
 
-// TurnEvent returns the event that the end of a turn is, and whether it is one.
+// TurnEvent returns the event for the end of a turn, and whether there is one.
 func TurnEvent(state task.State) (Event, bool) {
 	switch state {
 	case task.StateComplete:
@@ -38,12 +38,12 @@ type testData struct {
 	WebhookID string `json:"webhookId"`
 }
 
-// timeLayout is RFC 3339 with milliseconds, as everywhere in the API.
+// timeLayout is RFC 3339 with milliseconds, as in the API.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// encode returns the body of a message. It is made once: every try sends the same bytes.
+// encode returns the body of a message. All attempts send the same bytes.
 func encode(e Event, at time.Time, data any) []byte {
-	b, _ := json.Marshal(struct { // ids and words always marshal
+	b, _ := json.Marshal(struct { // strings always marshal
 		Type      Event  `json:"type"`
 		Timestamp string `json:"timestamp"`
 		Data      any    `json:"data"`
@@ -51,21 +51,21 @@ func encode(e Event, at time.Time, data any) []byte {
 	return b
 }
 
-// kindName is the name of deliveries among the tasks, and deadline what one may take in all: the whole schedule, with
-// receivers that ask for more time wherever they can.
+// kindName is the task kind of deliveries. deadline covers all retries, even if the receiver requests the longest
+// pauses.
 const (
 	kindName = "webhook"
 	deadline = 5 * 24 * time.Hour
 )
 
-// deliveryInput is what a delivery's task carries.
+// deliveryInput is the input of a delivery's task.
 type deliveryInput struct {
 	WebhookID string          `json:"webhookId"`
 	Body      json.RawMessage `json:"body"`
 }
 
-// NewDelivery returns the task that tells a webhook of a turn's end, to be stored with that end. It has no key but its own
-// id, so that a delivery that waits for its receiver holds up no other.
+// NewDelivery returns the delivery task for the end of a turn, to be stored in the same transaction. It has no key, so
+// that a slow receiver does not delay other deliveries.
 func NewDelivery(w Webhook, e Event, turn Turn, at time.Time) task.Task {
 	input, _ := json.Marshal(deliveryInput{WebhookID: w.ID, Body: encode(e, at, turn)}) // as in encode
 	return task.Task{

@@ -15,27 +15,27 @@ import (
 	"carrel/internal/outbound"
 )
 
-// message is something to deliver.
+// message is a message to deliver.
 type message struct {
-	// id is the same in every try, so that a receiver knows what it has seen.
+	// id is the same in every attempt, so that receivers can detect duplicates.
 	id     string
 	url    string
 	secret []byte
 	body   []byte
 }
 
-// maxAnswer is how much of an answer is read. Nothing in it matters but the status.
-const maxAnswer = 64 << 10
+// maxReply is how much of a reply is read. Only the status matters.
+const maxReply = 64 << 10
 
-// post makes one try and returns how it went, and how long a pause the receiver asks for. The error is that of a context
-// that ended before the receiver had its time.
+// post makes one attempt. It returns the result and the pause that the receiver requests. The error is the cause of a
+// context that ended before the timeout.
 func (s *Service) post(ctx context.Context, m message, timeout time.Duration) (Delivery, time.Duration, error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	d := Delivery{At: s.clock.Now()}
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, m.url, bytes.NewReader(m.body))
 	if err != nil {
-		d.Error = "The address of this webhook can't be used." // it was checked when the webhook was made
+		d.Error = "The URL of this webhook cannot be used." // already checked when the webhook was created
 		return d, 0, nil
 	}
 	for name, value := range map[string]string{
@@ -53,31 +53,32 @@ func (s *Service) post(ctx context.Context, m message, timeout time.Duration) (D
 		d.Error = explain(err, timeout)
 		return d, 0, nil
 	}
-	defer func() { _ = res.Body.Close() }() // it was only read
-	// Reading on lets the receiver finish what it says. What goes wrong from here on does not matter: it has answered.
-	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
+	defer func() { _ = res.Body.Close() }() // read only
+	// Draining the body lets the receiver finish its reply. Errors do not matter, because the status is known.
+	_, _ = io.CopyN(io.Discard, res.Body, maxReply)
 	d.Status = res.StatusCode
-	d.Error = verdict(res.StatusCode)
+	d.Error = statusError(res.StatusCode)
 	return d, retryAfter(res.Header, d.At), nil
 }
 
-// verdict is what a status means; nothing means that the receiver took the message.
-func verdict(status int) string {
+// statusError returns the user message for a status, empty for success.
+func statusError(status int) string {
 	switch {
 	case status >= 200 && status <= 299:
 		return ""
 	case status >= 300 && status <= 399:
-		return fmt.Sprintf("The receiver answered with status %d. Redirects are not followed: give the final address.", status)
+		return fmt.Sprintf("The receiver replied with status %d. Redirects are not followed: use the final URL.",
+			status)
 	case status == http.StatusGone:
-		return "The receiver answered with status 410: it is gone. The webhook is disabled."
+		return "The receiver replied with status 410 (gone). The webhook is disabled."
 	}
-	return fmt.Sprintf("The receiver answered with status %d.", status)
+	return fmt.Sprintf("The receiver replied with status %d.", status)
 }
 
 const detailNotPublic = "The host of this webhook has no public address."
 
-// explain says in a sentence for the user why there is no answer. It tells nothing of our own network: a name without an
-// address and one with a private address are the same to it.
+// explain returns the user message for a failed request. It does not reveal the internal network: a name without an
+// address and a name with a private address give the same message.
 func explain(err error, timeout time.Duration) string {
 	var network net.Error
 	var lookup *net.DNSError
@@ -86,11 +87,11 @@ func explain(err error, timeout time.Duration) string {
 	case errors.Is(err, outbound.ErrNotPublic):
 		return detailNotPublic
 	case errors.As(err, &network) && network.Timeout():
-		return fmt.Sprintf("The receiver did not answer within %d seconds.", int(timeout.Seconds()))
+		return fmt.Sprintf("The receiver did not reply within %d seconds.", int(timeout.Seconds()))
 	case errors.As(err, &lookup):
 		return detailNotPublic
 	case errors.As(err, &certificate):
-		return "The certificate of the receiver can't be verified."
+		return "The certificate of the receiver cannot be verified."
 	}
 	return "The connection to the receiver failed."
 }

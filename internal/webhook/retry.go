@@ -8,31 +8,33 @@ import (
 	"time"
 )
 
-// waits are the pauses between tries that Standard Webhooks suggests: ten tries over three days.
-var waits = []time.Duration{
+// backoff are the pauses between attempts suggested by Standard Webhooks: ten attempts over three days.
+var backoff = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
 const (
-	// jitter is how much longer than planned a pause may be, so that what failed together does not come back together.
+	// jitter is the maximum relative extension of a pause, so that deliveries that failed together do not retry
+	// together.
 	jitter = 0.1
-	// maxRetryAfter is the longest pause that a receiver can ask for. With it at every try the deadline is still kept.
+	// maxRetryAfter is the longest pause a receiver can request. Requested for every attempt, it still meets the
+	// deadline.
 	maxRetryAfter = 6 * time.Hour
 )
 
-// nextTry returns when to try again after this many tries, and whether to. The receiver can ask for a longer pause.
-func nextTry(tries int, at time.Time, retryAfter time.Duration) (time.Time, bool) {
-	if tries > len(waits) {
+// nextAttempt returns the time of the next attempt and whether there is one. The receiver can request a longer pause.
+func nextAttempt(attempts int, at time.Time, retryAfter time.Duration) (time.Time, bool) {
+	if attempts > len(backoff) {
 		return time.Time{}, false
 	}
-	wait := max(waits[tries-1], min(retryAfter, maxRetryAfter))
-	wait += time.Duration(rand.Float64() * jitter * float64(wait)) //nolint:gosec // nobody gains by guessing it
-	// As exact as the queue keeps it: what is claimed then is due.
+	wait := max(backoff[attempts-1], min(retryAfter, maxRetryAfter))
+	wait += time.Duration(rand.Float64() * jitter * float64(wait)) //nolint:gosec // jitter, not a secret
+	// The queue stores milliseconds; with more precision a claimed task could be a moment too early.
 	return at.Add(wait).Truncate(time.Millisecond), true
 }
 
-// retryAfter reads the header of that name: seconds or a date (RFC 9110, 10.2.3).
+// retryAfter parses the Retry-After header, which is a number of seconds or a date (RFC 9110, 10.2.3).
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
@@ -44,28 +46,28 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// maxFlights is how many deliveries to one webhook this node has under way at once. A slow receiver then takes neither all
-// the room for tasks nor a flood of requests.
-const maxFlights = 32
+// maxInFlight limits the concurrent deliveries to one webhook on this node, so that a slow receiver neither uses up the
+// task capacity nor gets a flood of requests.
+const maxInFlight = 32
 
-// flights counts what is under way, by webhook.
-type flights struct {
+// inFlight counts the running deliveries by webhook.
+type inFlight struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-// begin asks for a place; what has one calls end.
-func (f *flights) begin(webhookID string) bool {
+// begin reserves a slot and reports whether there was one. The caller must call end to free it.
+func (f *inFlight) begin(webhookID string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n[webhookID] >= maxFlights {
+	if f.n[webhookID] >= maxInFlight {
 		return false
 	}
 	f.n[webhookID]++
 	return true
 }
 
-func (f *flights) end(webhookID string) {
+func (f *inFlight) end(webhookID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n[webhookID]--; f.n[webhookID] == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// SecretPrefix and an underscore start every signing secret, as Standard Webhooks has it.
+	// SecretPrefix and an underscore start every signing secret, as Standard Webhooks specifies.
 	SecretPrefix = "whsec"
 	secretSize   = 32
 )
@@ -21,13 +21,13 @@ func newSecret() []byte {
 	return b
 }
 
-// showSecret is the form in which a secret is handed to the user.
+// showSecret returns the textual form of a secret.
 func showSecret(secret []byte) string {
 	return SecretPrefix + "_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sign returns the signature of a message: HMAC-SHA-256 over its id, the time of the try and the body, so that none of
-// them can be changed or used again later.
+// sign returns the signature of a message: HMAC-SHA-256 over its id, the time of the attempt and the body. Signing the
+// time prevents replays.
 func sign(secret []byte, id string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))

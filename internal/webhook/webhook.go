@@ -1,5 +1,5 @@
-// Package webhook tells a user's own servers when a turn has ended, signed as Standard Webhooks has it. A delivery is a
-// task: it is stored with the end of the turn, tried again for days, and survives crashes.
+// Package webhook notifies servers of a user when a turn has ended, signed according to Standard Webhooks. A delivery
+// is a task: it is stored with the end of the turn, retried for days, and survives crashes.
 package webhook
 
 import (
@@ -14,11 +14,10 @@ import (
 	"carrel/internal/outbound"
 )
 
-// Event is what a webhook can be told.
+// Event is the type of a webhook event.
 type Event string
 
-// The events that a webhook can ask for, in the order in which they are shown. A cancelled turn is no event: whoever
-// cancelled it knows.
+// The events a webhook can subscribe to, in display order. A cancelled turn is no event, because the user cancelled it.
 const (
 	EventTurnCompleted Event = "turn.completed"
 	EventTurnFailed    Event = "turn.failed"
@@ -26,94 +25,103 @@ const (
 
 var events = []Event{EventTurnCompleted, EventTurnFailed}
 
-// eventTest is what the user sends to see whether a webhook works. Nobody can ask for it otherwise.
+// eventTest is sent by Service.Test. Webhooks cannot subscribe to it.
 const eventTest Event = "webhook.test"
 
-// MaxPerUser is how many webhooks a user may have.
+// MaxPerUser is the maximum number of webhooks per user.
 const MaxPerUser = 20
 
-// Webhook is an address of the user's that is told of events.
+// Webhook is a URL that receives events of a user.
 type Webhook struct {
 	ID     string
 	UserID string
 	URL    string
 	Events []Event
-	// Sealed is the signing secret as it is stored.
+	// Sealed is the encrypted signing secret.
 	Sealed    []byte
 	CreatedAt time.Time
-	// DisabledAt is when the receiver said that it is gone for good.
+	// DisabledAt is the time at which the receiver replied 410 Gone, or nil.
 	DisabledAt *time.Time
-	// Last is the latest try to deliver something.
+	// Last is the latest delivery attempt.
 	Last *Delivery
 }
 
-// Wants reports whether the webhook is to be told of an event.
+// Wants reports whether the webhook is enabled and subscribed to an event.
 func (w Webhook) Wants(e Event) bool { return w.DisabledAt == nil && slices.Contains(w.Events, e) }
 
-// Delivery is one try to deliver something.
+// Delivery is one delivery attempt.
 type Delivery struct {
 	At time.Time
-	// Status is what the receiver answered with, or 0.
+	// Status is the HTTP status of the reply, or 0.
 	Status int
-	// Error is a sentence for the user; empty means that it was delivered.
+	// Error is a message for the user, empty if the delivery succeeded.
 	Error string
 }
 
-// Delivered reports whether the receiver took it.
+// Delivered reports whether the attempt succeeded.
 func (d Delivery) Delivered() bool { return d.Error == "" }
 
-// Gone reports whether the receiver said that it wants nothing more, ever.
+// Gone reports whether the receiver replied that it is permanently gone.
 func (d Delivery) Gone() bool { return d.Status == http.StatusGone }
 
-// Store keeps webhooks. Everything is scoped to a user; what lies outside is not_found.
+// Store persists webhooks, scoped to a user; anything else is not_found.
 type Store interface {
-	// InsertWebhook stores a webhook and returns it. One with the same id is returned as it is; more than limit of one
-	// user are a conflict.
+	// InsertWebhook stores a webhook and returns it, or returns the existing one with the same id. Exceeding the limit
+	// per user is a conflict.
 	InsertWebhook(ctx context.Context, w Webhook, limit int) (Webhook, error)
 	// Webhooks returns a user's webhooks, newest first.
 	Webhooks(ctx context.Context, userID string) ([]Webhook, error)
-	// Webhook returns one, unless its user is disabled.
+	// Webhook returns a webhook unless its user is disabled.
 	Webhook(ctx context.Context, userID, webhookID string) (Webhook, error)
 	DeleteWebhook(ctx context.Context, userID, webhookID string) error
-	// RecordDelivery notes a try, unless a later one is noted already. A receiver that is gone disables the webhook, and
-	// enable takes that back. A webhook that was deleted meanwhile is passed over.
+	// RecordDelivery stores an attempt unless a later one is stored. A receiver that is gone disables the webhook,
+	// enable enables it again. A deleted webhook is ignored.
 	RecordDelivery(ctx context.Context, webhookID string, d Delivery, enable bool) error
 }
 
-// Sealer encrypts secrets at rest.
+// Sealer encrypts secrets at rest. A sealed secret can be opened only for the same place.
 type Sealer interface {
 	Seal(plain []byte, place string) []byte
 	Open(sealed []byte, place string) ([]byte, error)
 }
 
-// Service is the door to webhooks, and delivers.
+// Service implements the operations on webhooks and their delivery.
 type Service struct {
 	store  Store
 	sealer Sealer
 	clock  core.Clock
 	client *http.Client
-	// private says that receivers may have private addresses and speak plain HTTP.
-	private bool
-	flights flights
+	// private allows private addresses and plain HTTP.
+	private  bool
+	inFlight inFlight
 }
 
-// Options say where deliveries may go.
+// Options restrict where deliveries may go.
 type Options struct {
-	// Private lets them go to private addresses, and over plain HTTP.
+	// Private allows private addresses and plain HTTP.
 	Private bool
-	// Resolver looks up the hosts of receivers; nil means the system's.
+	// Resolver looks up the hosts of receivers; nil means the system resolver.
 	Resolver *net.Resolver
 }
 
-// NewService returns a service on this store. Its kind of task must be registered with the engine.
-func NewService(store Store, sealer Sealer, clock core.Clock, o Options) *Service {
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
+	Store  Store
+	Sealer Sealer
+	Clock  core.Clock
+}
+
+// NewService returns a service. The caller must register Service.Kind with the task engine. It panics if a dependency
+// is missing.
+func NewService(d Deps, o Options) *Service {
+	core.RequireDeps(d)
 	return &Service{
-		store: store, sealer: sealer, clock: clock, private: o.Private,
-		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: tryTimeout, Resolver: o.Resolver}), flights: flights{n: map[string]int{}},
+		store: d.Store, sealer: d.Sealer, clock: d.Clock, private: o.Private, inFlight: inFlight{n: map[string]int{}},
+		client: outbound.NewClient(outbound.Options{Private: o.Private, Timeout: attemptTimeout, Resolver: o.Resolver}),
 	}
 }
 
-// Create adds a webhook and returns its secret, which is not shown again. Without events it gets all of them.
+// Create adds a webhook and returns its secret, which is not shown again. Without events it subscribes to all.
 func (s *Service) Create(ctx context.Context, actor core.Actor, url string, wanted []Event) (Webhook, string, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Webhook{}, "", err
@@ -128,20 +136,22 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, url string, want
 	}
 	chosen := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return !slices.Contains(wanted, e) })
 	if len(chosen) == 0 || slices.ContainsFunc(wanted, func(e Event) bool { return !slices.Contains(events, e) }) {
-		wrong = append(wrong, core.FieldError{Pointer: "/events", Detail: "Must name at least one of turn.completed and turn.failed."})
+		wrong = append(wrong,
+			core.FieldError{Pointer: "/events", Detail: "Must name at least one of turn.completed and turn.failed."})
 	}
 	if len(wrong) > 0 {
 		return Webhook{}, "", core.Invalid(wrong...)
 	}
 	w := Webhook{
-		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: actor.UserID, URL: url, Events: chosen, CreatedAt: s.clock.Now(),
+		ID: core.NewIDIn(ctx, core.PrefixWebhook), UserID: actor.UserID, URL: url, Events: chosen,
+		CreatedAt: s.clock.Now(),
 	}
 	w.Sealed = s.sealer.Seal(newSecret(), w.ID)
 	w, err := s.store.InsertWebhook(ctx, w, MaxPerUser)
 	if err != nil {
 		return Webhook{}, "", err
 	}
-	// Of the stored one: a request that is sent again after a crash finds the webhook of its first attempt.
+	// The stored webhook counts: a request repeated after a crash finds the webhook of its first attempt.
 	secret, err := s.sealer.Open(w.Sealed, w.ID)
 	if err != nil {
 		return Webhook{}, "", err
@@ -157,7 +167,7 @@ func (s *Service) List(ctx context.Context, actor core.Actor) ([]Webhook, error)
 	return s.store.Webhooks(ctx, actor.UserID)
 }
 
-// Delete removes a webhook. What is still to be delivered to it is dropped.
+// Delete deletes a webhook and drops its pending deliveries.
 func (s *Service) Delete(ctx context.Context, actor core.Actor, webhookID string) error {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err
@@ -168,11 +178,10 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, webhookID string
 	return s.store.DeleteWebhook(ctx, actor.UserID, webhookID)
 }
 
-// testTimeout is how long a test may take: somebody waits for it.
+// testTimeout is short because a user waits for the result.
 const testTimeout = 10 * time.Second
 
-// Test delivers a test event now and returns how that went. A webhook that was disabled is enabled again when the
-// receiver takes it.
+// Test delivers a test event now and returns the result. A successful test enables a disabled webhook again.
 func (s *Service) Test(ctx context.Context, actor core.Actor, webhookID string) (Delivery, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return Delivery{}, err
@@ -186,11 +195,12 @@ func (s *Service) Test(ctx context.Context, actor core.Actor, webhookID string) 
 	}
 	secret, err := s.sealer.Open(w.Sealed, w.ID)
 	if err != nil {
-		return Delivery{Error: detailUnreadable}, nil //nolint:nilerr // it is the outcome of the test
+		return Delivery{Error: detailUnreadable}, nil //nolint:nilerr // the result of the test
 	}
 	at := s.clock.Now()
 	body := encode(eventTest, at, testData{WebhookID: w.ID})
-	d, _, err := s.post(ctx, message{id: core.NewID(core.PrefixDelivery), url: w.URL, secret: secret, body: body}, testTimeout)
+	d, _, err := s.post(ctx, message{id: core.NewID(core.PrefixDelivery), url: w.URL, secret: secret, body: body},
+		testTimeout)
 	if err != nil {
 		return Delivery{}, err
 	}

@@ -6,10 +6,11 @@ import (
 
 	"carrel/internal/agent"
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
-// agentIDs pages through a user's agents, calling between before each further page.
-func (w *world) agentIDs(userID string, only []string, size int, between func()) []string {
+// agentIDs pages through a user's agents and calls between before each further page.
+func (w *fixture) agentIDs(userID string, only []string, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for after := (agent.Position{}); ; after.ID = ids[len(ids)-1] {
@@ -28,18 +29,19 @@ func (w *world) agentIDs(userID string, only []string, size int, between func())
 }
 
 var agentTests = []test{
-	{"AnAgentComesBackAsItWas", func(w *world) {
+	{"AgentRoundTrips", func(w *fixture) {
 		a := agentOf(w.ada.id, "Reader", w.now)
 		a.Description, a.Instructions, a.Model = "Reads.", "Read\nslowly.", "some/model"
 		a.UpdatedAt = w.after(1)
-		a.Sources = append(a.Sources, agent.Source{ID: core.NewID(core.PrefixSource), Name: "More", Kind: "upload", Status: "ready"})
+		a.Sources = append(a.Sources,
+			agent.Source{ID: core.NewID(core.PrefixSource), Name: "More", Kind: "upload", Status: "ready"})
 		w.must(w.db.InsertAgent(w.ctx, a))
 		got, err := w.db.Agent(w.ctx, w.ada.id, a.ID)
 		w.must(err)
 		w.same("agent", got, a)
 		w.wantGrant(w.ada, a.ID, core.GrantOwner)
 	}},
-	{"AnAgentIsItsUsersAlone", func(w *world) {
+	{"AgentIsHiddenFromOtherUsers", func(w *fixture) {
 		_, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
 		w.wantMissing(err, "agent")
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
@@ -52,7 +54,7 @@ var agentTests = []test{
 		w.wantMissing(err, "agent")
 		w.wantGrant(w.ada, w.ada.agent, core.GrantOwner)
 	}},
-	{"TheSameIdIsLeftAsItIs", func(w *world) {
+	{"InsertWithTheSameIDChangesNothing", func(w *fixture) {
 		a := agentOf(w.ada.id, "Once", w.now)
 		w.must(w.db.InsertAgent(w.ctx, a))
 		again := agentOf(w.ada.id, "Twice", w.now)
@@ -64,7 +66,7 @@ var agentTests = []test{
 		again.UserID = w.bert.id
 		w.wantMissing(w.db.InsertAgent(w.ctx, again), "agent")
 	}},
-	{"AnAgentNeedsItsUserAndOneDefaultSource", func(w *world) {
+	{"AnAgentNeedsItsUserAndOneDefaultSource", func(w *fixture) {
 		w.wantMissing(w.db.InsertAgent(w.ctx, agentOf("usr_none", "Nobody's", w.now)), "user")
 		a := agentOf(w.ada.id, "Two defaults", w.now)
 		a.Sources = append(a.Sources, a.Sources[0])
@@ -76,7 +78,7 @@ var agentTests = []test{
 			w.t.Error("no source was accepted")
 		}
 	}},
-	{"AgentsArePagedNewestFirstWhileOthersInsert", func(w *world) {
+	{"AgentsArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
 		u := w.user("Pager")
 		var want []string
 		for i := range 7 {
@@ -92,7 +94,7 @@ var agentTests = []test{
 			}
 		}
 	}},
-	{"AgentsCanBeLimitedToSome", func(w *world) {
+	{"AgentsCanBeFilteredByID", func(w *fixture) {
 		u := w.user("Limited")
 		var ids []string
 		for i := range 5 {
@@ -106,7 +108,7 @@ var agentTests = []test{
 			w.same("sources of "+a.Name, len(a.Sources), 1)
 		}
 	}},
-	{"AChangeIsStoredOrNothingIs", func(w *world) {
+	{"FailedChangeStoresNothing", func(w *fixture) {
 		changed, err := w.db.ChangeAgent(w.ctx, w.ada.id, w.ada.agent, func(a *agent.Agent) error {
 			a.Name, a.Description, a.Instructions, a.Model, a.UpdatedAt = "N", "D", "I", "M", w.after(5)
 			return nil
@@ -130,14 +132,14 @@ var agentTests = []test{
 		w.same("name", got.Name, "N")
 		w.same("updated", got.UpdatedAt, w.after(5))
 	}},
-	{"ParallelChangesDoNotLoseEachOther", func(w *world) {
+	{"ConcurrentChangesAreNotLost", func(w *fixture) {
 		_, err := w.db.ChangeAgent(w.ctx, w.ada.id, w.ada.agent, func(a *agent.Agent) error {
 			a.Name = "0"
 			return nil
 		})
 		w.must(err)
 		const writers, rounds = 8, 10
-		together(writers, func(int) {
+		testkit.Concurrently(writers, func(int) {
 			for range rounds {
 				_, err := w.db.ChangeAgent(w.ctx, w.ada.id, w.ada.agent, func(a *agent.Agent) error {
 					n, err := strconv.Atoi(a.Name)

@@ -9,20 +9,23 @@ import (
 
 	"carrel/internal/audit"
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
-// auditLog is the log as the server has it.
-func (w *world) auditLog() *audit.Log {
-	return audit.New(audit.Deps{Store: w.db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler), Address: func(context.Context) string { return "203.0.113.7" }})
+func (w *fixture) auditLog() *audit.Log {
+	return audit.New(audit.Deps{
+		Store: w.db, Clock: core.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+		Address: func(context.Context) string { return "203.0.113.7" },
+	})
 }
 
-func (w *world) note(log *audit.Log, userID, n string) {
+func (w *fixture) note(log *audit.Log, userID, n string) {
 	w.t.Helper()
 	w.must(log.Append(w.ctx, audit.Record{Event: audit.SignedIn, UserID: userID, Detail: map[string]string{"n": n}}))
 }
 
 var auditTests = []test{
-	{"EntriesAreReadBackNewestFirstForOneUserOrAll", func(w *world) {
+	{"EntriesAreListedNewestFirstForOneUserOrAll", func(w *fixture) {
 		log := w.auditLog()
 		for i := range 3 {
 			w.note(log, w.ada.id, strconv.Itoa(i))
@@ -39,18 +42,22 @@ var auditTests = []test{
 		w.must(err)
 		w.same("older", details(older), []string{`{"n":"0"}`})
 		e := older[0]
-		if e.UserID != w.ada.id || e.Actor != w.ada.id || e.Event != audit.SignedIn || e.Address != "203.0.113.7" || e.At.IsZero() {
+		if e.UserID != w.ada.id || e.Actor != w.ada.id || e.Event != audit.SignedIn || e.Address != "203.0.113.7" ||
+			e.At.IsZero() {
 			w.t.Errorf("an entry is %+v", e)
 		}
 	}},
-	{"ParallelAppendsMakeOneChain", func(w *world) {
+	{"ConcurrentAppendsFormOneChain", func(w *fixture) {
 		const callers, each = 24, 20
 		log := w.auditLog()
 		before, err := w.db.AuditHead(w.ctx)
 		w.must(err)
-		together(callers, func(i int) {
+		testkit.Concurrently(callers, func(i int) {
 			for n := range each {
-				if err := log.Append(w.ctx, audit.Record{Event: audit.SignedIn, UserID: w.ada.id, Detail: map[string]string{"n": fmt.Sprint(i, n)}}); err != nil {
+				if err := log.Append(w.ctx, audit.Record{
+					Event: audit.SignedIn, UserID: w.ada.id,
+					Detail: map[string]string{"n": fmt.Sprint(i, n)},
+				}); err != nil {
 					w.t.Error(err)
 				}
 			}
@@ -69,7 +76,7 @@ var auditTests = []test{
 		w.must(err)
 		w.same("the noted end", again, end)
 	}},
-	{"ANotedEndThatIsNotThereIsFound", func(w *world) {
+	{"MissingHeadIsDetected", func(w *fixture) {
 		log := w.auditLog()
 		w.note(log, w.ada.id, "x")
 		end, err := log.Verify(w.ctx, nil)

@@ -7,15 +7,15 @@ import (
 	"carrel/internal/core"
 )
 
-// bought is a subscription of somebody's that Stripe keeps.
-func (w *world) bought(p person, plan billing.Plan, status billing.SubscriptionStatus) *billing.Subscription {
+// bought returns a person's subscription at Stripe.
+func (w *fixture) bought(p person, plan billing.Plan, status billing.SubscriptionStatus) *billing.Subscription {
 	return &billing.Subscription{
 		UserID: p.id, Plan: plan.Name, Status: status, StartsAt: w.now, Source: billing.SubscriptionByStripe, ExternalID: "sub_" + p.id, EventAt: w.now, UpdatedAt: w.now,
 	}
 }
 
-// customer ties somebody to a customer, if they are not, and returns it.
-func (w *world) customer(p person) stripe.Customer {
+// customer returns a person's customer record, and creates it if necessary.
+func (w *fixture) customer(p person) stripe.Customer {
 	w.t.Helper()
 	w.must(w.db.AddCustomer(w.ctx, p.id, "cus_"+p.id))
 	c, err := w.db.Customer(w.ctx, p.id)
@@ -23,8 +23,8 @@ func (w *world) customer(p person) stripe.Customer {
 	return c
 }
 
-// keep keeps a reading and returns whether it was kept.
-func (w *world) keep(c stripe.Customer, s *billing.Subscription) bool {
+// keep stores a reading and reports whether it was kept.
+func (w *fixture) keep(c stripe.Customer, s *billing.Subscription) bool {
 	w.t.Helper()
 	kept, err := w.db.KeepSubscription(w.ctx, c, s, "", w.now)
 	w.must(err)
@@ -32,7 +32,7 @@ func (w *world) keep(c stripe.Customer, s *billing.Subscription) bool {
 }
 
 var billingTests = []test{
-	{"TheFirstCustomerOfAUserStays", func(w *world) {
+	{"FirstCustomerOfAUserIsKept", func(w *fixture) {
 		_, err := w.db.Customer(w.ctx, w.ada.id)
 		w.wantMissing(err, "customer")
 		c := w.customer(w.ada)
@@ -45,7 +45,7 @@ var billingTests = []test{
 		w.wantMissing(err, "customer")
 		w.wantMissing(w.db.AddCustomer(w.ctx, "usr_none", "cus_none"), "user")
 	}},
-	{"AReadingThatWasOvertakenIsNotKept", func(w *world) {
+	{"OutdatedReadingIsNotStored", func(w *fixture) {
 		p, c := w.plan(nil), w.customer(w.ada)
 		active, due := w.bought(w.ada, p, billing.SubscriptionActive), w.bought(w.ada, p, billing.SubscriptionPastDue)
 		w.same("the first", w.keep(c, active), true)
@@ -54,11 +54,11 @@ var billingTests = []test{
 		w.same("a later one", w.keep(w.customer(w.ada), due), true)
 		w.same("has then", w.has(w.ada).Subscription, due)
 	}},
-	{"AReadingAndItsEventAreKeptTogether", func(w *world) {
+	{"ReadingAndEventAreStoredTogether", func(w *fixture) {
 		c, id := w.customer(w.ada), "evt_"+w.ada.id
 		none := w.bought(w.ada, billing.Plan{Name: "no such plan"}, billing.SubscriptionActive)
 		if _, err := w.db.KeepSubscription(w.ctx, c, none, id, w.now); err == nil {
-			w.t.Error("a subscription to a plan that is not there was kept")
+			w.t.Error("a subscription to a missing plan was stored")
 		}
 		taken, err := w.db.EventTaken(w.ctx, id)
 		w.must(err)
@@ -70,12 +70,12 @@ var billingTests = []test{
 		w.same("taken", taken, true)
 		w.must(w.db.TakeEvent(w.ctx, id, w.now))
 	}},
-	{"WhatRunsAtStripeIsChangedThereAlone", func(w *world) {
+	{"StripeSubscriptionIsChangedOnlyByStripe", func(w *fixture) {
 		p := w.plan(nil)
 		gift := billing.Subscription{UserID: w.ada.id, Plan: core.PlanOpen, Status: billing.SubscriptionActive, Source: billing.SubscriptionByAdmin, StartsAt: w.now, EventAt: w.now, UpdatedAt: w.now}
 		w.must(w.db.PutSubscription(w.ctx, gift))
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionPastDue))
-		w.same("what is bought takes the place of a gift", w.has(w.ada).Plan.Name, p.Name)
+		w.same("a purchase replaces an assigned plan", w.has(w.ada).Plan.Name, p.Name)
 		w.wantKind(w.db.PutSubscription(w.ctx, gift), core.KindConflict, "")
 		w.wantKind(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone), core.KindConflict, "")
 		u, err := w.db.UserByID(w.ctx, w.ada.id)
@@ -83,7 +83,7 @@ var billingTests = []test{
 		w.same("the plan for good", u.Plan, core.PlanOpen)
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
 	}},
-	{"WhatEndedAtStripeLeavesThePlanForGood", func(w *world) {
+	{"EndedStripeSubscriptionRestoresTheDefaultPlan", func(w *fixture) {
 		p := w.plan(nil)
 		over := w.bought(w.ada, p, billing.SubscriptionEnded)
 		w.keep(w.customer(w.ada), over)
@@ -98,16 +98,16 @@ var billingTests = []test{
 		w.keep(w.customer(w.ada), nil)
 		w.same("a gift, with nothing at Stripe", w.has(w.ada).Subscription, &gift)
 	}},
-	{"TheCapOfWhatEndedAtStripeIsThatOfThePlanForGood", func(w *world) {
+	{"EndedStripeSubscriptionRestoresTheDefaultCap", func(w *fixture) {
 		p := w.plan(func(p *billing.Plan) { p.SpendCap = new(int64(1)) })
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionActive))
 		w.wantKind(w.reserve(w.with(""), 2), core.KindPaymentRequired, "")
 		w.keep(w.customer(w.ada), w.bought(w.ada, p, billing.SubscriptionEnded))
 		w.must(w.reserve(w.with(""), 2))
 	}},
-	{"AnAccountThatWouldBeChargedAgainIsNotClosed", func(w *world) {
+	{"AccountWithARenewingSubscriptionIsNotClosed", func(w *fixture) {
 		p, t := w.plan(nil), w.newTask(w.ada.id, "")
-		t.UserID = "" // the deletion of an account is nobody's task
+		t.UserID = "" // deletion tasks have no user
 		closing := func() error {
 			_, err := w.db.CloseUser(w.ctx, w.ada.id, w.now, t, func(account.User, bool) error { return nil })
 			return err
@@ -119,7 +119,7 @@ var billingTests = []test{
 		w.keep(w.customer(w.ada), s)
 		w.must(closing())
 	}},
-	{"PlansAreDeclaredAllAtOnce", func(w *world) {
+	{"DeclaringPlansReplacesTheDeclaredSet", func(w *fixture) {
 		was, first := w.plan(nil), billing.Plan{Name: "first", Declared: true, CreatedAt: w.now, UpdatedAt: w.now}
 		second := billing.Plan{Name: was.Name, Declared: true, Price: 7, CreatedAt: w.after(5), UpdatedAt: w.after(5)}
 		w.must(w.db.DeclarePlans(w.ctx, []billing.Plan{first, second}))

@@ -10,34 +10,38 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/search"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
-func (w *world) head() uint64 {
+func (w *fixture) head() uint64 {
 	w.t.Helper()
 	head, err := w.db.Head(w.ctx)
 	w.must(err)
 	return head
 }
 
-// since returns the changes after a number.
-func (w *world) since(after uint64) []search.Change {
+// since returns the changes with a sequence number above after.
+func (w *fixture) since(after uint64) []search.Change {
 	w.t.Helper()
 	changes, err := w.db.Changes(w.ctx, after, w.head(), 10_000)
 	w.must(err)
 	return changes
 }
 
-// told is what the changes after a number are, in short.
-func (w *world) told(after uint64) []string {
+// summary formats the changes after a sequence number.
+func (w *fixture) summary(after uint64) []string {
 	w.t.Helper()
 	out := []string{}
 	for _, c := range w.since(after) {
-		out = append(out, fmt.Sprint(map[search.Op]string{search.Put: "put", search.Delete: "delete", search.Drop: "drop"}[c.Op], " ", c.ID))
+		out = append(out, fmt.Sprint(map[search.Op]string{
+			search.Put: "put", search.Delete: "delete",
+			search.Drop: "drop",
+		}[c.Op], " ", c.ID))
 	}
 	return out
 }
 
-func (w *world) deleteDocuments(sourceID string, want int, externalIDs ...string) {
+func (w *fixture) deleteDocuments(sourceID string, want int, externalIDs ...string) {
 	w.t.Helper()
 	n, err := w.db.DeleteDocuments(w.ctx, sourceID, externalIDs, w.after(9))
 	w.must(err)
@@ -45,11 +49,11 @@ func (w *world) deleteDocuments(sourceID string, want int, externalIDs ...string
 }
 
 var changeTests = []test{
-	{"AnEmptyLogHasNoHead", func(w *world) {
+	{"AnEmptyLogHasNoHead", func(w *fixture) {
 		w.same("head", w.head(), uint64(0))
 		w.same("changes", w.since(0), []search.Change{})
 	}},
-	{"AChangeCarriesItsDocument", func(w *world) {
+	{"AChangeCarriesItsDocument", func(w *fixture) {
 		before := w.head()
 		full, bare := w.doc("full", "text"), w.doc("bare", "")
 		full.Authors, full.Year, full.DOI = []string{"Ada", "Grace \"H\""}, 1936, "10.1/a"
@@ -60,31 +64,35 @@ var changeTests = []test{
 		w.put(w.bert.source, 1, 0, theirs)
 		w.same("changes", w.since(before), []search.Change{
 			{Seq: before + 1, Op: search.Put, ID: full.ID, Document: search.Document{
-				ID: full.ID, SourceID: w.ada.source, Title: full.Title, Text: "text", DOI: "10.1/a", Authors: full.Authors, Year: 1936,
+				ID: full.ID, SourceID: w.ada.source, Title: full.Title, Text: "text", DOI: "10.1/a",
+				Authors: full.Authors, Year: 1936,
 			}},
-			{Seq: before + 2, Op: search.Put, ID: bare.ID, Document: search.Document{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title}},
+			{
+				Seq: before + 2, Op: search.Put, ID: bare.ID,
+				Document: search.Document{ID: bare.ID, SourceID: w.ada.source, Title: bare.Title},
+			},
 			{Seq: before + 3, Op: search.Put, ID: theirs.ID, Document: search.Document{
 				ID: theirs.ID, SourceID: w.bert.source, Title: theirs.Title, Text: "texte", Language: "fr",
 			}},
 		})
 	}},
-	{"ADocumentStandsInTheLogOnceUnderItsLatestChange", func(w *world) {
+	{"DocumentIsLoggedOnceWithItsLatestChange", func(w *fixture) {
 		before := w.head()
 		x, y := w.doc("x", "one"), w.doc("y", "one")
 		w.put(w.ada.source, 2, 0, x, y)
 		w.put(w.ada.source, 0, 0, w.doc("x", "one"), w.doc("y", "one"))
 		w.same("unchanged", w.head(), before+2)
 		w.put(w.ada.source, 0, 1, w.doc("x", "two"), w.doc("y", "one"))
-		w.same("updated", w.told(before), []string{"put " + y.ID, "put " + x.ID})
+		w.same("updated", w.summary(before), []string{"put " + y.ID, "put " + x.ID})
 		changes := w.since(before)
 		w.same("numbers", []uint64{changes[0].Seq, changes[1].Seq}, []uint64{before + 2, before + 3})
 		w.same("text", changes[1].Document.Text, "two")
-		// The same document twice in a batch is one change of it.
+		// A document that occurs twice in a batch is one change.
 		w.put(w.ada.source, 0, 2, w.doc("x", "three"), w.doc("x", "four"))
-		w.same("twice", w.told(before), []string{"put " + y.ID, "put " + x.ID})
+		w.same("twice", w.summary(before), []string{"put " + y.ID, "put " + x.ID})
 		w.same("head", w.head(), before+4)
 	}},
-	{"ABatchThatFailsLeavesNoChange", func(w *world) {
+	{"FailedBatchLogsNothing", func(w *fixture) {
 		taken := w.doc("taken", "x")
 		w.put(w.bert.source, 1, 0, taken)
 		before := w.head()
@@ -92,7 +100,7 @@ var changeTests = []test{
 		w.wantKind(err, core.KindConflict, "")
 		w.same("head", w.head(), before)
 	}},
-	{"TheLogIsReadInBatches", func(w *world) {
+	{"TheLogIsReadInBatches", func(w *fixture) {
 		before := w.head()
 		var want []string
 		docs := make([]source.Document, 10)
@@ -119,14 +127,19 @@ var changeTests = []test{
 		w.same("batches", sizes, []int{4, 4, 2})
 		inner, err := w.db.Changes(w.ctx, before+2, before+5, 100)
 		w.must(err)
-		w.same("a span has its end and not its start", []uint64{inner[0].Seq, inner[len(inner)-1].Seq}, []uint64{before + 3, before + 5})
-		for _, span := range [][2]uint64{{before + 5, before + 5}, {before + 6, before + 5}, {w.head(), w.head() + 100}} {
+		w.same("a span has its end and not its start", []uint64{inner[0].Seq, inner[len(inner)-1].Seq},
+			[]uint64{before + 3, before + 5})
+		for _, span := range [][2]uint64{
+			{before + 5, before + 5},
+			{before + 6, before + 5},
+			{w.head(), w.head() + 100},
+		} {
 			none, err := w.db.Changes(w.ctx, span[0], span[1], 100)
 			w.must(err)
 			w.same("an empty span", none, []search.Change{})
 		}
 	}},
-	{"DeletedDocumentsAreToldOfAndCounted", func(w *world) {
+	{"DeletedDocumentsAreLoggedAndCounted", func(w *fixture) {
 		before := w.head()
 		x, y, z := w.doc("x", "one"), w.doc("y", "one"), w.doc("z", "one")
 		w.put(w.ada.source, 3, 0, x, y, z)
@@ -135,20 +148,20 @@ var changeTests = []test{
 		w.same("count", w.documents(w.ada), 1)
 		w.same("count of others", w.documents(w.bert), 1)
 		w.same("rows", len(w.scan(w.ada.source)), 1)
-		w.same("told", w.told(before)[2:], []string{"delete " + x.ID, "delete " + z.ID})
-		w.same("first", w.told(before)[0], "put "+y.ID)
+		w.same("logged", w.summary(before)[2:], []string{"delete " + x.ID, "delete " + z.ID})
+		w.same("first", w.summary(before)[0], "put "+y.ID)
 		head := w.head()
 		w.deleteDocuments(w.ada.source, 0, "x")
 		w.deleteDocuments(w.ada.source, 0)
 		w.same("head", w.head(), head)
-		// One that comes again is another document.
+		// A document that is added again gets a new id.
 		again := w.doc("x", "one")
 		w.put(w.ada.source, 1, 0, again)
-		w.same("again", w.told(head), []string{"put " + again.ID})
+		w.same("again", w.summary(head), []string{"put " + again.ID})
 		_, err := w.db.DeleteDocuments(w.ctx, "src_none", []string{"x"}, w.now)
 		w.wantMissing(err, "source")
 	}},
-	{"WithAnAgentItsSourcesAreDropped", func(w *world) {
+	{"DeletingAnAgentLogsItsSourcesAsDropped", func(w *fixture) {
 		before := w.head()
 		more, empty := w.newSource(w.ada.agent, "More", false), w.newSource(w.ada.agent, "Empty", false)
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, more))
@@ -160,12 +173,12 @@ var changeTests = []test{
 		w.deleteDocuments(w.ada.source, 1, "y")
 		w.wantMissing(w.db.DeleteAgent(w.ctx, w.bert.id, w.ada.agent), "agent")
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
-		w.same("told", w.told(before), []string{"put " + kept.ID, "drop " + w.ada.source, "drop " + more.ID})
+		w.same("logged", w.summary(before), []string{"put " + kept.ID, "drop " + w.ada.source, "drop " + more.ID})
 		head := w.head()
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.second))
 		w.same("an agent without documents", w.head(), head)
 	}},
-	{"AnotherLanguageEntersAllDocumentsAgain", func(w *world) {
+	{"ChangingTheLanguageLogsAllDocumentsAgain", func(w *fixture) {
 		x, y := w.doc("x", "one"), w.doc("y", "one")
 		w.put(w.ada.source, 2, 0, x, y)
 		w.put(w.bert.source, 1, 0, w.doc("x", "theirs"))
@@ -175,11 +188,11 @@ var changeTests = []test{
 			holds, err := w.db.SetSourceLanguage(w.ctx, w.ada.source, language, guessed, w.now)
 			w.must(err)
 			w.same("holds", holds, want)
-			told := []string{}
+			logged := []string{}
 			if again {
-				told = []string{"put " + x.ID, "put " + y.ID}
+				logged = []string{"put " + x.ID, "put " + y.ID}
 			}
-			w.same("told after "+language, w.told(head), told)
+			w.same("logged after "+language, w.summary(head), logged)
 			if again {
 				w.same("language", w.since(head)[0].Document.Language, want)
 			}
@@ -197,16 +210,16 @@ var changeTests = []test{
 		_, err := w.db.SetSourceLanguage(w.ctx, "src_none", "de", false, w.now)
 		w.wantMissing(err, "source")
 	}},
-	{"WhoFollowsTheLogMissesNothing", followed},
-	{"AnAgentThatGoesDuringImportsLeavesNothing", func(w *world) {
+	{"FollowerOfTheLogMissesNoChange", followed},
+	{"DeletingAnAgentDuringImportsLeavesNothing", func(w *fixture) {
 		for range 10 {
 			a := w.newAgent(w.ada.id, "Short-lived")
 			src := a.Sources[0].ID
 			f := follower{w: w, at: w.head(), texts: map[string]string{}, sources: map[string]string{}}
 			var stored atomic.Int32
-			together(4, func(i int) {
+			testkit.Concurrently(4, func(i int) {
 				if i == 0 {
-					for stored.Load() < 3 { // while the others are at it
+					for stored.Load() < 3 { // while the imports are running
 						f.step()
 					}
 					if err := w.db.DeleteAgent(w.ctx, w.ada.id, a.ID); err != nil {
@@ -215,7 +228,8 @@ var changeTests = []test{
 					return
 				}
 				for round := 0; ; round++ {
-					_, _, err := w.db.PutDocuments(w.ctx, src, []source.Document{w.doc(strconv.Itoa(i), strconv.Itoa(round)), w.doc("shared", fmt.Sprint(i, round))})
+					_, _, err := w.db.PutDocuments(w.ctx, src, []source.Document{w.doc(strconv.Itoa(i),
+						strconv.Itoa(round)), w.doc("shared", fmt.Sprint(i, round))})
 					if err != nil {
 						w.wantMissing(err, "source")
 						return
@@ -225,14 +239,14 @@ var changeTests = []test{
 			})
 			f.step()
 			w.same("left", f.texts, map[string]string{})
-			w.same("the last that is told", w.told(w.head()-1), []string{"drop " + src})
+			w.same("last change", w.summary(w.head()-1), []string{"drop " + src})
 		}
 	}},
 }
 
-// followed lets several import, update, delete and drop at once, and follows the log meanwhile as an index does: from
-// head to head, never looking back. In the end the follower has what the database has.
-func followed(w *world) {
+// followed imports, updates, deletes and drops documents concurrently, and follows the log like an index: from head to
+// head, without going back. In the end the follower must have the documents of the database.
+func followed(w *fixture) {
 	const writers, rounds, batch = 4, 25, 7
 	agents, sources := make([]string, writers), make([]string, writers)
 	for i := range writers {
@@ -247,14 +261,15 @@ func followed(w *world) {
 			f.step()
 		}
 	})
-	together(writers, func(i int) {
+	testkit.Concurrently(writers, func(i int) {
 		random := rand.New(rand.NewPCG(uint64(i), 7))
 		for round := range rounds {
-			// Everybody also writes into the first source, so that one source has several writers.
+			// Every goroutine also writes into the first source, so that one source has several writers.
 			src := sources[[]int{i, 0}[round%2]]
 			var err error
 			if random.IntN(4) == 0 {
-				_, err = w.db.DeleteDocuments(w.ctx, src, []string{strconv.Itoa(random.IntN(30)), strconv.Itoa(random.IntN(30))}, w.now)
+				_, err = w.db.DeleteDocuments(w.ctx, src,
+					[]string{strconv.Itoa(random.IntN(30)), strconv.Itoa(random.IntN(30))}, w.now)
 			} else {
 				docs := make([]source.Document, batch)
 				for k := range docs {
@@ -285,19 +300,19 @@ func followed(w *world) {
 	if len(want) == 0 || f.steps < 10 {
 		w.t.Errorf("%d documents in %d steps prove nothing", len(want), f.steps)
 	}
-	w.same("what the follower has", f.texts, want)
+	w.same("documents of the follower", f.texts, want)
 }
 
-// follower keeps what the log tells.
+// follower applies the changes of the log.
 type follower struct {
-	w       *world
+	w       *fixture
 	at      uint64
 	steps   int
-	texts   map[string]string // of a document's id
-	sources map[string]string // of a document's id
+	texts   map[string]string // by document id
+	sources map[string]string // by document id
 }
 
-// step takes in what is new, in batches that end in the middle of things.
+// step applies the new changes, in small batches.
 func (f *follower) step() {
 	head, err := f.w.db.Head(f.w.ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"carrel/internal/credential"
 )
 
-// minted adds a key minted at a time for the user.
-func (w *world) minted(userID, name string, at time.Time) credential.Key {
+// minted adds a key for the user that was minted at a time.
+func (w *fixture) minted(userID, name string, at time.Time) credential.Key {
 	w.t.Helper()
 	k := w.key(userID)
 	k.Kind, k.Name, k.ClientName, k.CreatedAt = core.CredentialMinted, name, name, at
@@ -17,7 +17,7 @@ func (w *world) minted(userID, name string, at time.Time) credential.Key {
 	return k
 }
 
-func (w *world) connections(userID string) []string {
+func (w *fixture) connections(userID string) []string {
 	w.t.Helper()
 	list, err := w.db.Connections(w.ctx, userID, w.now, nil, 100)
 	w.must(err)
@@ -29,9 +29,9 @@ func (w *world) connections(userID string) []string {
 }
 
 var connectionTests = []test{
-	{"ConnectionsAreMintedKeysThatWork", func(w *world) {
-		w.must(w.db.InsertKey(w.ctx, w.key(w.ada.id), hash())) // the user's own, and no connection
-		w.minted(w.bert.id, "of somebody else", w.now)
+	{"ConnectionsAreActiveMintedKeys", func(w *fixture) {
+		w.must(w.db.InsertKey(w.ctx, w.key(w.ada.id), hash())) // a key created by the user is not a connection
+		w.minted(w.bert.id, "of another user", w.now)
 		first, second := w.minted(w.ada.id, "first", w.after(-2)), w.minted(w.ada.id, "second", w.after(-1))
 		revoked := w.minted(w.ada.id, "revoked", w.now)
 		w.must(w.db.RevokeKey(w.ctx, w.ada.id, revoked.ID, w.now))
@@ -55,10 +55,10 @@ var connectionTests = []test{
 		_, err = w.db.Connection(w.ctx, w.bert.id, first.ID, w.now)
 		w.wantMissing(err, "connection")
 	}},
-	{"ConnectionsArePagedByTimeAndID", func(w *world) {
+	{"ConnectionsArePagedByTimeAndID", func(w *fixture) {
 		var want []string
 		for i := range 5 {
-			// Some were made at the same moment.
+			// Pairs have the same creation time.
 			want = append(want, w.minted(w.ada.id, "n", w.after(i/2)).ID)
 		}
 		slices.Reverse(want)
@@ -75,7 +75,7 @@ var connectionTests = []test{
 		w.must(err)
 		w.same("after the last", page, []credential.Connection{})
 	}},
-	{"AConnectionKeepsWhatTheProgramCalledItself", func(w *world) {
+	{"ConnectionKeepsTheClientName", func(w *fixture) {
 		k := w.minted(w.ada.id, "editor", w.now)
 		w.wantMissing(w.db.RenameConnection(w.ctx, w.bert.id, k.ID, "mine"), "connection")
 		w.must(w.db.RenameConnection(w.ctx, w.ada.id, k.ID, "at work"))
@@ -86,7 +86,7 @@ var connectionTests = []test{
 		w.must(w.db.InsertKey(w.ctx, own, hash()))
 		w.wantMissing(w.db.RenameConnection(w.ctx, w.ada.id, own.ID, "x"), "connection")
 	}},
-	{"AGrantIsAConnection", func(w *world) {
+	{"AGrantIsAConnection", func(w *fixture) {
 		granted, _ := w.grant(w.ada.id, w.client("App"))
 		g := granted.ID
 		later := w.after(9)

@@ -8,6 +8,7 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
 var (
@@ -15,8 +16,8 @@ var (
 	large = embedding.Space{Model: "large", Dims: 5}
 )
 
-// document stores a document with this text in the person's source and returns it as it is in the log.
-func (w *world) document(p person, name, text string) embedding.Document {
+// document stores a document in the person's source and returns it as read from the log.
+func (w *fixture) document(p person, name, text string) embedding.Document {
 	w.t.Helper()
 	d := source.Document{
 		ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name, Text: text,
@@ -34,8 +35,8 @@ func (w *world) document(p person, name, text string) embedding.Document {
 	return docs[0]
 }
 
-// lacking returns the titles of documents that are to be looked at, after a place in the log.
-func (w *world) lacking(s embedding.Space, after uint64) []string {
+// lacking returns the titles of documents without current vectors after a position in the log.
+func (w *fixture) lacking(s embedding.Space, after uint64) []string {
 	w.t.Helper()
 	head, err := w.db.Head(w.ctx)
 	w.must(err)
@@ -48,7 +49,7 @@ func (w *world) lacking(s embedding.Space, after uint64) []string {
 	return titles
 }
 
-// embedded is a document with vectors for these hashes, of which the ones with a plus are new.
+// embedded returns a document with vectors for these hashes. Hashes with a plus are new.
 func embedded(d embedding.Document, complete bool, hashes ...string) embedding.Embedded {
 	e := embedding.Embedded{ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Complete: complete, New: map[string][]byte{}}
 	for _, h := range hashes {
@@ -62,14 +63,14 @@ func embedded(d embedding.Document, complete bool, hashes ...string) embedding.E
 }
 
 // vectors returns the hashes for which a document has vectors.
-func (w *world) vectors(s embedding.Space, d embedding.Document) []string {
+func (w *fixture) vectors(s embedding.Space, d embedding.Document) []string {
 	w.t.Helper()
 	found, err := w.db.Embeddings(w.ctx, s, []string{d.ID, "doc_none"})
 	w.must(err)
 	return slices.Sorted(maps.Keys(found[d.ID]))
 }
 
-// readable makes texts of vectors: the engines tell an empty one from none or do not.
+// readable converts vectors to strings, because the engines differ in returning empty vectors as nil.
 func readable(vectors map[string][]byte) map[string]string {
 	out := map[string]string{}
 	for hash, v := range vectors {
@@ -79,10 +80,10 @@ func readable(vectors map[string][]byte) map[string]string {
 }
 
 var embeddingTests = []test{
-	{"VectorsComeBackByDocumentAndByText", func(w *world) {
+	{"VectorsAreFoundByDocumentAndByText", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.bert, "b", "x")
 		one, two := embedded(a, true, "+h1", "+h2"), embedded(b, true, "+h2", "+h3")
-		one.New["h1"] = nil // a text that the model does not take
+		one.New["h1"] = nil // a text that the model rejects
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{one, two}, b.Seq, w.now))
 		got, err := w.db.Embeddings(w.ctx, small, []string{a.ID, b.ID, "doc_none"})
 		w.must(err)
@@ -102,13 +103,14 @@ var embeddingTests = []test{
 		w.must(err)
 		w.same("of nothing", known, map[string][]byte{})
 	}},
-	{"DocumentsAreToBeLookedAtUntilTheyAreComplete", func(w *world) {
+	{"DocumentsAreListedUntilTheyAreComplete", func(w *fixture) {
 		before := w.head()
 		a, b, c := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y"), w.document(w.bert, "c", "z")
 		w.same("at first", w.lacking(small, before), []string{"a", "b", "c"})
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+h1"), embedded(b, false, "+h2", "h3")}, a.Seq, w.now))
 		w.same("one is left in part", w.lacking(small, before), []string{"b", "c"})
-		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has moved
+		w.same("another model", w.lacking(large, 0)[len(w.lacking(large, 0))-3:], []string{"b", "c", "a"}) // a has a later position now
 		docs, err := w.db.UnembeddedDocuments(w.ctx, small, before, w.head(), 1, 1<<20)
 		w.must(err)
 		w.same("as many as asked for", docs, []embedding.Document{b})
@@ -118,16 +120,18 @@ var embeddingTests = []test{
 		docs, err = w.db.UnembeddedDocuments(w.ctx, small, before, b.Seq, 10, 1<<20)
 		w.must(err)
 		w.same("up to a place", docs, []embedding.Document{b})
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(b, true, "h2", "+h3"), embedded(c, true, "+h4")}, c.Seq, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(b, true, "h2", "+h3"), embedded(c, true, "+h4")}, c.Seq, w.now))
 		w.same("none", w.lacking(small, before), []string{})
 		w.same("vectors", w.vectors(small, b), []string{"h2", "h3"})
 	}},
-	{"NewVectorsMoveADocumentInTheLog", func(w *world) {
+	{"NewVectorsLogTheDocumentAgain", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.bert, "b", "y")
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, false, "+h1", "h2")}, 0, w.now))
 		w.same("not before it is complete", w.head(), head)
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "h1", "+h2"), embedded(b, true, "+h3")}, 0, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "h1", "+h2"), embedded(b, true, "+h3")}, 0, w.now))
 		w.same("both", w.head(), head+2)
 		changes, err := w.db.Changes(w.ctx, head, head+2, 10)
 		w.must(err)
@@ -136,28 +140,28 @@ var embeddingTests = []test{
 		want := []string{a.ID, b.ID}
 		slices.Sort(want)
 		w.same("moved", ids, want)
-		// A change that leaves its texts alone needs no new place.
+		// A change that does not affect the texts needs no new position.
 		again := w.document(w.ada, "a", "x, with another year")
 		head = w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(again, true, "h1", "h2")}, 0, w.now))
 		w.same("nothing new", w.head(), head)
 		w.same("and yet done", w.lacking(small, again.Seq-1), []string{})
 	}},
-	{"VectorsThatNobodyWasToldOfAreToldOfInTheEnd", func(w *world) {
+	{"UnloggedVectorsAreLoggedInTheEnd", func(w *fixture) {
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+h1")}, 0, w.now))
 		b := w.document(w.ada, "a", "y")
-		c := w.document(w.ada, "a", "y, and more") // while the vectors of the one before were made
+		c := w.document(w.ada, "a", "y, and more") // changed while the vectors of the previous version were computed
 		head := w.head()
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(b, true, "+h2")}, b.Seq, w.now))
 		w.same("not complete", w.lacking(small, b.Seq), []string{"a"})
 		w.same("kept, because it was paid for", w.vectors(small, a), []string{"h1", "h2"})
-		w.same("not told", w.head(), head)
+		w.same("not logged", w.head(), head)
 		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(c, true, "h2")}, c.Seq, w.now))
-		w.same("told", w.head(), head+1)
+		w.same("logged", w.head(), head+1)
 		w.same("of the new text alone", w.vectors(small, a), []string{"h2"})
 	}},
-	{"VectorsOfTextsThatWentGo", func(w *world) {
+	{"VectorsOfRemovedTextsAreDeleted", func(w *fixture) {
 		a := w.document(w.ada, "a", "x")
 		w.must(w.db.PutEmbeddings(w.ctx, large, []embedding.Embedded{embedded(a, true, "+h1", "+h2")}, 0, w.now))
 		a.Seq = w.head()
@@ -169,16 +173,18 @@ var embeddingTests = []test{
 		w.same("of this model", w.vectors(small, a), []string{"h2", "h3", "h4"})
 		w.same("of another", w.vectors(large, a), []string{"h2"})
 	}},
-	{"VectorsGoWithTheirDocument", func(w *world) {
+	{"VectorsAreDeletedWithTheirDocument", func(w *fixture) {
 		a, b := w.document(w.ada, "a", "x"), w.document(w.ada, "b", "y")
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g1"), embedded(b, true, "+g2")}, 0, w.now))
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+g1"), embedded(b, true, "+g2")}, 0, w.now))
 		_, err := w.db.DeleteDocuments(w.ctx, w.ada.source, []string{"a"}, w.now)
 		w.must(err)
 		w.same("deleted", w.vectors(small, a), []string(nil))
 		w.same("the other", w.vectors(small, b), []string{"g2"})
 		head := w.head()
-		// Vectors that were made meanwhile have nowhere to go, and take nothing along.
-		w.must(w.db.PutEmbeddings(w.ctx, small, []embedding.Embedded{embedded(a, true, "+g3"), embedded(b, true, "g2", "+g4")}, 0, w.now))
+		// Vectors computed meanwhile are dropped and delete nothing.
+		w.must(w.db.PutEmbeddings(w.ctx, small,
+			[]embedding.Embedded{embedded(a, true, "+g3"), embedded(b, true, "g2", "+g4")}, 0, w.now))
 		w.same("too late", w.vectors(small, a), []string(nil))
 		w.same("the log", w.head(), head)
 		w.same("of the changed one", w.vectors(small, b), []string{"g2", "g4"})
@@ -189,7 +195,7 @@ var embeddingTests = []test{
 		w.must(err)
 		w.same("of all", known, map[string][]byte{})
 	}},
-	{"ProgressOnlyGrows", func(w *world) {
+	{"ProgressNeverDecreases", func(w *fixture) {
 		s := embedding.Space{Model: "progress", Dims: 3}
 		through := func(s embedding.Space, want uint64) {
 			w.t.Helper()
@@ -209,7 +215,7 @@ var embeddingTests = []test{
 		w.must(w.db.PutEmbeddings(w.ctx, s, nil, 5, w.now))
 		through(s, 7)
 		dims(s.Model, 3)
-		// Vectors of another length begin anew, and there is no way back to the old ones.
+		// Vectors of another dimension start over and replace the old ones for good.
 		longer := embedding.Space{Model: s.Model, Dims: 4}
 		through(longer, 0)
 		w.must(w.db.PutEmbeddings(w.ctx, longer, nil, 2, w.now))
@@ -218,7 +224,7 @@ var embeddingTests = []test{
 		dims(s.Model, 4)
 		through(embedding.Space{Model: "other", Dims: 3}, 0)
 	}},
-	{"ImportsAndVectorsAtOnceEndWell", func(w *world) {
+	{"ConcurrentImportsAndEmbeddingsAreConsistent", func(w *fixture) {
 		docs := make([]embedding.Document, 12)
 		for i := range docs {
 			p := w.ada
@@ -227,13 +233,14 @@ var embeddingTests = []test{
 			}
 			docs[i] = w.document(p, fmt.Sprintf("d%d", i), "x")
 		}
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			if i%2 == 0 {
 				for n := range 6 {
 					p := []person{w.ada, w.bert}[n%2]
 					name := fmt.Sprintf("d%d", 2*((n+i)%6)+n%2)
 					if _, _, err := w.db.PutDocuments(w.ctx, p.source, []source.Document{{
-						ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name, Text: "y",
+						ID: core.NewID(core.PrefixDocument), SourceID: p.source, ExternalID: name, Title: name,
+						Text: "y",
 						Hash: fmt.Append(nil, i, n), CreatedAt: w.now, UpdatedAt: w.now,
 					}}); err != nil {
 						w.t.Error(err)

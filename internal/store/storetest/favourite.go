@@ -6,22 +6,25 @@ import (
 	"strconv"
 
 	"carrel/internal/favourite"
+	"carrel/internal/testkit"
 )
 
-// card is a favourite as the service makes it.
-func (w *world) card(id string, ms int) favourite.Favourite {
-	return favourite.Favourite{CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms), UpdatedAt: w.after(ms)}
+func (w *fixture) card(id string, ms int) favourite.Favourite {
+	return favourite.Favourite{
+		CardID: id, Card: json.RawMessage(`{"id":"` + id + `"}`), CreatedAt: w.after(ms),
+		UpdatedAt: w.after(ms),
+	}
 }
 
-func (w *world) save(p person, f favourite.Favourite) favourite.Favourite {
+func (w *fixture) save(p person, f favourite.Favourite) favourite.Favourite {
 	w.t.Helper()
 	got, err := w.db.SaveFavourite(w.ctx, p.id, p.agent, f)
 	w.must(err)
 	return got
 }
 
-// cardIDs pages through the favourites of the person's first agent, calling between before each further page.
-func (w *world) cardIDs(p person, size int, between func()) []string {
+// cardIDs pages through the favourites of the person's first agent and calls between before each further page.
+func (w *fixture) cardIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for after := (*favourite.Key)(nil); ; {
@@ -41,7 +44,7 @@ func (w *world) cardIDs(p person, size int, between func()) []string {
 }
 
 var favouriteTests = []test{
-	{"ACardComesBackAsItWas", func(w *world) {
+	{"CardRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		f := w.card("a/b c", 0)
 		f.Card, f.ThreadID = json.RawMessage(`{"b": 1.50,  "a":"é\u00e9"}`), th.ID
@@ -55,7 +58,7 @@ var favouriteTests = []test{
 		w.must(err)
 		w.same("after its thread has gone", list, []favourite.Favourite{f})
 	}},
-	{"SavedAgainItIsUpdatedAndKeepsItsBeginning", func(w *world) {
+	{"SavingAgainUpdatesAndKeepsTheCreationTime", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		first := w.card("x", 1)
 		first.ThreadID = th.ID
@@ -69,33 +72,34 @@ var favouriteTests = []test{
 		w.must(err)
 		w.same("listed", list, []favourite.Favourite{second})
 	}},
-	{"AThreadThatIsNotThereIsLeftOut", func(w *world) {
+	{"MissingThreadIsLeftOut", func(w *fixture) {
 		gone, theirs := w.card("gone", 0), w.card("theirs", 0)
 		gone.ThreadID, theirs.ThreadID = "thr_none", w.thread(w.bert, "", w.now).ID
 		w.same("gone", w.save(w.ada, gone).ThreadID, "")
 		w.same("another's", w.save(w.ada, theirs).ThreadID, "")
 	}},
-	{"ParallelSavesOfACardAreOneFavourite", func(w *world) {
+	{"ConcurrentSavesOfACardMakeOneFavourite", func(w *fixture) {
 		for round := range 10 {
-			together(16, func(i int) {
-				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent, w.card(fmt.Sprint("card", round), i)); err != nil {
+			testkit.Concurrently(16, func(i int) {
+				if _, err := w.db.SaveFavourite(w.ctx, w.ada.id, w.ada.agent,
+					w.card(fmt.Sprint("card", round), i)); err != nil {
 					w.t.Error(err)
 				}
 			})
 		}
 		w.same("favourites", len(w.cardIDs(w.ada, -1, nil)), 10)
 	}},
-	{"FavouritesArePagedNewestFirstWhileOthersInsert", func(w *world) {
-		// Two of each time, so that the card id decides between them.
+	{"FavouritesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
+		// Pairs have the same time, so that the card id decides the order.
 		for _, id := range []string{"a1", "b1", "c2", "D2", "e3", "é3", "g4"} {
 			w.save(w.ada, w.card(id, int(id[len(id)-1])))
 		}
-		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in the order of bytes
+		want := []string{"g4", "é3", "e3", "c2", "D2", "b1", "a1"} // in byte order
 		w.same("all", w.cardIDs(w.ada, -1, nil), want)
 		n := 100
 		w.same("pages", w.cardIDs(w.ada, 2, func() { n++; w.save(w.ada, w.card(strconv.Itoa(n), n)) }), want)
 	}},
-	{"AFavouriteIsItsUsersAndAgentsAlone", func(w *world) {
+	{"FavouriteIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		w.save(w.ada, w.card("x", 0))
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			w.wantMissing(w.db.DeleteFavourite(w.ctx, who[0], who[1], "x"), "favourite")

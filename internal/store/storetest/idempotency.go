@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/testkit"
 )
 
-// claim asks for a key of Ada's at a time, for a minute.
-func (w *world) claim(key, request, seed string, now time.Time) (core.IdempotencyRecord, bool) {
+// claim claims a key for Ada for one minute.
+func (w *fixture) claim(key, request, seed string, now time.Time) (core.IdempotencyRecord, bool) {
 	w.t.Helper()
 	rec, mine, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte(request), seed, now, now.Add(time.Minute))
 	w.must(err)
@@ -16,7 +17,7 @@ func (w *world) claim(key, request, seed string, now time.Time) (core.Idempotenc
 }
 
 var idempotencyTests = []test{
-	{"ANewKeyIsMine", func(w *world) {
+	{"NewKeyIsClaimed", func(w *fixture) {
 		rec, mine := w.claim("k", "r", "s1", w.now)
 		w.same("mine", mine, true)
 		w.same("record", rec, core.IdempotencyRecord{Hash: []byte("r"), Seed: "s1"})
@@ -24,7 +25,7 @@ var idempotencyTests = []test{
 		w.same("mine while it is being answered", mine, false)
 		w.same("record", rec, core.IdempotencyRecord{Hash: []byte("r"), Seed: "s1"})
 	}},
-	{"KeysAreOfOneUser", func(w *world) {
+	{"KeysAreScopedToTheUser", func(w *fixture) {
 		w.claim("k", "r", "s1", w.now)
 		rec, mine, err := w.db.ClaimIdempotency(w.ctx, w.bert.id, "k", []byte("other"), "s2", w.now, w.after(1))
 		w.must(err)
@@ -33,7 +34,7 @@ var idempotencyTests = []test{
 		_, _, err = w.db.ClaimIdempotency(w.ctx, "usr_none", "k", []byte("r"), "s", w.now, w.now)
 		w.wantMissing(err, "user")
 	}},
-	{"AnAnswerIsReplayed", func(w *world) {
+	{"ResponseIsReplayed", func(w *fixture) {
 		for _, body := range [][]byte{[]byte("\x00binary"), nil} {
 			key := core.NewSeed()
 			w.claim(key, "r", "s1", w.now)
@@ -43,7 +44,7 @@ var idempotencyTests = []test{
 			w.same("record", rec, core.IdempotencyRecord{Hash: []byte("r"), Seed: "s1", Status: 200, Body: body})
 		}
 	}},
-	{"AnAbandonedClaimIsTakenOverWithItsSeed", func(w *world) {
+	{"AbandonedClaimIsTakenOverWithItsSeed", func(w *fixture) {
 		w.claim("k", "r", "s1", w.now)
 		later := w.now.Add(time.Minute)
 		rec, mine := w.claim("k", "other request", "s2", later)
@@ -55,7 +56,7 @@ var idempotencyTests = []test{
 		_, mine = w.claim("k", "r", "s4", later)
 		w.same("mine once more", mine, false)
 	}},
-	{"AfterADayAKeyIsNew", func(w *world) {
+	{"KeyExpiresAfterADay", func(w *fixture) {
 		for _, finished := range []bool{true, false} {
 			key := core.NewSeed()
 			w.claim(key, "r", "s1", w.now)
@@ -70,7 +71,7 @@ var idempotencyTests = []test{
 			w.same("record kept", rec, core.IdempotencyRecord{Hash: []byte("new request"), Seed: "s2"})
 		}
 	}},
-	{"AReleasedKeyIsNewAnAnswerIsNot", func(w *world) {
+	{"ReleasedKeyIsFreeUnlessItHasAResponse", func(w *fixture) {
 		w.claim("k", "r", "s1", w.now)
 		w.must(w.db.ReleaseIdempotency(w.ctx, w.ada.id, "k"))
 		rec, mine := w.claim("k", "r2", "s2", w.now)
@@ -82,7 +83,7 @@ var idempotencyTests = []test{
 		w.same("mine", mine, false)
 		w.wantMissing(w.db.FinishIdempotency(w.ctx, w.ada.id, "none", 200, nil, w.now), "idempotency key")
 	}},
-	{"OldKeysArePruned", func(w *world) {
+	{"OldKeysArePruned", func(w *fixture) {
 		w.claim("old", "r", "s1", w.now)
 		w.claim("new", "r", "s1", w.after(1))
 		w.must(w.db.PruneIdempotency(w.ctx, w.after(1)))
@@ -91,12 +92,13 @@ var idempotencyTests = []test{
 		_, mine = w.claim("new", "r", "s2", w.after(1))
 		w.same("new is free", mine, false)
 	}},
-	{"OfManyClaimsOneIsMine", func(w *world) {
+	{"ConcurrentClaimsSucceedOnce", func(w *fixture) {
 		for range 20 {
 			key := core.NewSeed()
 			var mine atomic.Int32
-			together(16, func(int) {
-				_, ok, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte("r"), core.NewSeed(), w.now, w.after(1))
+			testkit.Concurrently(16, func(int) {
+				_, ok, err := w.db.ClaimIdempotency(w.ctx, w.ada.id, key, []byte("r"), core.NewSeed(), w.now,
+					w.after(1))
 				if err != nil {
 					w.t.Error(err)
 				}

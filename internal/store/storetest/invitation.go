@@ -13,11 +13,11 @@ import (
 	"carrel/internal/signin/upstream"
 )
 
-// held is a time before which no invitation of a test was declined.
-func (w *world) held() time.Time { return w.now.Add(-time.Hour) }
+// held is a time before any invitation of the test was declined.
+func (w *fixture) held() time.Time { return w.now.Add(-time.Hour) }
 
-// invitationsOf lists the agents that a user is invited to.
-func (w *world) invitationsOf(userID string) []string {
+// invitationsOf lists the agents to which a user is invited.
+func (w *fixture) invitationsOf(userID string) []string {
 	w.t.Helper()
 	invitations, err := w.db.Invitations(w.ctx, userID, w.held())
 	w.must(err)
@@ -29,7 +29,7 @@ func (w *world) invitationsOf(userID string) []string {
 }
 
 var invitationTests = []test{
-	{"AnInvitationGivesNoAccessUntilItIsAccepted", func(w *world) {
+	{"InvitationGrantsNoAccessUntilAccepted", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantUser, w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 		_, err := w.db.Agent(w.ctx, w.bert.id, w.ada.agent)
@@ -41,22 +41,26 @@ var invitationTests = []test{
 		invitations, err := w.db.Invitations(w.ctx, w.bert.id, w.held())
 		w.must(err)
 		w.same("invitations", invitations, []agent.Invitation{{
-			AgentID: w.ada.agent, Name: "Ada's first", Grant: core.GrantUser, OwnerName: "Ada", OwnerEmail: w.ada.user.Email, CreatedAt: w.now,
+			AgentID: w.ada.agent, Name: "Ada's first", Grant: core.GrantUser, OwnerName: "Ada",
+			OwnerEmail: w.ada.user.Email, CreatedAt: w.now,
 		}})
 		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.ada.id, w.ada.agent, w.held(), w.now), "invitation")
 		w.must(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantUser)
 		w.same("answered", w.invitationsOf(w.bert.id), []string{})
 		w.wantMissing(w.db.AcceptInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
-		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // at once: it was accepted before
+		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now)) // effective at once, because the user has accepted before
 		w.wantGrant(w.bert, w.ada.agent, core.GrantManager)
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.user.Email))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
 	}},
-	{"AnInvitationDoesNotTellWhetherThereIsAnAccount", func(w *world) {
+	{"InvitationDoesNotRevealWhetherAnAccountExists", func(w *fixture) {
 		declined := w.user("Decliner")
 		known := []string{w.bert.user.Email, declined.Email, w.bert.id}
-		unknown := []string{"nobody-" + w.ada.id + "@example.org", "neither-" + w.ada.id + "@example.org", core.NewID(core.PrefixUser)}
+		unknown := []string{
+			"nobody-" + w.ada.id + "@example.org", "neither-" + w.ada.id + "@example.org",
+			core.NewID(core.PrefixUser),
+		}
 		for i, invitee := range append(known, unknown...) {
 			w.must(w.offer(w.ada.agent, invitee, core.GrantViewer, w.now.Add(time.Duration(i)*time.Second)))
 		}
@@ -65,7 +69,10 @@ var invitationTests = []test{
 		w.must(err)
 		want := []agent.Share{}
 		for i, invitee := range append(known, unknown...) {
-			want = append(want, agent.Share{Invitee: invitee, Grant: core.GrantViewer, CreatedAt: w.now.Add(time.Duration(i) * time.Second)})
+			want = append(want, agent.Share{
+				Invitee: invitee, Grant: core.GrantViewer,
+				CreatedAt: w.now.Add(time.Duration(i) * time.Second),
+			})
 		}
 		w.same("shares", shares, want)
 		for _, invitee := range append(known, unknown...) {
@@ -75,14 +82,14 @@ var invitationTests = []test{
 		}
 		w.wantKind(w.offer(w.ada.agent, w.ada.user.Email, core.GrantUser, w.now), core.KindInvalid, "")
 	}},
-	{"ADeclinedOwnerIsHeldBackForAWhile", func(w *world) {
+	{"DeclinedOwnerCannotInviteAgainForAWhile", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, w.now))
 		w.must(w.offer(w.ada.second, w.bert.id, core.GrantUser, w.now))
 		decline := w.now.Add(time.Minute)
 		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline))
 		w.same("earlier ones stay", w.invitationsOf(w.bert.id), []string{w.ada.second})
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), decline), "invitation")
-		// Neither withdrawing and inviting again, nor another agent, gets around it.
+		// Neither a withdrawn and repeated invitation nor another agent circumvents it.
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, w.bert.id))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantUser, decline.Add(time.Minute)))
 		w.must(w.offer(w.newAgent(w.ada.id, "Another").ID, w.bert.user.Email, core.GrantUser, decline.Add(time.Minute)))
@@ -91,12 +98,13 @@ var invitationTests = []test{
 		later, err := w.db.Invitations(w.ctx, w.bert.id, decline)
 		w.must(err)
 		w.same("when it is over", len(later), 3)
-		// Other owners are not held back.
+		// Other owners are not affected.
 		carl := w.person("Carl")
-		w.must(w.db.Offer(w.ctx, carl.id, carl.agent, agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
+		w.must(w.db.Offer(w.ctx, carl.id, carl.agent,
+			agent.Offer{Invitee: w.bert.id, Grant: core.GrantUser, At: decline.Add(time.Minute)}, 1))
 		w.same("another owner", w.invitationsOf(w.bert.id), []string{carl.agent, w.ada.second})
 	}},
-	{"AUserLeavesASharedAgent", func(w *world) {
+	{"AUserLeavesASharedAgent", func(w *fixture) {
 		w.share(w.bert.id, core.GrantManager)
 		w.must(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now))
 		w.wantGrant(w.bert, w.ada.agent, core.GrantNone)
@@ -104,18 +112,22 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("shares", shares, []agent.Share{})
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
-		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // which is not for one user to end
+		w.must(w.db.ShareWithAll(w.ctx, w.ada.agent, core.GrantViewer, w.now)) // a grant to all, which a single user cannot end
 		w.wantMissing(w.db.DeclineInvitation(w.ctx, w.bert.id, w.ada.agent, w.held(), w.now), "invitation")
 		w.must(w.db.DeleteShareWithAll(w.ctx, w.ada.agent))
 	}},
-	{"AnInvitationWaitsForAnAccountThatOthersMade", func(w *world) {
-		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org", "taken-"+w.ada.id+"@example.org"
+	{"InvitationWaitsForAnAccountWithAVerifiedAddress", func(w *fixture) {
+		made, provided, taken := "made-"+w.ada.id+"@example.org", "provided-"+w.ada.id+"@example.org",
+			"taken-"+w.ada.id+"@example.org"
 		for _, address := range []string{made, provided, taken} {
 			w.must(w.offer(w.ada.agent, address, core.GrantUser, w.now))
 		}
 		newcomer := func(address string) account.User {
 			id := core.NewID(core.PrefixUser)
-			return account.User{ID: id, Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
+			return account.User{
+				ID: id, Email: address, EmailVerified: true, Name: "New", Role: core.RoleMember,
+				Plan: core.PlanOpen, CreatedAt: w.now,
+			}
 		}
 		u := newcomer(made)
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))
@@ -127,7 +139,7 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("an address that a user took", w.invitationsOf(w.bert.id), []string{})
 	}},
-	{"AnInvitationByAddressAndByIDIsOne", func(w *world) {
+	{"InvitationsByAddressAndByIDAreMerged", func(w *fixture) {
 		w.must(w.offer(w.ada.agent, w.bert.user.Email, core.GrantManager, w.now))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.after(1)))
 		w.same("listed", w.invitationsOf(w.bert.id), []string{w.ada.agent})
@@ -137,7 +149,7 @@ var invitationTests = []test{
 		w.must(err)
 		w.same("shares", len(shares), 1)
 	}},
-	{"OpenInvitationsOfAnOwnerAreLimited", func(w *world) {
+	{"OpenInvitationsOfAnOwnerAreLimited", func(w *fixture) {
 		var wait sync.WaitGroup
 		errs := make([]error, agent.MaxInvitations+5)
 		for i := range errs {
@@ -159,7 +171,7 @@ var invitationTests = []test{
 		w.wantKind(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now), core.KindConflict, "")
 		shares, err := w.db.Shares(w.ctx, w.ada.agent)
 		w.must(err)
-		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // one that is open can be changed
+		w.must(w.offer(w.ada.agent, shares[0].Invitee, core.GrantUser, w.now)) // an open invitation can be changed
 		w.must(w.db.DeleteShare(w.ctx, w.ada.agent, shares[0].Invitee))
 		w.must(w.offer(w.ada.agent, w.bert.id, core.GrantViewer, w.now))
 	}},

@@ -6,27 +6,28 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
-// week is how long results live in these tests.
+// week is the lifetime of results in these tests.
 const week = 7 * 24 * time.Hour
 
-// result is a document as a live source finds it at a time.
-func (w *world) result(externalID, text string, at time.Time) source.Document {
+// result returns a document like those found by a live source.
+func (w *fixture) result(externalID, text string, at time.Time) source.Document {
 	d, expires := w.doc(externalID, text), at.Add(week)
 	d.CreatedAt, d.UpdatedAt, d.ExpiresAt = at, at, &expires
 	return d
 }
 
-func (w *world) putLive(sourceID string, docs ...source.Document) []source.Document {
+func (w *fixture) putLive(sourceID string, docs ...source.Document) []source.Document {
 	w.t.Helper()
 	stored, err := w.db.PutLiveDocuments(w.ctx, sourceID, docs)
 	w.must(err)
 	return stored
 }
 
-// missing reports whether a document of Ada's can no longer be read.
-func (w *world) missing(id string) bool {
+// missing reports whether one of Ada's documents no longer exists.
+func (w *fixture) missing(id string) bool {
 	w.t.Helper()
 	_, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, id)
 	if err != nil {
@@ -36,7 +37,7 @@ func (w *world) missing(id string) bool {
 }
 
 var liveTests = []test{
-	{"AnAnswerIsGoodUntilItExpires", func(w *world) {
+	{"AnswerIsCachedUntilItExpires", func(w *fixture) {
 		key, other := []byte{0, 1}, []byte{0, 2}
 		_, err := w.db.LiveAnswer(w.ctx, key, w.now)
 		w.wantMissing(err, "answer")
@@ -54,7 +55,7 @@ var liveTests = []test{
 		_, err = w.db.LiveAnswer(w.ctx, other, w.now)
 		w.must(err)
 	}},
-	{"AResultIsADocumentThatNothingCountsOrIndexes", func(w *world) {
+	{"ExpiringDocumentIsNeitherCountedNorIndexed", func(w *fixture) {
 		before := w.head()
 		one, two := w.result("1", "one", w.now), w.result("2", "two", w.now)
 		one.Authors, one.Year, one.CitationCount = []string{"Ada"}, 1970, new(int)
@@ -63,14 +64,14 @@ var liveTests = []test{
 		got, err := w.db.Document(w.ctx, w.ada.id, w.ada.agent, one.ID)
 		w.must(err)
 		w.same("read", got, one)
-		_, err = w.db.SetSourceLanguage(w.ctx, w.ada.source, "de", false, w.now) // which has documents indexed again
+		_, err = w.db.SetSourceLanguage(w.ctx, w.ada.source, "de", false, w.now) // logs the documents again
 		w.must(err)
-		w.same("changes", w.told(before), []string{})
+		w.same("changes", w.summary(before), []string{})
 		w.same("count", w.documents(w.ada), 0)
 		_, err = w.db.PutLiveDocuments(w.ctx, "src_none", []source.Document{w.result("x", "x", w.now)})
 		w.wantMissing(err, "source")
 	}},
-	{"AResultThatComesAgainKeepsItsIdAndLivesOn", func(w *world) {
+	{"RepeatedResultKeepsItsIDAndIsExtended", func(w *fixture) {
 		first := w.putLive(w.ada.source, w.result("1", "one", w.now))[0]
 		again := w.putLive(w.ada.source, w.result("1", "one", w.now.Add(time.Hour)))[0]
 		w.same("soon after", again, first)
@@ -82,28 +83,29 @@ var liveTests = []test{
 		w.same("id", again.ID, first.ID)
 		w.same("text", again.Text, "changed")
 	}},
-	{"WhatIsKeptStaysAsItWas", func(w *world) {
+	{"KeptDocumentIsNotChanged", func(w *fixture) {
 		before := w.head()
 		kept, left := w.result("1", "one", w.now), w.result("2", "two", w.now)
 		w.putLive(w.ada.source, kept, left)
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.ada.agent, []string{kept.ID}, w.now))
 		w.must(w.db.KeepDocuments(w.ctx, w.bert.id, w.bert.agent, []string{kept.ID}, w.now))
 		w.same("kept by others", w.documents(w.ada), 0)
-		for range 2 { // again changes nothing
+		for range 2 { // the second call changes nothing
 			w.must(w.db.KeepDocuments(w.ctx, w.ada.id, w.ada.agent, []string{kept.ID, kept.ID, "doc_none"}, w.after(5)))
 		}
 		w.same("count", w.documents(w.ada), 1)
-		w.same("changes", w.told(before), []string{"put " + kept.ID})
-		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)), w.result("2", "two again", w.after(9)))
+		w.same("changes", w.summary(before), []string{"put " + kept.ID})
+		stored := w.putLive(w.ada.source, w.result("1", "other words", w.after(9)),
+			w.result("2", "two again", w.after(9)))
 		w.same("kept", stored[0].Text, "one")
 		w.same("not kept", stored[1].Text, "two again")
 		w.must(w.db.PruneLive(w.ctx, w.now.Add(2*week)))
 		w.same("gone", []bool{w.missing(kept.ID), w.missing(left.ID)}, []bool{false, true})
 		w.same("count", w.documents(w.ada), 1)
-		w.same("changes", w.told(before), []string{"put " + kept.ID})
+		w.same("changes", w.summary(before), []string{"put " + kept.ID})
 	}},
-	{"OnlyWhatHasExpiredIsPruned", func(w *world) {
-		many := make([]source.Document, 1100) // more than one statement takes
+	{"OnlyExpiredDocumentsArePruned", func(w *fixture) {
+		many := make([]source.Document, 1100) // more than one prune batch
 		for i := range many {
 			many[i] = w.result("old "+strconv.Itoa(i), "x", w.now)
 		}
@@ -115,12 +117,12 @@ var liveTests = []test{
 		w.same("left", len(w.scan(w.ada.source)), 2)
 		w.same("fresh is gone", w.missing(fresh.ID), false)
 	}},
-	{"ResultsAreKeptOnceHoweverManyKeepThem", func(w *world) {
+	{"ConcurrentKeepsCountADocumentOnce", func(w *fixture) {
 		const writers = 16
 		docs := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
-		together(writers, func(i int) {
+		testkit.Concurrently(writers, func(i int) {
 			mine := []source.Document{w.result("1", "one", w.now), w.result("2", "two", w.now)}
-			if i%2 == 1 { // in the other order, which must not make them wait for each other
+			if i%2 == 1 { // in reverse order, which must not deadlock
 				mine[0], mine[1] = mine[1], mine[0]
 			}
 			stored, err := w.db.PutLiveDocuments(w.ctx, w.ada.source, mine)
@@ -134,7 +136,7 @@ var liveTests = []test{
 		w.same("count", w.documents(w.ada), len(docs))
 		w.same("documents", len(w.scan(w.ada.source)), len(docs))
 	}},
-	{"ALiveSourceGoesWithItsResults", func(w *world) {
+	{"LiveSourceIsDeletedWithItsDocuments", func(w *fixture) {
 		other := w.newSource(w.ada.agent, "Live", false)
 		other.Kind = "openalex"
 		w.must(w.db.InsertSource(w.ctx, w.ada.id, other))

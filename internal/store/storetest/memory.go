@@ -7,50 +7,52 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/memory"
+	"carrel/internal/testkit"
 )
 
-// newMemory is a memory as the service makes it.
-func (w *world) newMemory(agentID, text string) memory.Memory {
+// newMemory returns an unsaved memory.
+func (w *fixture) newMemory(agentID, text string) memory.Memory {
 	return memory.Memory{
-		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive, Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
+		ID: core.NewID(core.PrefixMemory), AgentID: agentID, Text: text, Status: memory.StatusActive,
+		Origin: memory.OriginUser, CreatedAt: w.now, UpdatedAt: w.now,
 	}
 }
 
 // remember stores a memory of the person's first agent.
-func (w *world) remember(p person, text string) memory.Memory {
+func (w *fixture) remember(p person, text string) memory.Memory {
 	w.t.Helper()
 	m, err := w.db.InsertMemory(w.ctx, p.id, w.newMemory(p.agent, text), core.Fold(text))
 	w.must(err)
 	return m
 }
 
-// worded is a change of a memory's text.
+// worded returns a change of a memory's text.
 func worded(text, folded string) memory.Change { return memory.Change{Text: &text, Folded: folded} }
 
-// proposal is a memory as an agent proposes it.
-func (w *world) proposal(text string) memory.Memory {
+// proposal returns an unsaved proposal.
+func (w *fixture) proposal(text string) memory.Memory {
 	m := w.newMemory(w.ada.agent, text)
 	m.Status, m.Origin = memory.StatusProposed, memory.OriginAgent
 	return m
 }
 
 // propose proposes a memory of Ada's first agent.
-func (w *world) propose(text string) memory.Memory {
+func (w *fixture) propose(text string) memory.Memory {
 	w.t.Helper()
 	m := w.proposal(text)
 	w.must(w.db.ProposeMemory(w.ctx, w.ada.id, m, core.Fold(text)))
 	return m
 }
 
-func (w *world) proposals() []memory.Memory {
+func (w *fixture) proposals() []memory.Memory {
 	w.t.Helper()
 	list, err := w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 10)
 	w.must(err)
 	return list
 }
 
-// memoryIDs pages through the memories of the person's first agent, calling between before each further page.
-func (w *world) memoryIDs(p person, size int, between func()) []string {
+// memoryIDs pages through the memories of the person's first agent and calls between before each further page.
+func (w *fixture) memoryIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for before := ""; ; before = ids[len(ids)-1] {
@@ -69,7 +71,7 @@ func (w *world) memoryIDs(p person, size int, between func()) []string {
 }
 
 var memoryTests = []test{
-	{"AMemoryComesBackAsItWas", func(w *world) {
+	{"MemoryRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		w.turn(w.ada, th.ID, "q")
 		messages, err := w.db.Messages(w.ctx, th.ID, 0, 10)
@@ -88,7 +90,7 @@ var memoryTests = []test{
 		w.must(err)
 		w.same("after its thread has gone", list, []memory.Memory{m})
 	}},
-	{"TheSameTextIsOneMemory", func(w *world) {
+	{"SameTextMakesOneMemory", func(w *fixture) {
 		first := w.remember(w.ada, "I like  Green")
 		w.same("again", w.remember(w.ada, "i like green"), first)
 		if other := w.remember(w.bert, "i like green"); other.ID == first.ID {
@@ -99,7 +101,7 @@ var memoryTests = []test{
 		w.must(err)
 		w.same("under another agent", got, second)
 	}},
-	{"TheSameIdIsTheSameMemory", func(w *world) {
+	{"RepeatedRequestReturnsTheSameMemory", func(w *fixture) {
 		m := w.remember(w.ada, "one")
 		changed, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("two", "two"), w.now)
 		w.must(err)
@@ -108,12 +110,12 @@ var memoryTests = []test{
 		w.same("sent again", got, changed)
 		w.same("stored", w.memoryIDs(w.ada, 10, nil), []string{m.ID})
 	}},
-	{"OfManyWhoAddATextAllGetTheSame", func(w *world) {
+	{"ConcurrentInsertsOfATextReturnOneMemory", func(w *fixture) {
 		for round := range 10 {
 			var mu sync.Mutex
 			ids := map[string]bool{}
 			text := "fact " + strconv.Itoa(round)
-			together(16, func(int) {
+			testkit.Concurrently(16, func(int) {
 				m, err := w.db.InsertMemory(w.ctx, w.ada.id, w.newMemory(w.ada.agent, text), text)
 				if err != nil {
 					w.t.Error(err)
@@ -126,7 +128,7 @@ var memoryTests = []test{
 		}
 		w.same("stored", len(w.memoryIDs(w.ada, 200, nil)), 10)
 	}},
-	{"MemoriesArePagedNewestFirstWhileOthersInsert", func(w *world) {
+	{"MemoriesArePagedNewestFirstWhileOthersInsert", func(w *fixture) {
 		var want []string
 		for i := range 8 {
 			want = append([]string{w.remember(w.ada, strconv.Itoa(i)).ID}, want...)
@@ -135,7 +137,7 @@ var memoryTests = []test{
 		n := 100
 		w.same("pages", w.memoryIDs(w.ada, 3, func() { n++; w.remember(w.ada, strconv.Itoa(n)) }), want)
 	}},
-	{"AMemoryIsItsUsersAndAgentsAlone", func(w *world) {
+	{"MemoryIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		m := w.remember(w.ada, "mine")
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			_, err := w.db.ChangeMemory(w.ctx, who[0], who[1], m.ID, worded("theirs", "theirs"), w.now)
@@ -151,7 +153,7 @@ var memoryTests = []test{
 		w.wantMissing(err, "agent")
 		w.same("left", w.memoryIDs(w.ada, 10, nil), []string{m.ID})
 	}},
-	{"AMemoryCanBeChangedAndDeleted", func(w *world) {
+	{"AMemoryCanBeChangedAndDeleted", func(w *fixture) {
 		m, other := w.remember(w.ada, "one"), w.remember(w.ada, "other")
 		got, err := w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Two", "two"), w.after(4))
 		w.must(err)
@@ -159,14 +161,14 @@ var memoryTests = []test{
 		w.same("changed", got, m)
 		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("Other", "other"), w.now)
 		w.wantKind(err, core.KindConflict, "")
-		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // its own words are no clash
+		_, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded("TWO", "two"), w.now) // no conflict with its own text
 		w.must(err)
-		w.remember(w.ada, "one") // free again
+		w.remember(w.ada, "one") // the text is free again
 		w.must(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now))
 		w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, other.ID, w.now), "memory")
 		w.same("left", len(w.memoryIDs(w.ada, 10, nil)), 2)
 	}},
-	{"AProposalWaitsAndIsConfirmed", func(w *world) {
+	{"ProposalIsConfirmed", func(w *fixture) {
 		m := w.propose("I like green")
 		w.same("active", w.memoryIDs(w.ada, 10, nil), []string{})
 		w.same("proposed", w.proposals(), []memory.Memory{m})
@@ -180,7 +182,7 @@ var memoryTests = []test{
 		w.same("left to confirm", w.proposals(), []memory.Memory{})
 		w.wantMissing(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now), "proposed memory")
 	}},
-	{"WhatIsKnownWaitingDismissedOrDeletedIsNotProposedAgain", func(w *world) {
+	{"KnownTextIsNotProposedAgain", func(w *fixture) {
 		w.remember(w.ada, "known")
 		waiting, dismissed := w.propose("waiting"), w.propose("dismissed")
 		w.must(w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, dismissed.ID, w.now))
@@ -198,15 +200,15 @@ var memoryTests = []test{
 			w.wantMissing(err, "memory")
 			w.wantMissing(w.db.DeleteMemory(w.ctx, w.ada.id, w.ada.agent, id, w.now), "memory")
 		}
-		// The user's own word counts more than what was waiting or forgotten.
+		// A memory added by the user replaces a proposed or dismissed one.
 		w.same("of a proposal", w.remember(w.ada, "Waiting").ID, waiting.ID)
 		if again := w.remember(w.ada, "dismissed"); again.ID == dismissed.ID || again.Text != "dismissed" {
-			w.t.Errorf("of one that was dismissed: %+v", again)
+			w.t.Errorf("of a dismissed memory: %+v", again)
 		}
 		w.same("active", len(w.memoryIDs(w.ada, 10, nil)), 3)
 		w.same("proposed", w.proposals(), []memory.Memory{})
 	}},
-	{"OfTooManyProposalsTheOldestGo", func(w *world) {
+	{"OldestProposalsAreDroppedAboveTheLimit", func(w *fixture) {
 		for i := range memory.MaxProposed + 2 {
 			text := fmt.Sprintf("fact %03d", i)
 			w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal(text), text))
@@ -216,13 +218,14 @@ var memoryTests = []test{
 		if len(list) != memory.MaxProposed || list[0].Text != "fact 051" || list[len(list)-1].Text != "fact 002" {
 			w.t.Errorf("%d wait, from %q to %q", len(list), list[len(list)-1].Text, list[0].Text)
 		}
-		// What nobody said no to may come again.
+		// A proposal that was dropped without being dismissed may be repeated.
 		w.must(w.db.ProposeMemory(w.ctx, w.ada.id, w.proposal("fact 000"), "fact 000"))
-		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil || list[0].Text != "fact 000" {
+		if list, err = w.db.Memories(w.ctx, w.ada.id, w.ada.agent, memory.StatusProposed, "", 1); err != nil ||
+			list[0].Text != "fact 000" {
 			w.t.Errorf("the newest is %+v, %v", list, err)
 		}
 	}},
-	{"AProposalIsItsUsersAndAgentsAlone", func(w *world) {
+	{"ProposalIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		m := w.propose("mine")
 		for _, who := range [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}} {
 			_, err := w.db.ConfirmMemory(w.ctx, who[0], who[1], m.ID, w.now)
@@ -232,9 +235,9 @@ var memoryTests = []test{
 		w.wantMissing(w.db.ProposeMemory(w.ctx, w.bert.id, w.newMemory(w.ada.agent, "x"), "x"), "agent")
 		w.same("left", w.proposals(), []memory.Memory{m})
 	}},
-	{"ManyWhoProposeAndDismissATextLeaveItDismissed", func(w *world) {
+	{"ConcurrentProposalsAndDismissalsEndDismissed", func(w *fixture) {
 		m := w.propose("fact")
-		together(16, func(i int) {
+		testkit.Concurrently(16, func(i int) {
 			var err error
 			if i == 7 {
 				err = w.db.DismissMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, w.now)
@@ -247,7 +250,7 @@ var memoryTests = []test{
 		})
 		w.same("proposed", w.proposals(), []memory.Memory{})
 	}},
-	{"AMemoryIsPinnedAloneOrWithAText", func(w *world) {
+	{"MemoryIsPinnedWithOrWithoutANewText", func(w *fixture) {
 		m, pinned := w.remember(w.ada, "one"), true
 		w.propose("two")
 		forgotten := w.remember(w.ada, "three")
@@ -259,7 +262,7 @@ var memoryTests = []test{
 		got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, memory.Change{}, w.after(2))
 		w.must(err)
 		w.same("without a change", got, m)
-		for _, text := range []string{"two", "three"} { // neither a proposal nor a trace stands in the way
+		for _, text := range []string{"two", "three"} { // neither a proposal nor a dismissed hash conflicts
 			got, err = w.db.ChangeMemory(w.ctx, w.ada.id, w.ada.agent, m.ID, worded(text, text), w.after(3))
 			w.must(err)
 			m.Text, m.UpdatedAt = text, w.after(3)

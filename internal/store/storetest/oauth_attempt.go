@@ -5,8 +5,8 @@ import (
 	"carrel/internal/oauth"
 )
 
-// ends checks whether a revocation was the end of a grant.
-func (w *world) ends(want bool) func(bool, error) {
+// ends returns a check of whether a revocation ended an active grant.
+func (w *fixture) ends(want bool) func(bool, error) {
 	w.t.Helper()
 	return func(ended bool, err error) {
 		w.t.Helper()
@@ -15,16 +15,18 @@ func (w *world) ends(want bool) func(bool, error) {
 	}
 }
 
-// attempt is a failed one that is good to be recorded.
-func (w *world) attempt(userID, clientID, problem string, after int) oauth.Attempt {
+// attempt returns an unsaved failed attempt.
+func (w *fixture) attempt(userID, clientID, problem string, after int) oauth.Attempt {
 	return oauth.Attempt{
-		ID: core.NewID("try"), UserID: userID, ClientID: clientID, ClientName: "App", Stage: oauth.StageToken, Problem: problem,
-		Wrong: "This.", Count: 1, FirstAt: w.after(after), LastAt: w.after(after), Address: "192.0.2.1", Program: "app/1",
+		ID: core.NewID("try"), UserID: userID, ClientID: clientID, ClientName: "App", Stage: oauth.StageToken,
+		Problem: problem,
+		Wrong:   "This.", Count: 1, FirstAt: w.after(after), LastAt: w.after(after), Address: "192.0.2.1",
+		Program: "app/1",
 	}
 }
 
 var oauthAttemptTests = []test{
-	{"AttemptsThatFailAlikeAreCounted", func(w *world) {
+	{"EqualAttemptsAreCounted", func(w *fixture) {
 		first := w.attempt(w.ada.id, "cli_a", "invalid_grant", 1)
 		again := w.attempt(w.ada.id, "cli_a", "invalid_grant", 5)
 		again.ClientName, again.Wrong, again.Address, again.Program = "New name", "That.", "192.0.2.2", "app/2"
@@ -42,7 +44,7 @@ var oauthAttemptTests = []test{
 		nobodys.Count, nobodys.LastAt = 2, nobodysAgain.LastAt
 		got, err = w.db.Attempts(w.ctx, w.ada.id, true, 9)
 		w.must(err)
-		w.same("ada's and nobody's", got, []oauth.Attempt{counted, other, nobodys})
+		w.same("with anonymous attempts", got, []oauth.Attempt{counted, other, nobodys})
 		got, err = w.db.Attempts(w.ctx, w.ada.id, true, 1)
 		w.must(err)
 		w.same("the latest", got, []oauth.Attempt{counted})
@@ -51,7 +53,7 @@ var oauthAttemptTests = []test{
 		w.must(err)
 		w.same("after a while", got, []oauth.Attempt{counted})
 	}},
-	{"WhoHoldsACodeOrARefreshTokenIsKnown", func(w *world) {
+	{"HolderOfACodeOrRefreshTokenIsFound", func(w *fixture) {
 		c := w.client("App")
 		code, claim := w.authCode(w.bert.id, c.ID)
 		g, r := w.grant(w.ada.id, c)
@@ -70,7 +72,7 @@ var oauthAttemptTests = []test{
 		_, err := w.db.TokenOwner(w.ctx, r.AccessHash)
 		w.wantMissing(err, "token")
 	}},
-	{"TheFirstReuseAloneEndsAGrant", func(w *world) {
+	{"OnlyTheFirstReuseRevokesTheGrant", func(w *fixture) {
 		c := w.client("App")
 		_, r := w.grant(w.ada.id, c)
 		for _, want := range []bool{true, false} {

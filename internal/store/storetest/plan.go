@@ -9,16 +9,16 @@ import (
 	"carrel/internal/core"
 )
 
-// has returns what the account of somebody has.
-func (w *world) has(p person) billing.Entitlement {
+// has returns a person's entitlement.
+func (w *fixture) has(p person) billing.Entitlement {
 	w.t.Helper()
 	e, err := w.db.Entitlement(w.ctx, p.id)
 	w.must(err)
 	return e
 }
 
-// plan makes a plan with a name of this test's own.
-func (w *world) plan(change func(*billing.Plan)) billing.Plan {
+// plan stores a plan with a unique name.
+func (w *fixture) plan(change func(*billing.Plan)) billing.Plan {
 	w.t.Helper()
 	p := billing.Plan{Name: w.ada.id, Capabilities: []core.Capability{core.CapSearch}, CreatedAt: w.now, UpdatedAt: w.now}
 	if change != nil {
@@ -28,8 +28,8 @@ func (w *world) plan(change func(*billing.Plan)) billing.Plan {
 	return p
 }
 
-// wantCaps fails the test unless somebody's credentials have these caps.
-func (w *world) wantCaps(p person, month string, want ...billing.CredentialCap) {
+// wantCaps fails the test unless the person's credentials have these caps.
+func (w *fixture) wantCaps(p person, month string, want ...billing.CredentialCap) {
 	w.t.Helper()
 	got, err := w.db.CredentialCaps(w.ctx, p.id, month)
 	w.must(err)
@@ -37,7 +37,7 @@ func (w *world) wantCaps(p person, month string, want ...billing.CredentialCap) 
 }
 
 var planTests = []test{
-	{"APlanIsKeptAsItIs", func(w *world) {
+	{"PlanRoundTrips", func(w *fixture) {
 		full := w.plan(func(p *billing.Plan) {
 			p.Models, p.StripePrice, p.Price = []string{"a", `b"c`}, "price_1", 5
 			p.SpendCap, p.TurnCap, p.RateLimit, p.RateBurst, p.StorageLimit = new(int64(1)), new(int64(2)), new(int64(3)), new(int64(4)), new(int64(5))
@@ -54,13 +54,13 @@ var planTests = []test{
 		_, err = w.db.Plan(w.ctx, "nothing")
 		w.wantMissing(err, "plan")
 	}},
-	{"TheOpenPlanIsThereAndHasEverything", func(w *world) {
+	{"OpenPlanExistsAndIncludesEverything", func(w *fixture) {
 		p, err := w.db.Plan(w.ctx, core.PlanOpen)
 		w.must(err)
 		w.same("capabilities", p.Capabilities, core.AllCapabilities())
 		w.same("capped", p.SpendCap == nil && p.TurnCap == nil && p.StorageLimit == nil && p.Models == nil, true)
 	}},
-	{"APlanThatSomebodyHasStays", func(w *world) {
+	{"PlanInUseCannotBeDeleted", func(w *fixture) {
 		p := w.plan(nil)
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.wantKind(w.db.DeletePlan(w.ctx, p.Name), core.KindConflict, "")
@@ -71,7 +71,7 @@ var planTests = []test{
 		w.must(w.db.DeletePlan(w.ctx, p.Name))
 		w.wantMissing(w.db.DeletePlan(w.ctx, p.Name), "plan")
 	}},
-	{"ASubscriptionTakesThePlaceOfThePlanUntilOneIsSet", func(w *world) {
+	{"SubscriptionReplacesThePlanUntilAPlanIsSet", func(w *fixture) {
 		open, err := w.db.Plan(w.ctx, core.PlanOpen)
 		w.must(err)
 		w.same("at first", w.has(w.ada), billing.Entitlement{Plan: &open})
@@ -93,13 +93,13 @@ var planTests = []test{
 		_, err = w.db.Subscription(w.ctx, w.ada.id)
 		w.wantMissing(err, "subscription")
 	}},
-	{"NobodyHasASubscriptionWhoIsNotThere", func(w *world) {
+	{"SubscriptionNeedsItsUser", func(w *fixture) {
 		w.wantMissing(w.db.PutSubscription(w.ctx, billing.Subscription{UserID: "usr_none", Plan: core.PlanOpen, Status: billing.SubscriptionActive}), "user")
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanOpen), "user")
 		_, err := w.db.Entitlement(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
 	}},
-	{"TheCapOfACredentialIsItsUsersAlone", func(w *world) {
+	{"CredentialCapIsHiddenFromOtherUsers", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_"+w.ada.id, new(int64(1))))
 		w.wantMissing(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, new(int64(9))), "credential")
 		w.must(w.db.SetCredentialCap(w.ctx, w.bert.id, "crd_"+w.ada.id, nil))
@@ -110,7 +110,7 @@ var planTests = []test{
 		w.wantCaps(w.ada, "2020-01", billing.CredentialCap{CredentialID: "crd_" + w.ada.id, Cap: 1})
 		w.wantCaps(w.bert, month)
 	}},
-	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *world) {
+	{"UsersAreFoundByPartsOfTheirNameAndAddress", func(w *fixture) {
 		for words, want := range map[string]bool{"": true, w.bert.user.Email: true, "BERT": true, "be%t": false, "be_t": false, `\`: false} {
 			users, err := w.db.UsersBefore(w.ctx, words, "", 1000)
 			w.must(err)
@@ -118,7 +118,7 @@ var planTests = []test{
 			w.same("found by "+words, got, want)
 		}
 	}},
-	{"TheDatabaseKnowsItsSizeAndTheServersThatRun", func(w *world) {
+	{"SizeAndRunningNodesAreReported", func(w *fixture) {
 		kind, bytes, err := w.db.Size(w.ctx)
 		w.must(err)
 		if kind != "sqlite" && kind != "postgres" || bytes < 4096 {
@@ -127,7 +127,7 @@ var planTests = []test{
 		alive, dead := core.NewID("node"), core.NewID("node")
 		lease := time.Hour
 		if kind == "sqlite" {
-			lease = -time.Hour // the only server there does not renew it
+			lease = -time.Hour // a single node does not renew its lease
 		}
 		w.must(w.db.JoinNode(w.ctx, alive, "1.2", lease, false))
 		w.must(w.db.JoinNode(w.ctx, dead, "1.1", -time.Second, false))

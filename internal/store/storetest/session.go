@@ -7,25 +7,26 @@ import (
 	"carrel/internal/account"
 	"carrel/internal/core"
 	"carrel/internal/credential"
+	"carrel/internal/testkit"
 )
 
-// session is a session of the user as the service makes it.
-func (w *world) session(userID string) credential.Session {
+// session returns an unsaved session of the user.
+func (w *fixture) session(userID string) credential.Session {
 	return credential.Session{
 		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: "203.0.113.7", Agent: "Browser/1",
 		CreatedAt: w.now, AuthenticatedAt: w.now, SeenAt: w.now, ExpiresAt: w.after(1000),
 	}
 }
 
-// insertSession adds a session and returns the hash that it is found by.
-func (w *world) insertSession(s credential.Session) []byte {
+// insertSession adds a session and returns its hash.
+func (w *fixture) insertSession(s credential.Session) []byte {
 	w.t.Helper()
 	h := hash()
 	w.must(w.db.InsertSession(w.ctx, s, h))
 	return h
 }
 
-func (w *world) liveSessions(userID string) []string {
+func (w *fixture) liveSessions(userID string) []string {
 	w.t.Helper()
 	sessions, err := w.db.Sessions(w.ctx, userID, w.now, w.now.Add(-time.Hour))
 	w.must(err)
@@ -37,7 +38,7 @@ func (w *world) liveSessions(userID string) []string {
 }
 
 var sessionTests = []test{
-	{"ASessionIsFoundByHashWithItsUser", func(w *world) {
+	{"ASessionIsFoundByHashWithItsUser", func(w *fixture) {
 		s := w.session(w.ada.id)
 		h := w.insertSession(s)
 		got, err := w.db.SessionByHash(w.ctx, h, "2025-06")
@@ -48,7 +49,7 @@ var sessionTests = []test{
 		w.wantMissing(w.db.InsertSession(w.ctx, w.session("usr_none"), hash()), "user")
 		w.wantKind(w.db.InsertSession(w.ctx, w.session(w.bert.id), h), core.KindConflict, "")
 	}},
-	{"RevokingASessionIsForItsUserAndKeepsTheFirstTime", func(w *world) {
+	{"RevokingASessionIsForItsUserAndKeepsTheFirstTime", func(w *fixture) {
 		s := w.session(w.ada.id)
 		h := w.insertSession(s)
 		w.wantMissing(w.db.RevokeSession(w.ctx, w.bert.id, s.ID, w.now), "session")
@@ -60,7 +61,7 @@ var sessionTests = []test{
 		w.same("revoked", got.Session.RevokedAt, &first)
 		w.wantMissing(w.db.StepUpSession(w.ctx, s.ID, w.after(3)), "session")
 	}},
-	{"OnlySessionsThatCanBeUsedAreListed", func(w *world) {
+	{"OnlySessionsThatCanBeUsedAreListed", func(w *fixture) {
 		good, newer, other := w.session(w.ada.id), w.session(w.ada.id), w.session(w.bert.id)
 		ended, expired, idle := w.session(w.ada.id), w.session(w.ada.id), w.session(w.ada.id)
 		expired.ExpiresAt, idle.SeenAt = w.now, w.now.Add(-time.Hour)
@@ -70,7 +71,7 @@ var sessionTests = []test{
 		w.must(w.db.RevokeSession(w.ctx, w.ada.id, ended.ID, w.now))
 		w.same("listed", w.liveSessions(w.ada.id), []string{newer.ID, good.ID})
 	}},
-	{"UseOnlyMovesForwardAndAProofIsNoted", func(w *world) {
+	{"LastUseNeverMovesBackAndStepUpIsRecorded", func(w *fixture) {
 		s := w.session(w.ada.id)
 		h := w.insertSession(s)
 		w.must(w.db.TouchSession(w.ctx, s.ID, w.after(9)))
@@ -81,7 +82,7 @@ var sessionTests = []test{
 		w.must(err)
 		w.same("session", got.Session, s)
 	}},
-	{"AllSessionsButOneEnd", func(w *world) {
+	{"RevokeSessionsKeepsOne", func(w *fixture) {
 		kept, gone, other := w.session(w.ada.id), w.session(w.ada.id), w.session(w.bert.id)
 		for _, s := range []credential.Session{kept, gone, other} {
 			w.insertSession(s)
@@ -90,9 +91,9 @@ var sessionTests = []test{
 		w.same("of the user", w.liveSessions(w.ada.id), []string{kept.ID})
 		w.must(w.db.RevokeSessions(w.ctx, w.ada.id, "", w.now))
 		w.same("of the user, later", w.liveSessions(w.ada.id), []string{})
-		w.same("of somebody else", w.liveSessions(w.bert.id), []string{other.ID})
+		w.same("of another user", w.liveSessions(w.bert.id), []string{other.ID})
 	}},
-	{"ANewPasswordEndsSessions", func(w *world) {
+	{"NewPasswordRevokesSessions", func(w *fixture) {
 		kept, gone := w.session(w.ada.id), w.session(w.ada.id)
 		w.insertSession(kept)
 		w.insertSession(gone)
@@ -106,7 +107,7 @@ var sessionTests = []test{
 		_, _, err = w.db.PasswordHash(w.ctx, "nobody@example.org")
 		w.wantMissing(err, "user")
 	}},
-	{"SessionsWhoseLifeIsOverAreForgotten", func(w *world) {
+	{"ExpiredSessionsArePruned", func(w *fixture) {
 		old, young := w.session(w.ada.id), w.session(w.ada.id)
 		old.ExpiresAt = w.now
 		oldHash, youngHash := w.insertSession(old), w.insertSession(young)
@@ -116,7 +117,7 @@ var sessionTests = []test{
 		_, err = w.db.SessionByHash(w.ctx, youngHash, "2025-06")
 		w.must(err)
 	}},
-	{"WhereThereAreUsersNobodyIsTheFirst", func(w *world) {
+	{"FirstUserIsRejectedIfUsersExist", func(w *fixture) {
 		u := account.User{ID: core.NewID(core.PrefixUser), Email: "late@example.org", Name: "Late", Role: core.RoleOwner, CreatedAt: w.now}
 		w.wantKind(w.db.InsertFirstUser(w.ctx, u, "h"), core.KindConflict, "")
 		_, err := w.db.UserByEmail(w.ctx, u.Email)
@@ -124,11 +125,11 @@ var sessionTests = []test{
 	}},
 }
 
-// firstUserTest needs a database without users, which no world is.
-func firstUserTest(w *world) {
+// firstUserTest needs a database without users, so it does not use newFixture.
+func firstUserTest(w *fixture) {
 	const callers = 24
 	var winners atomic.Int32
-	together(callers, func(int) {
+	testkit.Concurrently(callers, func(int) {
 		u := account.User{ID: core.NewID(core.PrefixUser), Role: core.RoleOwner, CreatedAt: w.now}
 		u.Email = u.ID + "@example.org"
 		err := w.db.InsertFirstUser(w.ctx, u, "h")
@@ -136,7 +137,7 @@ func firstUserTest(w *world) {
 			winners.Add(1)
 			return
 		}
-		w.wantKind(err, core.KindConflict, "This installation has an owner already. Sign in, or ask them for an account.")
+		w.wantKind(err, core.KindConflict, "This installation already has an owner. Sign in, or ask the owner for an account.")
 	})
 	users, err := w.db.Users(w.ctx)
 	w.must(err)

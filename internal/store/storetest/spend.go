@@ -1,51 +1,51 @@
 package storetest
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
-// working starts a turn of Ada's in a thread of its own.
-func (w *world) working() task.Task {
+// working starts a turn of Ada's in a new thread.
+func (w *fixture) working() task.Task {
 	w.t.Helper()
 	_, t, err := w.submit(w.ada, w.thread(w.ada, "", w.now).ID, "hello")
 	w.must(err)
 	return t
 }
 
-func (w *world) reserve(t task.Task, micros int64) error {
+func (w *fixture) reserve(t task.Task, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
 		ID: core.NewID(core.PrefixSpend), UserID: t.UserID, TurnID: t.ID, Kind: billing.MeteredModel, Model: "m", Micros: micros, At: w.now,
 	})
 }
 
-// wantUsed fails the test unless Ada has used so much this month, for her key as well.
-func (w *world) wantUsed(when string, want int64) {
+// wantUsed fails the test unless Ada has used this amount in the month, also according to her key.
+func (w *fixture) wantUsed(when string, want int64) {
 	w.t.Helper()
 	_, used, err := w.db.SpendOf(w.ctx, w.ada.id, core.Month(w.now))
 	w.must(err)
 	w.same("used "+when, used, want)
 }
 
-func (w *world) capAda(micros int64) {
+func (w *fixture) capAda(micros int64) {
 	w.t.Helper()
 	w.must(w.db.SetSpendCap(w.ctx, w.ada.id, &micros))
 }
 
 // finish ends a turn.
-func (w *world) finish(t task.Task, state task.State) {
+func (w *fixture) finish(t task.Task, state task.State) {
 	w.t.Helper()
 	_, reply := w.exchange(t.Key, "x", 5)
 	reply.TurnID, reply.Status = t.ID, string(state)
 	w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, At: w.now}, reply))
 }
 
-var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTests, ledgerTests, monthTests, usageSpendTests, []test{
-	{"WhatIsReservedCountsAndWhatIsSettledStays", func(w *world) {
+var spendTests = []test{
+	{"ReservedAndSettledAmountsCount", func(w *fixture) {
 		t := w.working()
 		w.must(w.reserve(t, 100))
 		w.wantUsed("while it is reserved", 100)
@@ -63,7 +63,7 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		w.must(err)
 		w.same("of others and other months", []int64{other, before}, []int64{0, 0})
 	}},
-	{"TheCapIsNeverPassedByManyAtOnce", func(w *world) {
+	{"ConcurrentReservationsNeverExceedTheCap", func(w *fixture) {
 		w.capAda(7*10 + 9)
 		const many = 200
 		turns := make([]task.Task, many)
@@ -71,7 +71,7 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 			turns[i] = w.working()
 		}
 		var got, refused atomic.Int32
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			switch err := w.reserve(turns[i], 10); {
 			case err == nil:
 				got.Add(1)
@@ -83,14 +83,14 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		})
 		w.same("reserved and refused", []int32{got.Load(), refused.Load()}, []int32{7, many - 7})
 		w.wantUsed("by all", 70)
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			if err := w.db.SettleSpend(w.ctx, turns[i].ID, 1, false, w.now); err != nil {
 				w.t.Error(err)
 			}
 		})
 		w.wantUsed("after all have settled", 7)
 	}},
-	{"ARefusalSaysWhatTheCapIs", func(w *world) {
+	{"RefusalStatesTheCap", func(w *fixture) {
 		w.capAda(50)
 		t := w.working()
 		w.must(w.reserve(t, 50))
@@ -99,11 +99,11 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 49, false, w.now))
 		w.must(w.reserve(w.working(), 1))
 	}},
-	{"WhatACrashLeftOpenIsSpent", func(w *world) {
+	{"CallLeftOpenByACrashIsSpent", func(w *fixture) {
 		w.capAda(150)
 		t := w.working()
 		w.must(w.reserve(t, 100))
-		err := w.reserve(t, 60) // by the next attempt
+		err := w.reserve(t, 60) // the next attempt
 		w.wantKind(err, core.KindPaymentRequired, "")
 		w.wantUsed("after the refusal", 100)
 		w.must(w.reserve(t, 50))
@@ -111,7 +111,7 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		w.finish(t, task.StateFailed)
 		w.wantUsed("at the end", 100)
 	}},
-	{"WhatATurnStillHasReservedAtItsEndIsSpentUntilItIsSettled", func(w *world) {
+	{"OpenReservationIsSpentAtTheEndOfTheTurn", func(w *fixture) {
 		used := int64(0)
 		for _, state := range []task.State{task.StateComplete, task.StateFailed, task.StateCancelled} {
 			t := w.working()
@@ -132,7 +132,7 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, At: w.now}))
 		w.wantUsed("after the engine's own end", used+100)
 	}},
-	{"DeletingATurnDoesNotMakeItsCallFree", func(w *world) {
+	{"DeletingATurnDoesNotMakeItsCallFree", func(w *fixture) {
 		t := w.working()
 		w.must(w.reserve(t, 100))
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, t.Key))
@@ -147,11 +147,11 @@ var spendTests = slices.Concat(planTests, billingTests, grantTests, invitationTe
 		w.must(w.db.DeleteAgent(w.ctx, w.ada.id, w.ada.agent))
 		w.wantUsed("after its agent has gone", 150)
 	}},
-	{"NobodyReservesForAnother", func(w *world) {
+	{"ReservationNeedsTheUsersTurn", func(w *fixture) {
 		t := w.working()
 		t.UserID = w.bert.id
 		w.wantMissing(w.reserve(t, 1), "turn")
 		_, _, err := w.db.SpendOf(w.ctx, "usr_none", core.Month(w.now))
 		w.wantMissing(err, "user")
 	}},
-})
+}

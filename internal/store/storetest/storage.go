@@ -6,8 +6,8 @@ import (
 	"carrel/internal/source"
 )
 
-// wantStored fails the test unless Ada keeps so many bytes.
-func (w *world) wantStored(when string, want int64) {
+// wantStored fails the test unless Ada's storage usage is that many bytes.
+func (w *fixture) wantStored(when string, want int64) {
 	w.t.Helper()
 	got, err := w.db.StorageOf(w.ctx, w.ada.id)
 	w.must(err)
@@ -17,16 +17,16 @@ func (w *world) wantStored(when string, want int64) {
 	w.same("bytes of the owner of the source "+when, bySource, got)
 }
 
-// roomFor gives Ada a plan with room for so many bytes; nil is no limit.
-func (w *world) roomFor(bytes *int64) {
+// roomFor gives Ada a plan with this storage limit; nil means no limit.
+func (w *fixture) roomFor(bytes *int64) {
 	w.t.Helper()
 	p := w.plan(func(p *billing.Plan) { p.StorageLimit = bytes })
 	w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 }
 
 var storageTests = []test{
-	{"WhatDocumentsTakeIsCountedWhateverHappensToThem", func(w *world) {
-		// A title is "On " and the id; letters beyond ASCII take more than a byte.
+	{"DocumentSizesAreAlwaysCounted", func(w *fixture) {
+		// A title is "On " and the id. Non-ASCII letters take more than one byte.
 		a, b := w.doc("a", "12345"), w.doc("b", "äöü")
 		w.put(w.ada.source, 2, 0, a, b)
 		w.wantStored("after two came", 4+5+4+6)
@@ -46,7 +46,7 @@ var storageTests = []test{
 		w.must(w.db.DeleteSource(w.ctx, w.ada.agent, other.ID, ""))
 		w.wantStored("after a source was deleted", 4+1+4+3)
 	}},
-	{"TheDocumentsOfAFileGoWithWhatTheyTake", func(w *world) {
+	{"DeletingAFileFreesItsStorage", func(w *fixture) {
 		d := w.doc("a", "12345")
 		d.File = w.file(w.ada.source, "a.txt").ID
 		w.put(w.ada.source, 2, 0, d, w.doc("b", "1"))
@@ -54,7 +54,7 @@ var storageTests = []test{
 		w.must(err)
 		w.wantStored("after the file was deleted", 4+1)
 	}},
-	{"FilesOnTheirWayInCount", func(w *world) {
+	{"UploadsCountAsStorage", func(w *fixture) {
 		unknown := w.upload(w.ada.source, "unknown.txt")
 		known := unknown
 		known.ID, known.Name, known.Size = core.NewID("upl"), "known.txt", 100
@@ -66,7 +66,7 @@ var storageTests = []test{
 		w.must(w.db.DeleteUpload(w.ctx, w.ada.source, known.ID))
 		w.wantStored("after one was deleted", 3)
 	}},
-	{"WhatThereIsNoRoomForIsNotStored", func(w *world) {
+	{"DocumentsAboveTheLimitAreNotStored", func(w *fixture) {
 		w.put(w.ada.source, 1, 0, w.doc("a", "1234567890"))
 		w.roomFor(new(int64(20)))
 		_, _, err := w.db.PutDocuments(w.ctx, w.ada.source, []source.Document{w.doc("b", "12"), w.doc("c", "1")})
@@ -76,12 +76,12 @@ var storageTests = []test{
 		w.same("documents", w.documents(w.ada), 1)
 		w.put(w.ada.source, 1, 0, w.doc("b", "12"))
 		w.roomFor(new(int64(5)))
-		w.put(w.ada.source, 0, 1, w.doc("a", "1")) // less is always taken, and the same
+		w.put(w.ada.source, 0, 1, w.doc("a", "1")) // shrinking and unchanged documents are always accepted
 		w.put(w.ada.source, 0, 0, w.doc("b", "12"))
 		w.roomFor(nil)
 		w.put(w.ada.source, 1, 0, w.doc("c", "1234567890"))
 	}},
-	{"WhoHasNoPlanHasNoRoom", func(w *world) {
+	{"UserWithoutAPlanHasNoStorage", func(w *fixture) {
 		w.put(w.ada.source, 1, 0, w.doc("a", "1"))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone))
 		_, _, err := w.db.PutDocuments(w.ctx, w.ada.source, []source.Document{w.doc("b", "1")})

@@ -1,10 +1,10 @@
-// Package storetest is the suite that every engine of the store passes.
+// Package storetest is the acceptance suite of the store, run on every engine.
 package storetest
 
 import (
 	"context"
 	"reflect"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,10 +12,29 @@ import (
 	"carrel/internal/agent"
 	"carrel/internal/core"
 	"carrel/internal/store"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
 
-// Run runs the suite. open returns a new, empty database that is closed at the test's end.
+// exactlyOne fails the test unless one of many concurrent calls succeeds and the others return not_found.
+func (w *fixture) exactlyOne(what string, call func() error) {
+	w.t.Helper()
+	const callers = 24
+	var winners atomic.Int32
+	testkit.Concurrently(callers, func(int) {
+		err := call()
+		if err == nil {
+			winners.Add(1)
+			return
+		}
+		w.wantKind(err, core.KindNotFound, "")
+	})
+	if n := winners.Load(); n != 1 {
+		w.t.Errorf("%s: %d of %d callers succeed", what, n, callers)
+	}
+}
+
+// Run runs the suite. open returns a new, empty database that is closed at the end of the test.
 func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
 	for _, g := range []group{
@@ -39,10 +58,11 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Sources", sourceTests},
 		{"Live", liveTests},
 		{"Documents", documentTests},
-		{"Intake", intakeTests},
+		{"Uploads", uploadTests},
 		{"Storage", storageTests},
 		{"Changes", changeTests},
 		{"Indexes", indexTests},
+		{"Searches", searchCountTests},
 		{"Usage", usageTests},
 		{"Memories", memoryTests},
 		{"Favourites", favouriteTests},
@@ -50,6 +70,12 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 		{"Messages", messageTests},
 		{"Turns", turnTests},
 		{"Spend", spendTests},
+		{"SpendLedger", spendLedgerTests},
+		{"SpendMonths", spendMonthTests},
+		{"Plans", planTests},
+		{"Billing", billingTests},
+		{"Grants", grantTests},
+		{"Invitations", invitationTests},
 		{"Webhooks", webhookTests},
 		{"Embeddings", embeddingTests},
 		{"Idempotency", idempotencyTests},
@@ -57,33 +83,33 @@ func Run(t *testing.T, open func(testing.TB) *store.DB) {
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			// One database for each group: a test makes its own users and sees nothing of the others.
+			// One database per group. Each test creates its own users and sees no others.
 			db := open(t)
 			for _, test := range g.tests {
-				t.Run(test.name, func(t *testing.T) { test.run(newWorld(t, db)) })
+				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, db)) })
 			}
 		})
 	}
-	t.Run("Setup/OfManyWhoMakeTheFirstAccountOneSucceeds", func(t *testing.T) {
+	t.Run("Setup/ConcurrentFirstUsersSucceedOnce", func(t *testing.T) {
 		t.Parallel()
-		firstUserTest(&world{t: t, ctx: t.Context(), db: open(t), now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)})
+		firstUserTest(&fixture{t: t, ctx: t.Context(), db: open(t), now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)})
 	})
 }
 
-// group is the tests of one kind of thing.
+// group holds the tests of one subject.
 type group struct {
 	name  string
 	tests []test
 }
 
-// test is one promise of the store.
+// test is one requirement of the store.
 type test struct {
 	name string
-	run  func(*world)
+	run  func(*fixture)
 }
 
-// world is what a test starts with: two users, of whom the first has two agents and the second one.
-type world struct {
+// fixture is the initial state of a test: two users with two agents each.
+type fixture struct {
 	t    testing.TB
 	ctx  context.Context
 	db   *store.DB
@@ -92,7 +118,7 @@ type world struct {
 	bert person
 }
 
-// person is a user with the ids of an agent, of its default source, and of another agent.
+// person is a user with the ids of their two agents and of the first agent's default source.
 type person struct {
 	user   account.User
 	id     string
@@ -101,15 +127,14 @@ type person struct {
 	second string
 }
 
-func newWorld(t testing.TB, db *store.DB) *world {
+func newFixture(t testing.TB, db *store.DB) *fixture {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)}
+	w := &fixture{t: t, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 30, 15, 123e6, time.UTC)}
 	w.ada, w.bert = w.person("Ada"), w.person("Bert")
 	return w
 }
 
-// person adds a user with two agents.
-func (w *world) person(name string) person {
+func (w *fixture) person(name string) person {
 	w.t.Helper()
 	u := w.user(name)
 	p := person{user: u, id: u.ID}
@@ -118,7 +143,7 @@ func (w *world) person(name string) person {
 	return p
 }
 
-func (w *world) user(name string) account.User {
+func (w *fixture) user(name string) account.User {
 	w.t.Helper()
 	id := core.NewID(core.PrefixUser)
 	u := account.User{
@@ -128,14 +153,14 @@ func (w *world) user(name string) account.User {
 	return u
 }
 
-func (w *world) newAgent(userID, name string) agent.Agent {
+func (w *fixture) newAgent(userID, name string) agent.Agent {
 	w.t.Helper()
 	a := agentOf(userID, name, w.now)
 	w.must(w.db.InsertAgent(w.ctx, a))
 	return a
 }
 
-// agentOf is an agent as the service makes it.
+// agentOf returns an unsaved agent with a default source.
 func agentOf(userID, name string, now time.Time) agent.Agent {
 	return agent.Agent{
 		ID: core.NewID(core.PrefixAgent), UserID: userID, Name: name, Grant: core.GrantOwner, CreatedAt: now, UpdatedAt: now,
@@ -146,7 +171,7 @@ func agentOf(userID, name string, now time.Time) agent.Agent {
 }
 
 // thread adds a thread to the person's first agent.
-func (w *world) thread(p person, title string, at time.Time) thread.Thread {
+func (w *fixture) thread(p person, title string, at time.Time) thread.Thread {
 	w.t.Helper()
 	t := thread.Thread{
 		ID: core.NewID(core.PrefixThread), AgentID: p.agent, Title: title, Status: thread.StatusIdle,
@@ -156,48 +181,34 @@ func (w *world) thread(p person, title string, at time.Time) thread.Thread {
 	return t
 }
 
-// after is a time that many milliseconds after the world's.
-func (w *world) after(ms int) time.Time { return w.now.Add(time.Duration(ms) * time.Millisecond) }
+// after returns the fixture's time plus that many milliseconds.
+func (w *fixture) after(ms int) time.Time { return w.now.Add(time.Duration(ms) * time.Millisecond) }
 
-func (w *world) must(err error) {
+func (w *fixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// wantKind fails the test unless err is of this kind.
-func (w *world) wantKind(err error, kind core.Kind, detail string) {
+// wantKind fails the test unless err has this kind and, if not empty, this detail.
+func (w *fixture) wantKind(err error, kind core.Kind, detail string) {
 	w.t.Helper()
 	if !core.IsKind(err, kind) || detail != "" && core.AsError(err).Detail != detail {
 		w.t.Errorf("got error %v, want %s %q", err, kind, detail)
 	}
 }
 
-// wantMissing fails the test unless err says that there is no such thing.
-func (w *world) wantMissing(err error, what string) {
+// wantMissing fails the test unless err is not_found for this resource.
+func (w *fixture) wantMissing(err error, what string) {
 	w.t.Helper()
 	w.wantKind(err, core.KindNotFound, "There is no such "+what+".")
 }
 
-// same fails the test unless the two are deeply equal.
-func (w *world) same(what string, got, want any) {
+// same fails the test unless got and want are deeply equal.
+func (w *fixture) same(what string, got, want any) {
 	w.t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		w.t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 	}
-}
-
-// together runs do n times at once and returns when all are done.
-func together(n int, do func(i int)) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			do(i)
-		})
-	}
-	close(start)
-	wg.Wait()
 }

@@ -13,22 +13,23 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/store"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
-// RunTasks runs the part of the suite that is about durable work.
+// RunTasks runs the suite of the task store.
 func RunTasks(t *testing.T, open func(testing.TB) *store.DB) {
 	t.Helper()
-	// What nodes do concerns all tasks of a database, so each test has its own.
+	// Node operations affect all tasks of a database, so each test has its own.
 	for _, test := range append(taskTests, limitedTaskTests...) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.run(newWorld(t, open(t)))
+			test.run(newFixture(t, open(t)))
 		})
 	}
 }
 
-// newTask is a task of Ada's as the engine prepares it.
-func (w *world) newTask(key, owner string) task.Task {
+// newTask returns an unsaved task of Ada's.
+func (w *fixture) newTask(key, owner string) task.Task {
 	return task.Task{
 		ID: core.NewID("tsk"), Kind: "work", Key: key, UserID: w.ada.id, Input: []byte("in\x00put"), Owner: owner,
 		State: task.StateQueued, RunAt: w.now, DeadlineAt: w.now.Add(time.Minute), CreatedAt: w.now,
@@ -36,7 +37,7 @@ func (w *world) newTask(key, owner string) task.Task {
 }
 
 // insert stores a task.
-func (w *world) insert(t task.Task) task.Task {
+func (w *fixture) insert(t task.Task) task.Task {
 	w.t.Helper()
 	stored, err := w.db.InsertTask(w.ctx, t)
 	w.must(err)
@@ -44,13 +45,13 @@ func (w *world) insert(t task.Task) task.Task {
 }
 
 // join adds a node.
-func (w *world) join(id string) {
+func (w *fixture) join(id string) {
 	w.t.Helper()
 	w.must(w.db.JoinNode(w.ctx, id, "test", time.Hour, false))
 }
 
 // wantErr fails the test unless err is this one.
-func (w *world) wantErr(err, want error) {
+func (w *fixture) wantErr(err, want error) {
 	w.t.Helper()
 	if !errors.Is(err, want) {
 		w.t.Errorf("got error %v, want %v", err, want)
@@ -58,7 +59,7 @@ func (w *world) wantErr(err, want error) {
 }
 
 var taskTests = []test{
-	{"ATaskIsReadAsItWasStored", func(w *world) {
+	{"TaskRoundTrips", func(w *fixture) {
 		t := w.newTask("key", "")
 		t.IdemKey, t.RequestHash = "idem", []byte("hash")
 		stored := w.insert(t)
@@ -82,11 +83,11 @@ var taskTests = []test{
 		_, err = w.db.Task(w.ctx, "none")
 		w.wantMissing(err, "task")
 	}},
-	{"OfManyInsertsIntoOneKeyOneRuns", func(w *world) {
+	{"ConcurrentInsertsIntoOneKeyStartOneTask", func(w *fixture) {
 		w.join("n")
 		var running atomic.Int32
 		var numbers sync.Map
-		together(50, func(int) {
+		testkit.Concurrently(50, func(int) {
 			t, err := w.db.InsertTask(w.ctx, w.newTask("key", "n"))
 			if err != nil {
 				w.t.Error(err)
@@ -100,11 +101,11 @@ var taskTests = []test{
 		})
 		w.same("running", running.Load(), int32(1))
 	}},
-	{"AnActiveTaskIsSeenAtEveryMoment", func(w *world) {
+	{"ActiveTaskIsAlwaysFound", func(w *fixture) {
 		w.join("n")
 		w.insert(w.newTask("key", ""))
 		var over atomic.Bool
-		together(4, func(i int) {
+		testkit.Concurrently(4, func(i int) {
 			for i > 0 && !over.Load() {
 				if _, err := w.db.ActiveTask(w.ctx, "key"); err != nil {
 					w.t.Error(err)
@@ -114,7 +115,7 @@ var taskTests = []test{
 			if i > 0 {
 				return
 			}
-			// One makes it run and gives it back, again and again.
+			// One goroutine starts the task and returns it to the queue repeatedly.
 			defer over.Store(true)
 			for range 100 {
 				got, _, err := w.db.ClaimTasks(w.ctx, "n", []string{"work"}, 1, w.now)
@@ -122,20 +123,20 @@ var taskTests = []test{
 					w.t.Error(got, err)
 					return
 				}
-				if err := w.db.FinishTask(w.ctx, got[0].Fence(), task.Later(w.now)); err != nil {
+				if err := w.db.FinishTask(w.ctx, got[0].Fence(), task.RetryAt(w.now)); err != nil {
 					w.t.Error(err)
 					return
 				}
 			}
 		})
 	}},
-	{"OfManyClaimsOneGetsATask", func(w *world) {
+	{"ConcurrentClaimsAssignATaskOnce", func(w *fixture) {
 		for i := range 40 {
 			w.insert(w.newTask(strconv.Itoa(i%20), ""))
 		}
 		var mu sync.Mutex
 		owners := map[string]int{}
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			for range 5 {
 				got, _, err := w.db.ClaimTasks(w.ctx, strconv.Itoa(i), []string{"work"}, 4, w.now)
 				if err != nil {
@@ -164,7 +165,7 @@ var taskTests = []test{
 		_, err = w.db.NextTask(w.ctx, "7", 2)
 		w.wantMissing(err, "task")
 	}},
-	{"ALostOwnerWritesNothing", func(w *world) {
+	{"FenceRejectsALostOwner", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		entry := task.Entry{
@@ -181,7 +182,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("step", steps[0].State, task.StepStarted)
 	}},
-	{"TasksGoWithTheirKey", func(w *world) {
+	{"TasksAreDeletedWithTheirKey", func(w *fixture) {
 		mine, other := w.newTask("key", ""), w.newTask("other", "")
 		other.UserID = ""
 		w.insert(mine)
@@ -194,7 +195,7 @@ var taskTests = []test{
 		_, err = w.db.Task(w.ctx, other.ID)
 		w.must(err)
 	}},
-	{"DeltasArePrunedADayAfterTheEnd", func(w *world) {
+	{"DeltasArePrunedADayAfterTheEnd", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		var events []task.Event
@@ -203,7 +204,8 @@ var taskTests = []test{
 			if seq == 3 {
 				kind = "note"
 			}
-			events = append(events, task.Event{TaskID: f.TaskID, Number: 1, Seq: seq + 1, Attempt: 1, Kind: kind, Payload: []byte("{}")})
+			events = append(events,
+				task.Event{TaskID: f.TaskID, Number: 1, Seq: seq + 1, Attempt: 1, Kind: kind, Payload: []byte("{}")})
 		}
 		w.must(w.db.RecordTask(w.ctx, f, task.Entry{Events: events}))
 		stored, err := w.db.TaskEvents(w.ctx, f.TaskID, 0, 100)
@@ -235,19 +237,19 @@ var taskTests = []test{
 			w.same("left", kinds, at.wantKind)
 		}
 	}},
-	{"MarksSayHowFarTasksAre", func(w *world) {
+	{"ProgressOfTasksIsReported", func(w *fixture) {
 		w.join("n")
 		f := w.insert(w.newTask("key", "n")).Fence()
 		second := w.insert(w.newTask("key", ""))
 		w.must(w.db.FinishTask(w.ctx, f, task.Outcome{State: task.StateComplete, At: w.now}))
-		marks, err := w.db.TaskMarks(w.ctx, []string{f.TaskID, second.ID, "none"})
+		marks, err := w.db.TaskProgress(w.ctx, []string{f.TaskID, second.ID, "none"})
 		w.must(err)
-		w.same("marks", marks, map[string]task.Mark{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
-		keys, err := w.db.KeyMarks(w.ctx, []string{"key", "none"})
+		w.same("marks", marks, map[string]task.Progress{f.TaskID: {Ended: true, Seq: 1}, second.ID: {}})
+		keys, err := w.db.LatestTaskNumbers(w.ctx, []string{"key", "none"})
 		w.must(err)
 		w.same("keys", keys, map[string]int64{"key": 2})
 	}},
-	{"WaitingTasksAreCounted", func(w *world) {
+	{"WaitingTasksAreCounted", func(w *fixture) {
 		w.join("n")
 		w.insert(w.newTask("key", "n"))
 		w.insert(w.newTask("key", ""))
@@ -261,12 +263,12 @@ var taskTests = []test{
 		w.must(err)
 		w.same("queued", len(queued), 1)
 	}},
-	{"TasksAreListedPageByPage", func(w *world) {
+	{"TasksAreListedPageByPage", func(w *fixture) {
 		var want, got []string
 		user := w.ada.id
 		for i := range 5 {
 			t := w.newTask("", "")
-			// Two at a time are made in the same millisecond, and told apart by their ids.
+			// Two tasks each are created in the same millisecond and ordered by id.
 			t.ID, t.UserID, t.CreatedAt = fmt.Sprintf("tsk_%d_%s", i, user), user, w.after(60_000_000+i/2)
 			w.insert(t)
 			want = append([]string{t.ID}, want...)
@@ -285,7 +287,7 @@ var taskTests = []test{
 		w.must(err)
 		w.same("listed", got, want)
 	}},
-	{"OldImportsGoAndTheLatestOfASourceStays", func(w *world) {
+	{"OldImportsArePrunedExceptTheLatestOfASource", func(w *fixture) {
 		w.join("n")
 		key := core.NewID("src")
 		add := func(kind string, ended bool) task.Task {
@@ -311,7 +313,7 @@ var taskTests = []test{
 		}
 		w.same("number of the next", add("import", false).Number, second.Number+1)
 	}},
-	{"HintsReachOthers", func(w *world) {
+	{"HintsReachOtherNodes", func(w *fixture) {
 		ctx, stop := context.WithCancel(w.ctx)
 		defer stop()
 		heard := make(chan task.Hint, 1000)
@@ -322,7 +324,7 @@ var taskTests = []test{
 			many[i] = task.Hint{Task: core.NewID("tsk"), Key: "a key", Seq: int64(i)}
 		}
 		many[7] = task.Hint{}
-		// Listening takes a moment to begin.
+		// The listener connects in the background.
 		for {
 			w.must(w.db.NotifyTasks(w.ctx, "me", many[:1]))
 			w.must(w.db.NotifyTasks(w.ctx, "you", many))
@@ -331,7 +333,7 @@ var taskTests = []test{
 				if err != nil {
 					w.t.Errorf("listening: %v", err)
 				}
-				return // an engine without others
+				return // an engine without other nodes
 			case first := <-heard:
 				w.same("hint", first, many[0])
 				for _, want := range many[1:] {

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
-// limitedTask is a queued task of a user, of a kind with limits.
-func (w *world) limitedTask(user, key string, runAt time.Time) task.Task {
+// limitedTask adds a queued task of a kind with limits.
+func (w *fixture) limitedTask(user, key string, runAt time.Time) task.Task {
 	t := w.newTask(key, "")
 	t.Kind, t.UserID, t.RunAt = "import", user, runAt
 	return w.insert(t)
 }
 
-// claimLimited claims and returns the keys of what was claimed, in the order of the queue.
-func (w *world) claimLimited(n, perUser int) string {
+// claimLimited claims tasks and returns their keys in queue order.
+func (w *fixture) claimLimited(n, perUser int) string {
 	w.t.Helper()
 	got, err := w.db.ClaimLimitedTasks(w.ctx, "n", "import", n, perUser, w.now, w.now.Add(time.Hour))
 	w.must(err)
@@ -32,7 +33,7 @@ func (w *world) claimLimited(n, perUser int) string {
 }
 
 var limitedTaskTests = []test{
-	{"ALimitedKindStartsNoMoreForAUserThanItMay", func(w *world) {
+	{"LimitedKindKeepsTheLimitPerUser", func(w *fixture) {
 		w.join("n")
 		for i, key := range []string{"a1", "a2", "a3"} {
 			w.limitedTask(w.ada.id, key, w.now.Add(time.Duration(i-10)*time.Second))
@@ -45,9 +46,9 @@ var limitedTaskTests = []test{
 		w.must(w.db.FinishTask(w.ctx, first.Fence(), task.Outcome{State: task.StateComplete, At: w.now}))
 		w.same("after one has ended", w.claimLimited(10, 2), "a3")
 	}},
-	{"ALimitedKindStartsUsersInTurn", func(w *world) {
+	{"LimitedKindAlternatesBetweenUsers", func(w *fixture) {
 		w.join("n")
-		// Ada was first, with many; Bert does not wait for all of them.
+		// Ada submitted many tasks first; Bert must not wait for all of them.
 		for i := range 5 {
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now.Add(time.Duration(i-60)*time.Second))
 		}
@@ -57,7 +58,7 @@ var limitedTaskTests = []test{
 		w.limitedTask(w.bert.id, "b1", w.now)
 		w.same("the one with fewer running", w.claimLimited(1, 4), "b1")
 	}},
-	{"ALimitedKindKeepsToItsKeysKindsAndTimes", func(w *world) {
+	{"LimitedKindRespectsKeysKindsAndTimes", func(w *fixture) {
 		w.join("n")
 		w.limitedTask(w.ada.id, "k", w.now)
 		w.limitedTask(w.ada.id, "k", w.now)
@@ -66,14 +67,15 @@ var limitedTaskTests = []test{
 		w.same("one of a key", w.claimLimited(10, 0), "k")
 		w.same("and no other", w.claimLimited(10, 0), "")
 	}},
-	{"OfManyLimitedClaimsNoneGoesOverTheLimit", func(w *world) {
+	{"ConcurrentLimitedClaimsKeepTheLimit", func(w *fixture) {
 		for i := range 20 {
 			w.limitedTask(w.ada.id, "a"+strconv.Itoa(i), w.now)
 		}
 		var claimed atomic.Int32
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			for range 4 {
-				got, err := w.db.ClaimLimitedTasks(w.ctx, "n"+strconv.Itoa(i), "import", 4, 3, w.now, w.now.Add(time.Hour))
+				got, err := w.db.ClaimLimitedTasks(w.ctx, "n"+strconv.Itoa(i), "import", 4, 3, w.now,
+					w.now.Add(time.Hour))
 				if err != nil {
 					w.t.Error(err)
 				}

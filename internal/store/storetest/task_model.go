@@ -16,16 +16,16 @@ import (
 	"carrel/internal/task"
 )
 
-// modelChecks is how many random histories are tried; each is some thirty steps long.
+// modelChecks is the number of random histories, of about thirty steps each.
 const modelChecks = 40
 
-// TaskModel holds the store to a model of what tasks may do: submits, claims, steps, ends, cancellations, lost and
-// leaving nodes in random order, by runners that may have been overtaken long ago.
+// TaskModel compares the store with a model of tasks over random histories of submits, claims, steps, ends,
+// cancellations, and lost or leaving nodes. Writers may have lost their tasks long before.
 func TaskModel(t *testing.T, db *store.DB) {
 	t.Helper()
 	checks, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		// Once something has failed, rapid looks for a shorter history in as many as it likes.
+		// After a failure, rapid shrinks the history and may run as many as it needs.
 		if checks++; checks > modelChecks && !failed {
 			return
 		}
@@ -52,16 +52,16 @@ func TaskModel(t *testing.T, db *store.DB) {
 	})
 }
 
-// modelTask is a task as it should be.
+// modelTask is the expected state of a task.
 type modelTask struct {
 	task.Task
 	steps map[int]task.StepState
-	done  int // events that say so
+	done  int // number of done events
 }
 
 func (t *modelTask) active() bool { return !t.State.Ended() }
 
-// model is what should be in the database.
+// model is the expected state of the database.
 type model struct {
 	t     testing.TB
 	rt    *rapid.T
@@ -69,9 +69,9 @@ type model struct {
 	db    *store.DB
 	now   time.Time
 	tasks []*modelTask
-	// runners are all that ever started, overtaken or not.
+	// runners are the fences of all runs ever started.
 	runners []task.Fence
-	// nodes are those that joined and did not leave; alive says which have a lease.
+	// nodes are the nodes that joined and did not leave. alive lists those with a valid lease.
 	nodes []string
 	alive map[string]bool
 }
@@ -80,9 +80,10 @@ var modelKeys = []string{"k0", "k1", "k2"}
 
 func newModel(t testing.TB, rt *rapid.T, db *store.DB) *model {
 	m := &model{
-		t: t, rt: rt, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC), alive: map[string]bool{},
+		t: t, rt: rt, ctx: t.Context(), db: db, now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
+		alive: map[string]bool{},
 	}
-	// Joining alone forgets the nodes of the history before.
+	// Joining with singleNode removes the nodes of earlier histories.
 	m.join(true)
 	m.join(false)
 	left, err := db.Tasks(m.ctx, "", 1000)
@@ -103,21 +104,21 @@ func (m *model) must(err error) {
 	}
 }
 
-// want fails the history unless err is this one, or nil.
+// want fails the history unless err is the expected error, or nil.
 func (m *model) want(what string, err, want error) {
 	if !errors.Is(err, want) || want == nil && err != nil {
 		m.rt.Fatalf("%s: got error %v, want %v", what, err, want)
 	}
 }
 
-func (m *model) join(alone bool) {
+func (m *model) join(singleNode bool) {
 	node := core.NewSeed()
-	m.must(m.db.JoinNode(m.ctx, node, "test", time.Hour, alone))
+	m.must(m.db.JoinNode(m.ctx, node, "test", time.Hour, singleNode))
 	m.nodes = append(m.nodes, node)
 	m.alive[node] = true
 }
 
-// running returns the task of a key that runs, or nil.
+// running returns the running task of a key, or nil.
 func (m *model) running(key string) *modelTask {
 	for _, t := range m.tasks {
 		if t.Key == key && t.State == task.StateRunning {
@@ -136,7 +137,7 @@ func (m *model) byID(id string) *modelTask {
 	return nil
 }
 
-// holds reports whether a fence should hold.
+// holds reports whether the model expects the fence to hold.
 func (m *model) holds(f task.Fence) bool {
 	t := m.byID(f.TaskID)
 	return t != nil && t.active() && t.Owner == f.Owner && t.Attempt == f.Attempt
@@ -187,7 +188,7 @@ func (m *model) claim(rt *rapid.T) {
 	m.claimFor(rt, m.node(rt), kinds, rapid.IntRange(1, 3).Draw(rt, "n"))
 }
 
-// again gives a task back and has the same node take it again: the runner from before is overtaken by its own node.
+// again requeues a task and has the same node claim it, so that the earlier run of the same node has lost it.
 func (m *model) again(rt *rapid.T) {
 	f := m.runner(rt)
 	if !m.holds(f) {
@@ -197,7 +198,8 @@ func (m *model) again(rt *rapid.T) {
 	t := m.byID(f.TaskID)
 	t.State, t.Owner, t.RunAt = task.StateQueued, "", m.now
 	m.claimFor(rt, f.Owner, []string{"a", "b"}, 100)
-	m.want("record", m.db.RecordTask(m.ctx, f, task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: 1000}}}), task.ErrLost)
+	m.want("record", m.db.RecordTask(m.ctx, f, task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: 1000}}}),
+		task.ErrLost)
 }
 
 func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
@@ -206,11 +208,13 @@ func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 		first := !slices.ContainsFunc(m.tasks, func(o *modelTask) bool {
 			return o.Key == t.Key && o.State == task.StateQueued && o.Number < t.Number
 		})
-		if t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first && m.running(t.Key) == nil {
+		if t.State == task.StateQueued && !t.RunAt.After(m.now) && slices.Contains(kinds, t.Kind) && first &&
+			m.running(t.Key) == nil {
 			want = append(want, t)
 		}
 	}
-	slices.SortFunc(want, func(a, b *modelTask) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(want,
+		func(a, b *modelTask) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
 	want = want[:min(n, len(want))]
 	got, backlog, err := m.db.ClaimTasks(m.ctx, node, kinds, n, m.now)
 	m.must(err)
@@ -226,10 +230,10 @@ func (m *model) claimFor(rt *rapid.T, node string, kinds []string, n int) {
 	}
 }
 
-// runner picks one that ever started: the newest, an overtaken one of a task that runs, or any.
+// runner draws a run: the newest, a lost one of a running task, or any.
 func (m *model) runner(rt *rapid.T) task.Fence {
 	if len(m.runners) == 0 {
-		rt.Skip("nobody ran")
+		rt.Skip("no run yet")
 	}
 	switch rapid.IntRange(0, 2).Draw(rt, "which") {
 	case 0:
@@ -250,17 +254,24 @@ func (m *model) step(rt *rapid.T) {
 	state := rapid.SampledFrom([]task.StepState{task.StepStarted, task.StepFinished, task.StepFailed}).Draw(rt, "state")
 	last, err := m.db.LastTaskEvent(m.ctx, f.TaskID)
 	m.must(err)
-	entry := task.Entry{Events: []task.Event{{TaskID: f.TaskID, Seq: last + 1, Attempt: f.Attempt, Kind: "step", Payload: []byte("{}")}}}
+	entry := task.Entry{Events: []task.Event{{
+		TaskID: f.TaskID, Seq: last + 1, Attempt: f.Attempt, Kind: "step",
+		Payload: []byte("{}"),
+	}}}
 	if rapid.Bool().Draw(rt, "with a step") {
-		entry.Steps = []task.StepRecord{{N: n, Kind: "k", State: state, Output: []byte(f.Owner), LastSeq: last + 1, StartedAt: m.now}}
+		entry.Steps = []task.StepRecord{{
+			N: n, Kind: "k", State: state, Output: []byte(f.Owner), LastSeq: last + 1,
+			StartedAt: m.now,
+		}}
 		entry.Progress = state != task.StepStarted
-		entry.Events = append(entry.Events, task.Event{TaskID: f.TaskID, Seq: last + 2, Kind: "delta", Payload: []byte("{}")})
+		entry.Events = append(entry.Events,
+			task.Event{TaskID: f.TaskID, Seq: last + 2, Kind: "delta", Payload: []byte("{}")})
 	}
 	want := task.ErrLost
 	if m.holds(f) {
 		want = nil
 	}
-	for range 2 { // an answer that was lost makes the runner write the same again
+	for range 2 { // a runner repeats a write whose reply was lost
 		m.want("record", m.db.RecordTask(m.ctx, f, entry), want)
 	}
 	if want != nil {
@@ -275,7 +286,7 @@ func (m *model) step(rt *rapid.T) {
 	}
 }
 
-// outcome draws the end of a run.
+// outcome draws the outcome of a run.
 func (m *model) outcome(rt *rapid.T) task.Outcome {
 	o := task.Outcome{At: m.now, Result: []byte("r")}
 	switch o.State = rapid.SampledFrom([]task.State{
@@ -291,7 +302,7 @@ func (m *model) outcome(rt *rapid.T) task.Outcome {
 
 func (m *model) finish(rt *rapid.T) { m.end(rt, m.runner(rt)) }
 
-// finishWaiting ends tasks that do not run, or did not when the one who ends them looked.
+// finishWaiting ends queued tasks, or tasks that were queued when they were read.
 func (m *model) finishWaiting(rt *rapid.T) {
 	if len(m.tasks) == 0 {
 		rt.Skip("no tasks")
@@ -337,7 +348,7 @@ func (m *model) cancel(rt *rapid.T) {
 	m.compare(rt, got, t)
 }
 
-// node picks one that ever joined; the newest are the most likely to live.
+// node draws a node that joined at some time, most likely a recent one.
 func (m *model) node(rt *rapid.T) string {
 	if rapid.Bool().Draw(rt, "old node") {
 		return rapid.SampledFrom(m.nodes).Draw(rt, "node")
@@ -345,7 +356,7 @@ func (m *model) node(rt *rapid.T) string {
 	return m.nodes[len(m.nodes)-1]
 }
 
-// lapse ends a lease: a renewal for less than nothing does what time would.
+// lapse expires a lease by renewing it for a negative duration.
 func (m *model) lapse(rt *rapid.T) {
 	node := m.node(rt)
 	_, err := m.db.RenewNode(m.ctx, node, -time.Second)
@@ -436,16 +447,18 @@ func (m *model) delete(rt *rapid.T) {
 	m.tasks = slices.DeleteFunc(m.tasks, func(t *modelTask) bool { return t.Key == key })
 }
 
-// compare fails the history unless a task is as it should be.
+// compare fails the history unless a task has its expected state.
 func (m *model) compare(rt *rapid.T, got task.Task, want *modelTask) {
-	if got.Fence() != want.Fence() || got.State != want.State || got.Crashes != want.Crashes || got.Number != want.Number ||
+	if got.Fence() != want.Fence() || got.State != want.State || got.Crashes != want.Crashes ||
+		got.Number != want.Number ||
 		!got.RunAt.Equal(want.RunAt) || (got.CancelRequestedAt == nil) != (want.CancelRequestedAt == nil) ||
-		string(got.Result) != string(want.Result) || got.ErrorCode != want.ErrorCode || (got.FinishedAt == nil) == got.State.Ended() {
+		string(got.Result) != string(want.Result) || got.ErrorCode != want.ErrorCode ||
+		(got.FinishedAt == nil) == got.State.Ended() {
 		rt.Fatalf("stored\n%+v, want\n%+v", got, want.Task)
 	}
 }
 
-// check compares everything that has not ended, and that at most one of each key runs.
+// check compares all active tasks, and that at most one task of each key is running.
 func (m *model) check(rt *rapid.T) {
 	got, err := m.db.Tasks(m.ctx, "", 1000)
 	m.must(err)
@@ -469,7 +482,7 @@ func (m *model) check(rt *rapid.T) {
 	}
 }
 
-// endAll brings every task to its end, as a node does that is left alone with them, and looks at what they leave.
+// endAll ends every task like a single remaining node would, and checks the results.
 func (m *model) endAll() {
 	m.now = m.now.Add(time.Minute)
 	for _, node := range m.nodes {
@@ -498,7 +511,7 @@ func (m *model) endAll() {
 	}
 }
 
-// checkJournal compares what the runs of a task left.
+// checkJournal compares the steps and events of a task.
 func (m *model) checkJournal(t *modelTask) {
 	steps, err := m.db.TaskSteps(m.ctx, t.ID)
 	m.must(err)

@@ -10,7 +10,7 @@ import (
 	"carrel/internal/favourite"
 )
 
-// texts are what careless stores break.
+// texts are inputs that careless stores corrupt.
 var texts = map[string]string{
 	"Emoji":          "🏳️‍🌈 👩🏽‍🔬 ok",
 	"RightToLeft":    "مرحبا \u202eשלום\u202c abc",
@@ -27,7 +27,7 @@ var texts = map[string]string{
 var textTests = func() []test {
 	var tests []test
 	for name, text := range texts {
-		tests = append(tests, test{name + "ComesBackAsItWas", func(w *world) {
+		tests = append(tests, test{name + "ComesBackAsItWas", func(w *fixture) {
 			th := w.thread(w.ada, text, w.now)
 			w.turn(w.ada, th.ID, text)
 			messages, err := w.db.Messages(w.ctx, th.ID, 0, 2)
@@ -50,7 +50,7 @@ var textTests = func() []test {
 			w.same("authors", w.scan(w.ada.source)[0].Authors, d.Authors)
 		}})
 	}
-	return append(tests, test{"ACancelledContextComesThrough", func(w *world) {
+	return append(tests, test{"ACancelledContextComesThrough", func(w *fixture) {
 		ctx, cancel := context.WithCancel(w.ctx)
 		cancel()
 		_, err := w.db.Agent(ctx, w.ada.id, w.ada.agent)

@@ -2,16 +2,13 @@ package storetest
 
 import (
 	"slices"
-	"strconv"
-	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
-// threadIDs pages through the threads of the person's first agent, calling between before each further page.
-func (w *world) threadIDs(p person, size int, between func()) []string {
+// threadIDs pages through the threads of the person's first agent and calls between before each further page.
+func (w *fixture) threadIDs(p person, size int, between func()) []string {
 	w.t.Helper()
 	ids := []string{}
 	for after := (*thread.Key)(nil); ; {
@@ -33,52 +30,19 @@ func (w *world) threadIDs(p person, size int, between func()) []string {
 	}
 }
 
-// exchange is a question and its reply as the service makes them.
-func (w *world) exchange(threadID, text string, ms int) (question, reply thread.Message) {
-	turn := core.NewID(core.PrefixTurn)
-	message := func(role thread.Role, text string) thread.Message {
-		return thread.Message{
-			ID: core.NewID(core.PrefixMessage), ThreadID: threadID, Role: role, Text: text, Status: "complete",
-			TurnID: turn, CreatedAt: w.after(ms),
-		}
-	}
-	return message(thread.RoleUser, text), message(thread.RoleAssistant, "Re: "+text)
-}
-
-// append stores an exchange the way a turn does: submitted, run by a node, finished. A turn that is there already is
-// left as it is.
-func (w *world) append(userID, agentID, threadID, title string, q, r thread.Message) error {
-	t, err := w.db.SubmitTurn(w.ctx, userID, agentID, title, q, task.Task{
-		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: userID, Input: []byte(q.Text), Owner: "node",
-		RunAt: q.CreatedAt, DeadlineAt: q.CreatedAt.Add(time.Hour), CreatedAt: q.CreatedAt,
-	})
-	if err != nil || !t.New {
-		return err
-	}
-	return w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateComplete, At: r.CreatedAt}, r)
-}
-
-// turn stores an exchange and returns the id of its turn.
-func (w *world) turn(p person, threadID, text string) string {
-	w.t.Helper()
-	q, r := w.exchange(threadID, text, 1)
-	w.must(w.append(p.id, p.agent, threadID, text, q, r))
-	return q.TurnID
-}
-
-// scopes are the ways to ask for something of Ada's first agent from outside.
-func (w *world) scopes() [][2]string {
+// scopes are the pairs of user and agent that must not reach Ada's first agent.
+func (w *fixture) scopes() [][2]string {
 	return [][2]string{{w.bert.id, w.bert.agent}, {w.bert.id, w.ada.agent}, {w.ada.id, w.ada.second}}
 }
 
 var threadTests = []test{
-	{"AThreadComesBackAsItWas", func(w *world) {
+	{"ThreadRoundTrips", func(w *fixture) {
 		th := w.thread(w.ada, "Title", w.now)
 		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
 		w.must(err)
 		w.same("thread", got, th)
 	}},
-	{"TheSameIdIsLeftAsItIs", func(w *world) {
+	{"InsertWithTheSameIDChangesNothing", func(w *fixture) {
 		th := w.thread(w.ada, "Once", w.now)
 		again := th
 		again.Title = "Twice"
@@ -91,13 +55,13 @@ var threadTests = []test{
 		again.AgentID = w.ada.second
 		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, again), "thread")
 	}},
-	{"AThreadNeedsAnAgentOfItsUser", func(w *world) {
+	{"AThreadNeedsAnAgentOfItsUser", func(w *fixture) {
 		th := thread.Thread{ID: core.NewID(core.PrefixThread), AgentID: w.ada.agent, CreatedAt: w.now, UpdatedAt: w.now}
 		w.wantMissing(w.db.InsertThread(w.ctx, w.bert.id, th), "agent")
 		th.AgentID = "agt_none"
 		w.wantMissing(w.db.InsertThread(w.ctx, w.ada.id, th), "agent")
 	}},
-	{"AThreadIsItsUsersAndAgentsAlone", func(w *world) {
+	{"ThreadIsHiddenFromOtherUsersAndAgents", func(w *fixture) {
 		th := w.thread(w.ada, "Mine", w.now)
 		for _, who := range w.scopes() {
 			_, err := w.db.Thread(w.ctx, who[0], who[1], th.ID)
@@ -115,10 +79,10 @@ var threadTests = []test{
 		w.must(err)
 		w.same("thread", got, th)
 	}},
-	{"ThreadsArePagedByActivityWhileOthersInsert", func(w *world) {
+	{"ThreadsArePagedByActivityWhileOthersInsert", func(w *fixture) {
 		var ids []string
 		for i := range 6 {
-			ids = append(ids, w.thread(w.ada, "", w.after(i/2)).ID) // pairs of one time
+			ids = append(ids, w.thread(w.ada, "", w.after(i/2)).ID) // pairs with the same time
 		}
 		want := slices.Clone(ids)
 		slices.Reverse(want)
@@ -129,7 +93,7 @@ var threadTests = []test{
 		w.same("by activity", w.threadIDs(w.ada, 50, nil), want)
 		w.same("pages", w.threadIDs(w.ada, 2, func() { w.thread(w.ada, "", w.after(100)) }), want)
 	}},
-	{"RenamingLeavesTheOrder", func(w *world) {
+	{"RenamingKeepsTheOrder", func(w *fixture) {
 		first, second := w.thread(w.ada, "1", w.now), w.thread(w.ada, "2", w.after(1))
 		got, err := w.db.RenameThread(w.ctx, w.ada.id, w.ada.agent, first.ID, "new", w.after(9))
 		w.must(err)
@@ -139,7 +103,7 @@ var threadTests = []test{
 		_, err = w.db.RenameThread(w.ctx, w.ada.id, w.ada.agent, "thr_none", "x", w.now)
 		w.wantMissing(err, "thread")
 	}},
-	{"ADeletedThreadIsGoneWithItsMessages", func(w *world) {
+	{"ThreadIsDeletedWithItsMessages", func(w *fixture) {
 		th, other := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.now)
 		turn := w.turn(w.ada, th.ID, "hello")
 		w.turn(w.ada, other.ID, "hello")
@@ -150,126 +114,5 @@ var threadTests = []test{
 		left, err := w.db.Messages(w.ctx, other.ID, 0, 10)
 		w.must(err)
 		w.same("messages of the other", len(left), 2)
-	}},
-}
-
-var messageTests = []test{
-	{"ATurnIsAQuestionAndItsReply", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		q, r := w.exchange(th.ID, "hello", 3)
-		r.CreatedAt = w.after(8)
-		w.must(w.append(w.ada.id, w.ada.agent, th.ID, "Title", q, r))
-		q.Seq, r.Seq = 1, 2
-		got, err := w.db.Messages(w.ctx, th.ID, 0, 10)
-		w.must(err)
-		w.same("messages", got, []thread.Message{r, q})
-		reply, err := w.db.Reply(w.ctx, th.ID, q.TurnID)
-		w.must(err)
-		w.same("reply", reply, r)
-		last := w.after(8)
-		th.Title, th.UpdatedAt, th.LastMessageAt = "Title", last, &last
-		stored, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
-		w.must(err)
-		w.same("thread", stored, th)
-	}},
-	{"ATitleIsGivenOnce", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		w.turn(w.ada, th.ID, "first")
-		w.turn(w.ada, th.ID, "second")
-		got, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
-		w.must(err)
-		w.same("title", got.Title, "first")
-	}},
-	{"ATurnThatIsStoredIsLeftAsItIs", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		q, r := w.exchange(th.ID, "hello", 1)
-		w.must(w.append(w.ada.id, w.ada.agent, th.ID, "", q, r))
-		before, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
-		w.must(err)
-		q2, r2 := w.exchange(th.ID, "hello", 9)
-		q2.TurnID, r2.TurnID = q.TurnID, q.TurnID
-		w.must(w.append(w.ada.id, w.ada.agent, th.ID, "again", q2, r2))
-		w.turn(w.ada, th.ID, "next")
-		messages, err := w.db.Messages(w.ctx, th.ID, 0, 10)
-		w.must(err)
-		w.same("number", len(messages), 4)
-		w.same("first question", messages[3].Text, "hello")
-		w.same("no number is lost", messages[0].Seq, 4)
-		w.same("title", before.Title, "")
-	}},
-	{"ATurnThatIsSentManyTimesAtOnceIsOne", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		turn := core.NewID(core.PrefixTurn)
-		together(16, func(int) {
-			q, r := w.exchange(th.ID, "hello", 1)
-			q.TurnID, r.TurnID = turn, turn
-			if err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r); err != nil {
-				w.t.Error(err)
-			}
-		})
-		got, err := w.db.Messages(w.ctx, th.ID, 0, 100)
-		w.must(err)
-		w.same("messages", len(got), 2)
-	}},
-	{"ParallelTurnsGetNumbersWithoutGaps", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		const n = 24
-		together(n, func(i int) {
-			q, r := w.exchange(th.ID, strconv.Itoa(i), i)
-			err := w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
-			for core.IsKind(err, core.KindConflict) { // another turn works; wait for it
-				err = w.append(w.ada.id, w.ada.agent, th.ID, "", q, r)
-			}
-			if err != nil {
-				w.t.Error(err)
-			}
-		})
-		got, err := w.db.Messages(w.ctx, th.ID, 0, 100)
-		w.must(err)
-		w.same("messages", len(got), 2*n)
-		for i, m := range got {
-			w.same("number", m.Seq, 2*n-i)
-			if i%2 == 1 && (m.TurnID != got[i-1].TurnID || m.Role != thread.RoleUser) {
-				w.t.Errorf("message %d is not the question of the reply after it", m.Seq)
-			}
-		}
-	}},
-	{"ActivityNeverMovesBack", func(w *world) {
-		old, recent := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.after(100))
-		q, r := w.exchange(recent.ID, "the clock was set back", -500)
-		w.must(w.append(w.ada.id, w.ada.agent, recent.ID, "", q, r))
-		threads, err := w.db.Threads(w.ctx, w.ada.id, w.ada.agent, nil, 10)
-		w.must(err)
-		w.same("order", []string{threads[0].ID, threads[1].ID}, []string{recent.ID, old.ID})
-	}},
-	{"MessagesArePagedNewestFirst", func(w *world) {
-		th := w.thread(w.ada, "", w.now)
-		for i := range 4 {
-			w.turn(w.ada, th.ID, strconv.Itoa(i))
-		}
-		var seqs []int
-		for before := 0; ; before = seqs[len(seqs)-1] {
-			page, err := w.db.Messages(w.ctx, th.ID, before, 3)
-			w.must(err)
-			for _, m := range page {
-				seqs = append(seqs, m.Seq)
-			}
-			if len(page) < 3 {
-				break
-			}
-			w.turn(w.ada, th.ID, "meanwhile")
-		}
-		w.same("numbers", seqs, []int{8, 7, 6, 5, 4, 3, 2, 1})
-	}},
-	{"AReplyIsOfItsThreadAndTurn", func(w *world) {
-		th, other := w.thread(w.ada, "", w.now), w.thread(w.ada, "", w.now)
-		turn := w.turn(w.ada, th.ID, "hello")
-		_, err := w.db.Reply(w.ctx, other.ID, turn)
-		w.wantMissing(err, "reply")
-		_, err = w.db.Reply(w.ctx, th.ID, "trn_none")
-		w.wantMissing(err, "reply")
-		none, err := w.db.Messages(w.ctx, "thr_none", 0, 10)
-		w.must(err)
-		w.same("messages of no thread", none, []thread.Message{})
 	}},
 }

@@ -5,11 +5,12 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 )
 
-// submit stores a question with a task that runs, and returns both.
-func (w *world) submit(p person, threadID, text string) (thread.Message, task.Task, error) {
+// submit stores a question with a running task, and returns both.
+func (w *fixture) submit(p person, threadID, text string) (thread.Message, task.Task, error) {
 	q, _ := w.exchange(threadID, text, 1)
 	t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "Title", q, task.Task{
 		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: p.id, Input: []byte(text), Owner: "node",
@@ -18,14 +19,14 @@ func (w *world) submit(p person, threadID, text string) (thread.Message, task.Ta
 	return q, t, err
 }
 
-func (w *world) messages(threadID string) []thread.Message {
+func (w *fixture) messages(threadID string) []thread.Message {
 	w.t.Helper()
 	got, err := w.db.Messages(w.ctx, threadID, 0, 100)
 	w.must(err)
 	return got
 }
 
-func (w *world) position(threadID string) (task.Position, bool) {
+func (w *fixture) position(threadID string) (task.Position, bool) {
 	w.t.Helper()
 	at, working, err := w.db.ThreadPosition(w.ctx, threadID)
 	w.must(err)
@@ -33,7 +34,7 @@ func (w *world) position(threadID string) (task.Position, bool) {
 }
 
 var turnTests = []test{
-	{"ASubmittedTurnWorks", func(w *world) {
+	{"SubmittedTurnIsWorking", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		q, t, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -47,7 +48,7 @@ var turnTests = []test{
 		w.must(err)
 		w.same("active", active.ID, q.TurnID)
 	}},
-	{"WhileATurnWorksTheSameTextJoinsAndAnotherConflicts", func(w *world) {
+	{"SameTextJoinsAWorkingTurnAndAnotherConflicts", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		q, _, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -59,10 +60,10 @@ var turnTests = []test{
 		w.same("code", core.AsError(err).Code, "turn_working")
 		w.same("messages", len(w.messages(th.ID)), 1)
 	}},
-	{"ManyQuestionsAtOnceAreOneTurn", func(w *world) {
+	{"ConcurrentQuestionsMakeOneTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		fresh, conflicts := make(chan bool, 32), make(chan bool, 32)
-		together(32, func(i int) {
+		testkit.Concurrently(32, func(i int) {
 			_, t, err := w.submit(w.ada, th.ID, []string{"a", "b"}[i%2])
 			switch {
 			case core.IsKind(err, core.KindConflict):
@@ -75,13 +76,16 @@ var turnTests = []test{
 		})
 		w.same("turns", []int{len(fresh), len(conflicts), len(w.messages(th.ID))}, []int{1, 16, 1})
 	}},
-	{"AFailedTurnLeavesWhatThereIs", func(w *world) {
+	{"FailedTurnKeepsItsPartialReply", func(w *fixture) {
 		for _, state := range []task.State{task.StateFailed, task.StateCancelled} {
 			th := w.thread(w.ada, "", w.now)
 			_, t, err := w.submit(w.ada, th.ID, "hello")
 			w.must(err)
 			_, reply := w.exchange(th.ID, "half", 5)
-			reply.TurnID, reply.Status, reply.Error = t.ID, string(state), &thread.TurnError{Code: "why", Detail: "Because."}
+			reply.TurnID, reply.Status, reply.Error = t.ID, string(state), &thread.TurnError{
+				Code:   "why",
+				Detail: "Because.",
+			}
 			w.must(w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: state, Code: "why", At: w.after(5)}, reply))
 			reply.Seq = 2
 			w.same("reply", w.messages(th.ID)[0], reply)
@@ -90,16 +94,17 @@ var turnTests = []test{
 			w.same("thread", now.Status, thread.StatusIdle)
 		}
 	}},
-	{"ATurnThatEndsWithoutAReplyLeavesItsThreadIdle", func(w *world) {
+	{"TurnWithoutAReplyLeavesItsThreadIdle", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "Why?")
 		w.must(err)
-		w.must(w.db.FinishTask(w.ctx, t.Fence(), task.Outcome{State: task.StateFailed, Code: task.CodeInternal, At: w.now}))
+		w.must(w.db.FinishTask(w.ctx, t.Fence(),
+			task.Outcome{State: task.StateFailed, Code: task.CodeInternal, At: w.now}))
 		now, err := w.db.Thread(w.ctx, w.ada.id, w.ada.agent, th.ID)
 		w.must(err)
 		w.same("thread", now.Status, thread.StatusIdle)
 	}},
-	{"WithoutTheFenceNothingIsStored", func(w *world) {
+	{"LostFenceStoresNothing", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, t, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)
@@ -107,21 +112,24 @@ var turnTests = []test{
 		reply.TurnID = t.ID
 		stale := t.Fence()
 		stale.Attempt++
-		if err := w.db.FinishTurn(w.ctx, stale, task.Outcome{State: task.StateComplete, At: w.now}, reply); !errors.Is(err, task.ErrLost) {
+		if err := w.db.FinishTurn(w.ctx, stale, task.Outcome{State: task.StateComplete, At: w.now},
+			reply); !errors.Is(err, task.ErrLost) {
 			w.t.Errorf("another attempt: %v", err)
 		}
 		_, err = w.db.CancelTask(w.ctx, t.ID, w.now)
 		w.must(err)
-		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateComplete, At: w.now}, reply); !errors.Is(err, task.ErrCancelled) {
+		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateComplete, At: w.now},
+			reply); !errors.Is(err, task.ErrCancelled) {
 			w.t.Errorf("after a cancellation: %v", err)
 		}
 		w.must(w.db.DeleteThread(w.ctx, w.ada.id, w.ada.agent, th.ID))
-		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateCancelled, At: w.now}, reply); !errors.Is(err, task.ErrLost) {
+		if err := w.db.FinishTurn(w.ctx, t.Fence(), task.Outcome{State: task.StateCancelled, At: w.now},
+			reply); !errors.Is(err, task.ErrLost) {
 			w.t.Errorf("of a deleted thread: %v", err)
 		}
 		w.same("messages", len(w.messages(th.ID)), 0)
 	}},
-	{"APositionIsTheLastEventOfTheLastTurn", func(w *world) {
+	{"APositionIsTheLastEventOfTheLastTurn", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		at, working := w.position(th.ID)
 		w.same("of nothing", []any{at, working}, []any{task.Position{}, false})
@@ -138,7 +146,7 @@ var turnTests = []test{
 		at, working = w.position(th.ID)
 		w.same("in between", []any{at, working}, []any{task.Position{Number: 2, Seq: 1}, true})
 	}},
-	{"DeletingTakesTheTurnsAlong", func(w *world) {
+	{"DeletingAThreadDeletesItsTurns", func(w *fixture) {
 		th := w.thread(w.ada, "", w.now)
 		_, first, err := w.submit(w.ada, th.ID, "hello")
 		w.must(err)

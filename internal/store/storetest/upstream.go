@@ -7,7 +7,7 @@ import (
 )
 
 var identityTests = []test{
-	{"AnIdentityLeadsToItsUser", func(w *world) {
+	{"IdentityFindsItsUser", func(w *fixture) {
 		id := upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
 		_, err := w.db.UserByIdentity(w.ctx, id)
 		w.wantMissing(err, "user")
@@ -18,7 +18,7 @@ var identityTests = []test{
 		_, err = w.db.UserByIdentity(w.ctx, upstream.Identity{Issuer: "https://b.example", Subject: id.Subject})
 		w.wantMissing(err, "user")
 	}},
-	{"AnIdentityHasOneUserAndAUserOneAtAProvider", func(w *world) {
+	{"AnIdentityHasOneUserAndAUserOneAtAProvider", func(w *fixture) {
 		first, second := upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}, upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
 		w.must(w.db.LinkIdentity(w.ctx, first, w.ada.id, w.now))
 		w.wantKind(w.db.LinkIdentity(w.ctx, first, w.bert.id, w.now), core.KindConflict, "")
@@ -26,7 +26,7 @@ var identityTests = []test{
 		w.must(w.db.LinkIdentity(w.ctx, upstream.Identity{Issuer: "https://b.example", Subject: first.Subject}, w.ada.id, w.now))
 		w.wantMissing(w.db.LinkIdentity(w.ctx, second, "usr_none", w.now), "user")
 	}},
-	{"AUserWhoSignsInElsewhereHasNoPassword", func(w *world) {
+	{"UserOfAProviderHasNoPassword", func(w *fixture) {
 		id := upstream.Identity{Issuer: "https://a.example", Subject: core.NewID("s")}
 		u := account.User{ID: core.NewID(core.PrefixUser), Name: "New", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
 		u.Email = u.ID + "@example.org"
@@ -35,7 +35,7 @@ var identityTests = []test{
 		w.must(err)
 		w.same("user", got, u)
 		w.same("hash", hash, "")
-		// An identity that is taken leaves no user behind.
+		// A taken identity must not leave a user behind.
 		other := u
 		other.ID = core.NewID(core.PrefixUser)
 		other.Email = other.ID + "@example.org"

@@ -8,7 +8,7 @@ import (
 )
 
 var userTests = []test{
-	{"AUserIsFoundByEmail", func(w *world) {
+	{"AUserIsFoundByEmail", func(w *fixture) {
 		micros := int64(0)
 		for _, spendCap := range []*int64{nil, &micros} {
 			u := account.User{
@@ -21,14 +21,14 @@ var userTests = []test{
 			w.same("user", got, u)
 		}
 	}},
-	{"AMissingUserIsNotFound", func(w *world) {
+	{"AMissingUserIsNotFound", func(w *fixture) {
 		_, err := w.db.UserByEmail(w.ctx, "nobody@example.org")
 		w.wantMissing(err, "user")
 		w.wantMissing(w.db.DisableUser(w.ctx, "usr_none", w.now), "user")
 		w.wantMissing(w.db.SetPlan(w.ctx, "usr_none", core.PlanNone), "user")
 		w.wantMissing(w.db.SetSpendCap(w.ctx, "usr_none", nil), "user")
 	}},
-	{"AUserChangesWhatIsKnownOfThem", func(w *world) {
+	{"UserChangesTheirProfile", func(w *fixture) {
 		name, email := "Ada King", "king@example.org"
 		want := w.ada.user
 		got, err := w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{})
@@ -46,13 +46,13 @@ var userTests = []test{
 		w.must(err)
 		w.same("read again", got, want)
 		_, err = w.db.ChangeUser(w.ctx, w.ada.id, account.UserChange{Email: &w.bert.user.Email})
-		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address already exists. Choose another address.")
 		_, err = w.db.ChangeUser(w.ctx, "usr_none", account.UserChange{Name: &name})
 		w.wantMissing(err, "user")
 		_, err = w.db.UserByID(w.ctx, "usr_none")
 		w.wantMissing(err, "user")
 	}},
-	{"AnAddressIsVerifiedUntilItsUserChoosesAnother", func(w *world) {
+	{"ChangedAddressIsUnverified", func(w *fixture) {
 		u := account.User{ID: core.NewID(core.PrefixUser), EmailVerified: true, Name: "Grace", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: w.now}
 		u.Email = u.ID + "@example.org"
 		w.must(w.db.InsertUser(w.ctx, u, "hash"))
@@ -86,18 +86,18 @@ var userTests = []test{
 			u.Email = w.bert.user.Email
 			return nil
 		})
-		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address already exists. Choose another address.")
 	}},
-	{"AnAddressIsTakenOnce", func(w *world) {
+	{"AddressIsUnique", func(w *fixture) {
 		twin := w.ada.user
 		twin.ID = core.NewID(core.PrefixUser)
 		err := w.db.InsertUser(w.ctx, twin, "hash")
-		w.wantKind(err, core.KindConflict, "A user with this e-mail address exists already. Choose another address.")
+		w.wantKind(err, core.KindConflict, "A user with this e-mail address already exists. Choose another address.")
 		got, err := w.db.UserByEmail(w.ctx, w.ada.user.Email)
 		w.must(err)
 		w.same("who has the address", got.ID, w.ada.id)
 	}},
-	{"UsersAreListedOldestFirst", func(w *world) {
+	{"UsersAreListedOldestFirst", func(w *fixture) {
 		users, err := w.db.Users(w.ctx)
 		w.must(err)
 		ids := make([]string, len(users))
@@ -108,7 +108,7 @@ var userTests = []test{
 			w.t.Errorf("got %v", ids)
 		}
 	}},
-	{"AUserChangesAlone", func(w *world) {
+	{"ChangeAffectsOnlyItsUser", func(w *fixture) {
 		micros := int64(5e6)
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, core.PlanNone))
 		w.must(w.db.SetSpendCap(w.ctx, w.ada.id, &micros))

@@ -7,20 +7,21 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 	"carrel/internal/thread"
 	"carrel/internal/webhook"
 )
 
-// newWebhook is a webhook as the service makes it.
-func (w *world) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
+// newWebhook returns an unsaved webhook.
+func (w *fixture) newWebhook(p person, events ...webhook.Event) webhook.Webhook {
 	return webhook.Webhook{
 		ID: core.NewID(core.PrefixWebhook), UserID: p.id, URL: "https://example.org/hook?a=b", Events: events,
 		Sealed: []byte("sealed\x00secret"), CreatedAt: w.now,
 	}
 }
 
-// webhook stores a webhook that is told of everything, unless it is told what.
-func (w *world) webhook(p person, events ...webhook.Event) webhook.Webhook {
+// webhook stores a webhook for the given events, or for all.
+func (w *fixture) webhook(p person, events ...webhook.Event) webhook.Webhook {
 	w.t.Helper()
 	if events == nil {
 		events = []webhook.Event{webhook.EventTurnCompleted, webhook.EventTurnFailed}
@@ -31,7 +32,7 @@ func (w *world) webhook(p person, events ...webhook.Event) webhook.Webhook {
 }
 
 // running submits a turn that this node runs and returns its fence.
-func (w *world) running(p person, threadID string, q thread.Message) task.Fence {
+func (w *fixture) running(p person, threadID string, q thread.Message) task.Fence {
 	w.t.Helper()
 	t, err := w.db.SubmitTurn(w.ctx, p.id, p.agent, "", q, task.Task{
 		ID: q.TurnID, Kind: "turn", Key: threadID, UserID: p.id, Input: []byte(q.Text), Owner: "node",
@@ -41,8 +42,8 @@ func (w *world) running(p person, threadID string, q thread.Message) task.Fence 
 	return t.Fence()
 }
 
-// endTurn runs a turn to this end and returns its reply.
-func (w *world) endTurn(p person, state task.State, failure *thread.TurnError) thread.Message {
+// endTurn runs a turn to the given state and returns its reply.
+func (w *fixture) endTurn(p person, state task.State, failure *thread.TurnError) thread.Message {
 	w.t.Helper()
 	th := w.thread(p, "", w.now)
 	q, r := w.exchange(th.ID, "question", 5)
@@ -52,8 +53,8 @@ func (w *world) endTurn(p person, state task.State, failure *thread.TurnError) t
 	return r
 }
 
-// told is what a delivery carries.
-type told struct {
+// delivered is the content of a delivery.
+type delivered struct {
 	WebhookID string
 	Body      struct {
 		Type      string
@@ -62,17 +63,17 @@ type told struct {
 	}
 }
 
-// deliveries returns the deliveries of a user that wait, by webhook.
-func (w *world) deliveries(p person) map[string][]told {
+// deliveries returns the queued deliveries of a user, by webhook.
+func (w *fixture) deliveries(p person) map[string][]delivered {
 	w.t.Helper()
 	tasks, err := w.db.Tasks(w.ctx, task.StateQueued, 1000)
 	w.must(err)
-	out := map[string][]told{}
+	out := map[string][]delivered{}
 	for _, t := range tasks {
 		if t.UserID != p.id || t.Kind != "webhook" {
 			continue
 		}
-		var d told
+		var d delivered
 		w.must(json.Unmarshal(t.Input, &d))
 		out[d.WebhookID] = append(out[d.WebhookID], d)
 	}
@@ -80,7 +81,7 @@ func (w *world) deliveries(p person) map[string][]told {
 }
 
 var webhookTests = []test{
-	{"AWebhookComesBackAsItWas", func(w *world) {
+	{"WebhookRoundTrips", func(w *fixture) {
 		first, second := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
 		got, err := w.db.Webhook(w.ctx, w.ada.id, first.ID)
 		w.must(err)
@@ -94,7 +95,7 @@ var webhookTests = []test{
 		w.must(err)
 		w.same("left", list, []webhook.Webhook{second})
 	}},
-	{"AWebhookIsItsUsersAlone", func(w *world) {
+	{"WebhookIsHiddenFromOtherUsers", func(w *fixture) {
 		mine := w.webhook(w.ada)
 		_, err := w.db.Webhook(w.ctx, w.bert.id, mine.ID)
 		w.wantMissing(err, "webhook")
@@ -109,19 +110,19 @@ var webhookTests = []test{
 		_, err = w.db.Webhook(w.ctx, w.ada.id, mine.ID)
 		w.wantMissing(err, "webhook")
 	}},
-	{"TheSameIdIsTheSameWebhook", func(w *world) {
+	{"RepeatedRequestReturnsTheSameWebhook", func(w *fixture) {
 		first := w.newWebhook(w.ada, webhook.EventTurnFailed)
 		_, err := w.db.InsertWebhook(w.ctx, first, 1)
 		w.must(err)
 		again := first
 		again.Sealed, again.URL = []byte("another"), "https://example.net"
-		got, err := w.db.InsertWebhook(w.ctx, again, 1) // also where there is no room for another
+		got, err := w.db.InsertWebhook(w.ctx, again, 1) // even if the limit is reached
 		w.must(err)
 		w.same("sent again", got, first)
 	}},
-	{"NobodyHasMoreThanTheLimitHoweverManyTry", func(w *world) {
+	{"ConcurrentInsertsKeepTheLimit", func(w *fixture) {
 		var made, refused atomic.Int32
-		together(16, func(int) {
+		testkit.Concurrently(16, func(int) {
 			switch _, err := w.db.InsertWebhook(w.ctx, w.newWebhook(w.ada), 5); {
 			case err == nil:
 				made.Add(1)
@@ -133,9 +134,9 @@ var webhookTests = []test{
 		})
 		w.same("made", made.Load(), int32(5))
 		w.same("refused", refused.Load(), int32(11))
-		w.webhook(w.bert) // others have their own
+		w.webhook(w.bert) // the limit is per user
 	}},
-	{"TheLatestTryStays", func(w *world) {
+	{"LatestAttemptIsKept", func(w *fixture) {
 		hook := w.webhook(w.ada)
 		record := func(d webhook.Delivery, enable bool) webhook.Webhook {
 			w.t.Helper()
@@ -151,12 +152,12 @@ var webhookTests = []test{
 		disabled := record(gone, false)
 		w.same("gone", disabled.Last, &gone)
 		w.same("disabled", *disabled.DisabledAt, gone.At)
-		// What was under way meanwhile does not enable it again; a test does.
+		// A delivery in progress does not enable the webhook again; a test delivery does.
 		w.same("still disabled", *record(webhook.Delivery{At: w.after(4), Status: 200}, false).DisabledAt, gone.At)
 		w.same("enabled", record(webhook.Delivery{At: w.after(5), Status: 200}, true).DisabledAt, (*time.Time)(nil))
 		w.must(w.db.RecordDelivery(w.ctx, "whk_none", gone, false)) // deleted meanwhile
 	}},
-	{"TheEndOfATurnIsToldThoseWhoWantToKnow", func(w *world) {
+	{"TurnEndIsDeliveredToSubscribedWebhooks", func(w *fixture) {
 		both, failures := w.webhook(w.ada), w.webhook(w.ada, webhook.EventTurnFailed)
 		off := w.webhook(w.ada)
 		w.must(w.db.RecordDelivery(w.ctx, off.ID, webhook.Delivery{At: w.now, Status: 410, Error: "Gone."}, false))
@@ -165,7 +166,7 @@ var webhookTests = []test{
 		w.same("of a cancelled turn", len(w.deliveries(w.ada)), 0)
 		r := w.endTurn(w.ada, task.StateComplete, nil)
 		got := w.deliveries(w.ada)
-		w.same("told", len(got), 1)
+		w.same("delivered", len(got), 1)
 		w.same("times", len(got[both.ID]), 1)
 		body := got[both.ID][0].Body
 		w.same("type", body.Type, "turn.completed")
@@ -175,11 +176,12 @@ var webhookTests = []test{
 		})
 		w.endTurn(w.ada, task.StateFailed, &thread.TurnError{Code: "timeout", Detail: "words of somebody"})
 		got = w.deliveries(w.ada)
-		w.same("told of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])}, []int{2, 1, 0})
+		w.same("delivered of the failure", []int{len(got[both.ID]), len(got[failures.ID]), len(got[off.ID])},
+			[]int{2, 1, 0})
 		w.same("failure", *got[failures.ID][0].Body.Data.Error, webhook.TurnError{Code: "timeout"})
 		w.same("another's", len(w.deliveries(w.bert)), 0)
 	}},
-	{"ATurnThatIsNotOursAnyMoreIsNotTold", func(w *world) {
+	{"LostTurnIsNotDelivered", func(w *fixture) {
 		hook := w.webhook(w.ada)
 		th := w.thread(w.ada, "", w.now)
 		q, r := w.exchange(th.ID, "question", 5)
@@ -190,10 +192,10 @@ var webhookTests = []test{
 		w.wantErr(w.db.FinishTurn(w.ctx, lost, o, r), task.ErrLost)
 		w.same("by another", len(w.deliveries(w.ada)), 0)
 		w.must(w.db.FinishTurn(w.ctx, f, o, r))
-		w.wantErr(w.db.FinishTurn(w.ctx, f, o, r), task.ErrLost) // as after an answer that was lost
+		w.wantErr(w.db.FinishTurn(w.ctx, f, o, r), task.ErrLost) // the reply to the first call was lost
 		w.same("once", len(w.deliveries(w.ada)[hook.ID]), 1)
 	}},
-	{"DeliveriesThatEndedAreDeletedOneDay", func(w *world) {
+	{"EndedDeliveriesArePruned", func(w *fixture) {
 		w.webhook(w.ada)
 		w.endTurn(w.ada, task.StateComplete, nil)
 		turns, err := w.db.Tasks(w.ctx, task.StateComplete, 1000)

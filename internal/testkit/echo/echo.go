@@ -1,4 +1,4 @@
-// Package echo answers messages without any source, for tests of all that surrounds an answer.
+// Package echo provides an answerer without a model, for tests of everything around an answer.
 package echo
 
 import (

@@ -8,19 +8,24 @@ import (
 	"carrel/internal/core"
 	"carrel/internal/importer"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
-func (w *world) upload(sourceID, name string) importer.Upload {
+func (w *fixture) upload(sourceID, name string) importer.Upload {
 	w.t.Helper()
-	u := importer.Upload{ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now, UpdatedAt: w.now}
+	u := importer.Upload{
+		ID: core.NewID("upl"), SourceID: sourceID, Name: name, Size: -1, CreatedAt: w.now,
+		UpdatedAt: w.now,
+	}
 	w.must(w.db.InsertUpload(w.ctx, u))
 	return u
 }
 
-func (w *world) file(sourceID, name string) importer.File {
+func (w *fixture) file(sourceID, name string) importer.File {
 	w.t.Helper()
 	f := importer.File{
-		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2, Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
+		ID: core.NewID("fil"), SourceID: sourceID, Name: name, Size: 3, Version: "v", Hash: []byte{1}, Documents: 2,
+		Skipped: 1, Error: "", CreatedAt: w.now, UpdatedAt: w.now,
 	}
 	id, err := w.db.PutFile(w.ctx, f)
 	w.must(err)
@@ -28,8 +33,8 @@ func (w *world) file(sourceID, name string) importer.File {
 	return f
 }
 
-var intakeTests = []test{
-	{"AnUploadComesInPieces", func(w *world) {
+var uploadTests = []test{
+	{"UploadIsAppendedInChunks", func(w *fixture) {
 		u := w.upload(w.ada.source, "a.txt")
 		w.must(w.db.AppendUpload(w.ctx, u.ID, 0, []byte("one"), w.after(1)))
 		w.must(w.db.AppendUpload(w.ctx, u.ID, 3, []byte("four"), w.after(2)))
@@ -56,10 +61,10 @@ var intakeTests = []test{
 		_, err = w.db.UploadChunk(w.ctx, u.ID, 3)
 		w.wantMissing(err, "upload")
 	}},
-	{"OfManyWhoWriteAtOneOffsetOneSucceeds", func(w *world) {
+	{"ConcurrentWritesAtOneOffsetSucceedOnce", func(w *fixture) {
 		u := w.upload(w.ada.source, "a.txt")
 		var won atomic.Int32
-		together(8, func(i int) {
+		testkit.Concurrently(8, func(i int) {
 			if w.db.AppendUpload(w.ctx, u.ID, 0, bytes.Repeat([]byte(strconv.Itoa(i)), 10), w.now) == nil {
 				won.Add(1)
 			}
@@ -69,7 +74,7 @@ var intakeTests = []test{
 		w.must(err)
 		w.same("received", got.Received, int64(10))
 	}},
-	{"UploadsThatNobodyGoesOnWithArePruned", func(w *world) {
+	{"AbandonedUploadsArePruned", func(w *fixture) {
 		old, ready := w.upload(w.ada.source, "old.txt"), w.upload(w.ada.source, "ready.txt")
 		w.must(w.db.FinishUpload(w.ctx, ready.ID, w.now))
 		w.must(w.db.PruneUploads(w.ctx, w.after(1)))
@@ -78,7 +83,7 @@ var intakeTests = []test{
 		_, err = w.db.Upload(w.ctx, w.ada.source, ready.ID)
 		w.must(err)
 	}},
-	{"AFileKeepsItsIdAndTakesItsDocumentsAlong", func(w *world) {
+	{"FileKeepsItsIDAndIsDeletedWithItsDocuments", func(w *fixture) {
 		f := w.file(w.ada.source, "a.jsonl")
 		changed := f
 		changed.ID, changed.Error, changed.Hash, changed.UpdatedAt = core.NewID("fil"), "broken", []byte{2}, w.after(9)
@@ -103,7 +108,7 @@ var intakeTests = []test{
 		w.same("count", w.documents(w.ada), 1)
 		w.same("left", w.scan(w.ada.source)[0].ExternalID, "y")
 	}},
-	{"FilesArePagedNewestFirst", func(w *world) {
+	{"FilesArePagedNewestFirst", func(w *fixture) {
 		first, second, third := w.file(w.ada.source, "b"), w.file(w.ada.source, "a"), w.file(w.ada.source, "c")
 		page, err := w.db.SourceFiles(w.ctx, w.ada.source, "", 2)
 		w.must(err)
@@ -112,8 +117,11 @@ var intakeTests = []test{
 		w.must(err)
 		w.same("second page", []string{page[0].ID}, []string{first.ID})
 	}},
-	{"AnImportIsNotedAgainAndAgain", func(w *world) {
-		i := importer.Import{ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now, UpdatedAt: w.now}
+	{"ImportProgressIsUpdated", func(w *fixture) {
+		i := importer.Import{
+			ID: core.NewID("imp"), SourceID: w.ada.source, State: task.StateRunning, CreatedAt: w.now,
+			UpdatedAt: w.now,
+		}
 		w.must(w.db.PutImport(w.ctx, i))
 		i.State, i.UpdatedAt, i.Files.Done = task.StateComplete, w.after(1), 3
 		i.Errors = []importer.Problem{{File: "a", Reason: "b"}}
@@ -122,7 +130,7 @@ var intakeTests = []test{
 		w.must(err)
 		w.same("imports", got, []importer.Import{i})
 	}},
-	{"SourcesAreDueWhenTheirTimeHasCome", func(w *world) {
+	{"SourcesAreDueAtTheirNextSync", func(w *fixture) {
 		due := w.after(-1_000_000_000)
 		s := w.newSource(w.ada.agent, "Feed", false)
 		s.Kind, s.NextSyncAt = "feed", &due

@@ -15,7 +15,7 @@ func newBox(t *testing.T, secret, purpose string) *Box {
 	return b
 }
 
-func TestWhatWasSealedCanBeOpened(t *testing.T) {
+func TestSealedSecretCanBeOpened(t *testing.T) {
 	t.Parallel()
 	box := newBox(t, "secret", "test")
 	for _, plain := range []string{"", "a", "a longer text, with \x00 and é"} {
@@ -23,7 +23,7 @@ func TestWhatWasSealedCanBeOpened(t *testing.T) {
 		if len(plain) > 1 && bytes.Contains(sealed, []byte(plain)) {
 			t.Errorf("%q can be read in %q", plain, sealed)
 		}
-		// A box made later of the same secret, as after a restart.
+		// A new box with the same secret, like after a restart.
 		got, err := newBox(t, "secret", "test").Open(sealed, "here")
 		if err != nil || string(got) != plain {
 			t.Errorf("opened %q (%v), want %q", got, err, plain)
@@ -34,7 +34,7 @@ func TestWhatWasSealedCanBeOpened(t *testing.T) {
 	}
 }
 
-func TestOnlyTheRightKeyPurposeAndPlaceOpen(t *testing.T) {
+func TestOpenNeedsTheRightKeyPurposeAndPlace(t *testing.T) {
 	t.Parallel()
 	sealed := newBox(t, "secret", "test").Seal([]byte("text"), "here")
 	changed := bytes.Clone(sealed)

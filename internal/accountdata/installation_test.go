@@ -34,10 +34,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// nothing finds nothing: searching is not what is tested here.
+// nothing is a Ranker without results; search is not tested here.
 type nothing struct{ source.Ranker }
 
-// scripted answers as a test wants it to.
+// scripted answers with a function of the test.
 type scripted struct {
 	answer func(ctx context.Context, q thread.Question) (thread.Answer, error)
 }
@@ -51,8 +51,8 @@ func (s *scripted) Answer(ctx context.Context, r *task.Run, q thread.Question) (
 	return answer, err
 }
 
-// world is an installation with an owner, Ada, and a member, Bob.
-type world struct {
+// installation is a database with an owner, Ada, and a member, Bob.
+type installation struct {
 	t        *testing.T
 	db       *store.DB
 	postgres bool
@@ -64,7 +64,7 @@ type world struct {
 	node
 }
 
-// node is a server of the installation, and services that have tasks.
+// node is one server of the installation.
 type node struct {
 	tasks     *task.Engine
 	contents  accountdata.Contents
@@ -73,22 +73,22 @@ type node struct {
 }
 
 // onBoth runs a test on both databases.
-func onBoth(t *testing.T, test func(t *testing.T, w *world)) {
+func onBoth(t *testing.T, test func(t *testing.T, w *installation)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, newWorld(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}))
+		test(t, newInstallation(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")}))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, newWorld(t, store.Options{URL: testkit.Postgres(t)}))
+		test(t, newInstallation(t, store.Options{URL: testkit.Postgres(t)}))
 	})
 }
 
-func newWorld(t *testing.T, o store.Options) *world {
+func newInstallation(t *testing.T, o store.Options) *installation {
 	t.Helper()
-	w := &world{t: t, clock: testkit.NewClock(), log: slog.New(slog.DiscardHandler), postgres: o.URL != "", answers: &scripted{}}
+	w := &installation{t: t, clock: testkit.NewClock(), log: slog.New(slog.DiscardHandler), postgres: o.URL != "", answers: &scripted{}}
 	o.Log = w.log
 	var err error
 	w.db, err = store.Open(t.Context(), o)
@@ -100,28 +100,30 @@ func newWorld(t *testing.T, o store.Options) *world {
 	return w
 }
 
-func (w *world) user(name string, role core.Role) account.User {
+func (w *installation) user(name string, role core.Role) account.User {
 	w.t.Helper()
 	u := account.User{ID: core.NewID(core.PrefixUser), Email: name + "@example.org", Name: name, Role: role, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
 	w.must(w.db.InsertUser(w.t.Context(), u, "hash"))
 	return u
 }
 
-// start starts one more server. On SQLite those before it count as dead then.
-func (w *world) start(o accountdata.ExportOptions) node {
+// start starts another server. On SQLite this ends the leases of earlier ones.
+func (w *installation) start(o accountdata.ExportOptions) node {
 	w.t.Helper()
-	return w.startLooking(o, 20*time.Millisecond)
+	return w.startPolling(o, 20*time.Millisecond)
 }
 
-// startLooking starts a server that looks this often for what nobody told it.
-func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) node {
+// startPolling starts a server with a poll interval.
+func (w *installation) startPolling(o accountdata.ExportOptions, poll time.Duration) node {
 	w.t.Helper()
 	db, secret := w.db, make([]byte, 32)
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
-	n := node{tasks: task.New(db, w.clock, w.log, task.Options{Alone: !w.postgres, Poll: poll})}
+	n := node{tasks: task.New(task.Deps{Store: db, Clock: w.clock, Log: w.log}, task.Options{SingleNode: !w.postgres, Poll: poll})}
 	agents := agent.NewService(db, w.clock)
-	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
+	threads := thread.NewService(thread.Deps{
+		Store: db, Agents: agents, Clock: w.clock, Tasks: n.tasks, Answerer: w.answers,
+	})
 	signIn := signin.NewService(signin.Deps{
 		Store: db, Clock: w.clock, Audit: w.audit, Sealer: box, Key: secret,
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
@@ -137,7 +139,8 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 		Billing:  billing.NewService(billing.Deps{Store: db, Clock: w.clock, Audit: w.audit, DefaultPlan: core.PlanOpen}),
 		Agents:   agents,
 		Sources:  sources,
-		Memories: memory.NewService(db, agents, w.clock, strings.Fields), Favourites: favourite.NewService(favourite.Deps{
+		Memories: memory.NewService(memory.Deps{Store: db, Agents: agents, Clock: w.clock, Terms: strings.Fields}),
+		Favourites: favourite.NewService(favourite.Deps{
 			Store: db, Agents: agents, Threads: threads, Documents: sources, Clock: w.clock,
 		}),
 		Threads: threads, Credentials: credential.NewService(credential.Deps{
@@ -145,11 +148,13 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 			Agents: agents, Grants: grants, OAuth: credential.TokenDeps{Store: db, Audience: []string{"https://carrel.test"}},
 		}),
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
-		Webhooks: webhook.NewService(db, box, w.clock, webhook.Options{}),
+		Webhooks: webhook.NewService(webhook.Deps{Store: db, Sealer: box, Clock: w.clock}, webhook.Options{}),
 		Audit:    w.audit, Store: db,
 	}
-	n.exports = accountdata.NewExports(db, accountdata.NewArchives(n.contents, w.clock), n.tasks, w.clock, w.audit, o)
-	n.deletions = accountdata.NewDeletions(db, n.tasks, w.clock, w.log)
+	n.exports = accountdata.NewExports(accountdata.ExportDeps{
+		Store: db, Archives: accountdata.NewArchives(n.contents, w.clock), Tasks: n.tasks, Clock: w.clock, Audit: w.audit,
+	}, o)
+	n.deletions = accountdata.NewDeletions(accountdata.DeletionDeps{Store: db, Tasks: n.tasks, Clock: w.clock, Log: w.log})
 	for _, k := range []task.Kind{threads.Kind(), n.exports.Kind(), n.deletions.Kind()} {
 		n.tasks.Register(k)
 	}
@@ -158,30 +163,30 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	return n
 }
 
-func (w *world) must(err error) {
+func (w *installation) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// session is somebody in a browser who has just signed in.
-func (w *world) session(u account.User) core.Actor {
+// session returns an actor in a browser session with a fresh proof.
+func (w *installation) session(u account.User) core.Actor {
 	return core.Actor{
 		UserID: u.ID, Role: u.Role, Plan: u.Plan, CredentialID: "ses_" + u.Name, Credential: core.CredentialSession,
 		Scopes: u.Role.Scopes(), AuthenticatedAt: w.clock.Now(),
 	}
 }
 
-// key is a program of somebody's with these scopes.
-func (w *world) key(u account.User, scopes ...core.Scope) core.Actor {
+// key returns an actor with an API key with these scopes.
+func (w *installation) key(u account.User, scopes ...core.Scope) core.Actor {
 	a := w.session(u)
 	a.Credential, a.CredentialID, a.Scopes = core.CredentialKey, "crd_"+u.Name, scopes
 	return a
 }
 
-// agent makes an agent with documents.
-func (w *world) agent(u account.User, documents iter.Seq2[source.Document, error]) string {
+// agent creates an agent with documents.
+func (w *installation) agent(u account.User, documents iter.Seq2[source.Document, error]) string {
 	w.t.Helper()
 	ctx, actor, name := w.t.Context(), core.Operator(u.ID), "Agent of "+u.Name
 	a, err := w.contents.Agents.Create(ctx, actor, agent.Change{Name: &name})
@@ -193,8 +198,8 @@ func (w *world) agent(u account.User, documents iter.Seq2[source.Document, error
 	return a.ID
 }
 
-// download reads a complete export, and fails the test if a file of it can't be read.
-func (w *world) download(n node, actor core.Actor) map[string]string {
+// download reads a complete export and fails the test if one of its files cannot be read.
+func (w *installation) download(n node, actor core.Actor) map[string]string {
 	w.t.Helper()
 	e, r, err := n.exports.Open(w.t.Context(), actor)
 	w.must(err)

@@ -1,13 +1,56 @@
 package storetest
 
 import (
+	"strconv"
+
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/source"
+	"carrel/internal/testkit"
 )
 
-var usageSpendTests = []test{
-	{"UsageIsToldApartByWhatItIsAskedFor", func(w *world) {
+var searchCountTests = []test{
+	{"SearchCountsAddUp", func(w *fixture) {
+		searches := func(p person, day string) int {
+			w.t.Helper()
+			n, err := w.db.SearchesOf(w.ctx, p.id, day)
+			w.must(err)
+			return n
+		}
+		w.must(w.db.AddSearches(w.ctx, nil))
+		w.must(w.db.AddSearches(w.ctx, []source.Searches{
+			{UserID: w.ada.id, Day: "2026-11-03", Count: 2},
+			{UserID: "usr_none", Day: "2026-11-03", Count: 1},
+			{UserID: w.ada.id, Day: "2026-11-04", Count: 5},
+			{UserID: w.bert.id, Day: "2026-11-03", Count: 1},
+		}))
+		w.must(w.db.AddSearches(w.ctx, []source.Searches{{UserID: w.ada.id, Day: "2026-11-03", Count: 3}}))
+		w.same("searches", []int{
+			searches(w.ada, "2026-11-03"), searches(w.ada, "2026-11-04"), searches(w.ada, "2026-11-05"), searches(w.bert, "2026-11-03"),
+		}, []int{5, 5, 0, 1})
+	}},
+	{"NodesCountConcurrently", func(w *fixture) {
+		testkit.Concurrently(8, func(i int) {
+			counts := []source.Searches{{UserID: w.ada.id, Day: "d", Count: 1}, {UserID: w.bert.id, Day: "d", Count: 1}}
+			if i%2 == 0 {
+				counts[0], counts[1] = counts[1], counts[0]
+			}
+			for range 5 {
+				if err := w.db.AddSearches(w.ctx, counts); err != nil {
+					w.t.Error(err)
+				}
+			}
+		})
+		for i, p := range []person{w.ada, w.bert} {
+			n, err := w.db.SearchesOf(w.ctx, p.id, "d")
+			w.must(err)
+			w.same("searches of "+strconv.Itoa(i), n, 40)
+		}
+	}},
+}
+
+var usageTests = []test{
+	{"UsageIsGroupedByTheRequestedColumn", func(w *fixture) {
 		today, tomorrow := core.Day(w.now), core.Day(w.now.AddDate(0, 0, 1))
 		first, second := w.with("crd_1"), w.with("crd_2")
 		w.must(w.reserve(first, 10))

@@ -9,23 +9,23 @@ import (
 	"testing"
 )
 
-// Names returns a resolver whose answers for any name are these addresses, one after the other; the last stays. Without
-// any, no name exists.
-func Names(t testing.TB, answers ...[4]byte) *net.Resolver {
+// FakeResolver returns a resolver that resolves every name to these addresses, one per query; the last one repeats.
+// Without addresses no name exists.
+func FakeResolver(t testing.TB, answers ...[4]byte) *net.Resolver {
 	t.Helper()
-	resolver, _ := CountedNames(t, answers...)
+	resolver, _ := CountingResolver(t, answers...)
 	return resolver
 }
 
-// CountedNames is Names with a function that returns how many queries were made.
-func CountedNames(t testing.TB, answers ...[4]byte) (_ *net.Resolver, queries func() int) {
+// CountingResolver is FakeResolver with a function that returns the number of queries.
+func CountingResolver(t testing.TB, answers ...[4]byte) (_ *net.Resolver, queries func() int) {
 	t.Helper()
 	var asked, all atomic.Int32
 	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() {
 			defer func() { _ = server.Close() }()
-			// A pipe is a stream, so messages have their length before them (RFC 1035, 4.2.2).
+			// A pipe is a stream, so messages are prefixed with their length (RFC 1035, 4.2.2).
 			var size [2]byte
 			if _, err := io.ReadFull(server, size[:]); err != nil {
 				return
@@ -46,7 +46,7 @@ func CountedNames(t testing.TB, answers ...[4]byte) (_ *net.Resolver, queries fu
 	return resolver, func() int { return int(all.Load()) }
 }
 
-// unknownName writes a reply that the name of a DNS query does not exist (NXDOMAIN, RFC 1035, 4.1.1).
+// unknownName returns an NXDOMAIN reply to a DNS query (RFC 1035, 4.1.1).
 func unknownName(query []byte) []byte {
 	reply := answerTo(query, func() [4]byte { return [4]byte{} })
 	const header = 12
@@ -60,7 +60,7 @@ func unknownName(query []byte) []byte {
 	return reply
 }
 
-// answerTo writes a reply to a DNS query: one A record, or none for any other type.
+// answerTo returns a reply to a DNS query: one A record, or none for other types.
 func answerTo(query []byte, address func() [4]byte) []byte {
 	const header = 12
 	end := header

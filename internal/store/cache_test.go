@@ -13,9 +13,9 @@ import (
 	"carrel/internal/thread"
 )
 
-// TestWhatIsReadAgainIsAsNewAsTheLastWrite changes rows through another set of connections, as another process would,
-// and reads them through one that has read them before.
-func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
+// TestCachedRowsReflectEveryWrite changes rows through a second set of connections, like another process, and reads
+// them through one that has cached them.
+func TestCachedRowsReflectEveryWrite(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "carrel.db")
@@ -29,16 +29,22 @@ func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
 	}
 	server, other := open(), open()
 	now := testkit.NewClock().Now()
-	u := account.User{ID: core.NewID(core.PrefixUser), Email: "a@example.org", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: now}
+	u := account.User{
+		ID: core.NewID(core.PrefixUser), Email: "a@example.org", Role: core.RoleMember,
+		Plan: core.PlanOpen, CreatedAt: now,
+	}
 	if err := server.InsertUser(ctx, u, "x"); err != nil {
 		t.Fatal(err)
 	}
 	a := agent.Agent{
 		ID: core.NewID(core.PrefixAgent), Name: "A", CreatedAt: now, UpdatedAt: now,
-		Sources: []agent.Source{{ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready"}},
+		Sources: []agent.Source{{
+			ID: core.NewID(core.PrefixSource), Name: "Library", Kind: "upload", Default: true,
+			Status: "ready",
+		}},
 	}
 	if _, err := server.AgentGrant(ctx, u.ID, a.ID); !core.IsKind(err, core.KindNotFound) {
-		t.Fatalf("agent before it is there: %v", err)
+		t.Fatalf("agent before the insert: %v", err)
 	}
 	a.UserID = u.ID
 	if err := server.InsertAgent(ctx, a); err != nil {
@@ -50,7 +56,8 @@ func TestWhatIsReadAgainIsAsNewAsTheLastWrite(t *testing.T) {
 	}
 	for i, writer := range []*store.DB{other, server, other, other, server} {
 		title := "title " + string(rune('a'+i))
-		if _, err := writer.RenameThread(ctx, u.ID, a.ID, th.ID, title, now.Add(time.Duration(i)*time.Second)); err != nil {
+		if _, err := writer.RenameThread(ctx, u.ID, a.ID, th.ID, title,
+			now.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

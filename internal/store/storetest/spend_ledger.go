@@ -8,18 +8,19 @@ import (
 	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/task"
+	"carrel/internal/testkit"
 )
 
-// wantBalanced fails the test unless all sums are those of their rows.
-func (w *world) wantBalanced(when string) {
+// wantBalanced fails the test unless all sums match the ledger rows.
+func (w *fixture) wantBalanced(when string) {
 	w.t.Helper()
 	differences, err := w.db.SpendDifferences(w.ctx)
 	w.must(err)
 	w.same("sums that are wrong "+when, differences, []billing.SpendDifference{})
 }
 
-// with starts a turn that Ada asked for with a credential.
-func (w *world) with(credentialID string) task.Task {
+// with starts a turn that Ada submitted with a credential.
+func (w *fixture) with(credentialID string) task.Task {
 	w.t.Helper()
 	t := w.newTask(w.thread(w.ada, "", w.now).ID, "node")
 	t.UserID, t.CredentialID = w.ada.id, credentialID
@@ -28,23 +29,23 @@ func (w *world) with(credentialID string) task.Task {
 	return t
 }
 
-// hold is a purchase of Ada's that is no turn's.
-func (w *world) hold(id string, kind billing.Metered, micros int64) error {
+// hold reserves an amount for Ada outside of any turn.
+func (w *fixture) hold(id string, kind billing.Metered, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
 		ID: id, UserID: w.ada.id, CredentialID: "crd_hold", AgentID: w.ada.agent, Kind: kind, Model: "m", Micros: micros, At: w.now,
 	})
 }
 
-// spender is somebody who makes calls of one turn, any of which may be cut off by a crash.
+// spender makes paid calls of one turn, any of which may be interrupted by a crash.
 type spender struct {
-	w    *world
+	w    *fixture
 	turn task.Task
 	rng  *rand.Rand
-	// limit is the cap that must hold whatever happens.
+	// limit is the cap that must never be exceeded.
 	limit int64
 }
 
-// live makes calls, loses some of them, and at times ends the turn.
+// live makes calls, loses some of them, and sometimes ends the turn.
 func (s *spender) live(calls int) error {
 	for range calls {
 		micros := s.rng.Int64N(20)
@@ -54,7 +55,7 @@ func (s *spender) live(calls int) error {
 		case code == "spend_cap_reached":
 			continue
 		case core.IsKind(err, core.KindNotFound):
-			return nil // it has ended
+			return nil // the turn has ended
 		default:
 			return err
 		}
@@ -62,8 +63,8 @@ func (s *spender) live(calls int) error {
 			return err
 		}
 		switch s.rng.IntN(10) {
-		case 0: // a crash: the next try reserves anew
-		case 1: // the turn ends, or another node ends it, with its call under way
+		case 0: // a crash: the next attempt reserves again
+		case 1: // the turn ends during its call, possibly by another node
 			err := s.w.db.FinishTask(s.w.ctx, s.turn.Fence(), task.Outcome{State: task.StateFailed, At: s.w.now})
 			if err != nil {
 				return err
@@ -71,7 +72,7 @@ func (s *spender) live(calls int) error {
 			if s.rng.IntN(2) == 0 {
 				return s.settle(micros)
 			}
-		case 2: // all of it goes
+		case 2: // the thread is deleted
 			return s.w.db.DeleteThread(s.w.ctx, s.w.ada.id, s.w.ada.agent, s.turn.Key)
 		default:
 			if err := s.settle(micros); err != nil {
@@ -82,7 +83,7 @@ func (s *spender) live(calls int) error {
 	return nil
 }
 
-// settle settles a part of what was reserved, at times twice, as a client does that got no answer.
+// settle settles part of a reservation, sometimes twice like a client that got no response.
 func (s *spender) settle(reserved int64) error {
 	for range 1 + s.rng.IntN(2) {
 		if err := s.w.db.SettleSpend(s.w.ctx, s.turn.ID, s.rng.Int64N(reserved+1), false, s.w.now); err != nil {
@@ -100,8 +101,8 @@ func (s *spender) check() error {
 	return err
 }
 
-var ledgerTests = []test{
-	{"SumsAreThoseOfTheirRowsWhateverHappens", func(w *world) {
+var spendLedgerTests = []test{
+	{"SumsAlwaysMatchTheLedger", func(w *fixture) {
 		const limit, spenders, calls = 1000, 16, 12
 		w.capAda(limit)
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_0", new(int64(200))))
@@ -111,7 +112,7 @@ var ledgerTests = []test{
 		}
 		seed := rand.Uint64()
 		w.t.Logf("the seed is %d", seed)
-		together(spenders, func(i int) {
+		testkit.Concurrently(spenders, func(i int) {
 			s := spender{w: w, turn: turns[i], rng: rand.New(rand.NewPCG(seed, uint64(i))), limit: limit}
 			if err := s.live(calls); err != nil {
 				w.t.Error(err)
@@ -119,7 +120,7 @@ var ledgerTests = []test{
 		})
 		w.wantBalanced("after all")
 	}},
-	{"ACredentialIsHeldToItsOwnCap", func(w *world) {
+	{"CredentialIsLimitedByItsCap", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_a", new(int64(50))))
 		t := w.with("crd_a")
 		w.must(w.reserve(t, 50))
@@ -133,7 +134,7 @@ var ledgerTests = []test{
 		w.must(w.reserve(w.with("crd_a"), 1000))
 		w.wantBalanced("with credentials")
 	}},
-	{"ATurnIsHeldToThePlansCap", func(w *world) {
+	{"TurnIsLimitedByThePlanCap", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "small", TurnCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "small"))
 		t := w.working()
@@ -143,14 +144,14 @@ var ledgerTests = []test{
 		w.must(w.reserve(t, 15))
 		w.must(w.reserve(w.working(), 30))
 	}},
-	{"TheCapOfThePlanHoldsUnlessTheUserHasOne", func(w *world) {
+	{"UserCapOverridesThePlanCap", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "capped", SpendCap: new(int64(30)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "capped"))
 		w.wantKind(w.reserve(w.working(), 31), core.KindPaymentRequired, "")
 		w.capAda(40)
 		w.must(w.reserve(w.working(), 31))
 	}},
-	{"APlanPaysForItsModelsAlone", func(w *world) {
+	{"PlanAllowsOnlyItsModels", func(w *fixture) {
 		p := w.plan(func(p *billing.Plan) { p.Models = []string{"other", "m"} })
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, p.Name))
 		w.must(w.reserve(w.working(), 1))
@@ -159,10 +160,10 @@ var ledgerTests = []test{
 		err := w.reserve(t, 1)
 		w.wantKind(err, core.KindForbidden, "")
 		w.same("code", core.AsError(err).Code, "capability_disabled")
-		w.must(w.hold("spd_m"+w.ada.id, billing.MeteredSearch, 1)) // which is no model
+		w.must(w.hold("spd_m"+w.ada.id, billing.MeteredSearch, 1)) // not a model call
 		w.must(w.db.SettleRow(w.ctx, "spd_m"+w.ada.id, 1, false, w.now))
 	}},
-	{"WhatIsHeldForNoTurnIsSettledByItsID", func(w *world) {
+	{"ReservationWithoutATurnIsSettledByID", func(w *fixture) {
 		w.capAda(100)
 		w.must(w.hold("spd_vectors"+w.ada.id, billing.MeteredEmbedding, 60))
 		w.wantKind(w.hold("spd_search"+w.ada.id, billing.MeteredSearch, 41), core.KindPaymentRequired, "")
@@ -184,7 +185,7 @@ var ledgerTests = []test{
 		w.wantUsed("after it was settled late", 21)
 		w.wantBalanced("with holds")
 	}},
-	{"SearchesOfATurnAreTheTurnsBesideItsCallOfAModel", func(w *world) {
+	{"SearchesCountTowardsTheTurnNextToItsModelCall", func(w *fixture) {
 		w.must(w.db.PutPlan(w.ctx, billing.Plan{Name: "searching", TurnCap: new(int64(100)), CreatedAt: w.now, UpdatedAt: w.now}))
 		w.must(w.db.SetPlan(w.ctx, w.ada.id, "searching"))
 		t := w.working()
@@ -196,13 +197,13 @@ var ledgerTests = []test{
 		w.must(w.reserve(t, 50))
 		w.must(search("a", 20))
 		w.must(search("b", 20))
-		w.wantKind(search("c", 11), core.KindPaymentRequired, "") // what is open counts for the turn, too
+		w.wantKind(search("c", 11), core.KindPaymentRequired, "") // open reservations count for the turn
 		w.wantUsed("with three open", 90)
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 30, false, w.now))
 		w.wantUsed("when the model has answered", 70)
 		w.must(w.db.SettleRow(w.ctx, "spd_a"+t.ID, 15, true, w.now))
 		w.wantUsed("when one search has ended", 65)
-		w.must(w.reserve(t, 10)) // the next call leaves the search that is under way alone
+		w.must(w.reserve(t, 10)) // a new model call does not settle the open search
 		w.wantUsed("with the next call", 75)
 		w.must(w.db.SettleSpend(w.ctx, t.ID, 10, false, w.now))
 		w.finish(t, task.StateComplete)
@@ -212,7 +213,7 @@ var ledgerTests = []test{
 		w.wantUsed("after all", 75)
 		w.wantBalanced("with searches of a turn")
 	}},
-	{"OfManyTurnsAsManyArePaidAsFit", func(w *world) {
+	{"ConcurrentTurnsNeverExceedTheCap", func(w *fixture) {
 		w.capAda(7*10 + 9)
 		const many = 200
 		turns := make([]task.Task, many)
@@ -220,7 +221,7 @@ var ledgerTests = []test{
 			turns[i] = w.with("crd_many")
 		}
 		var paid atomic.Int32
-		together(many, func(i int) {
+		testkit.Concurrently(many, func(i int) {
 			if err := w.reserve(turns[i], 10); err != nil {
 				return
 			}

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/core"
 )
 
-// monthEnds are last moments of months, as clocks of the world show them, with the month and when it ends.
+// monthEnds are the last moments of months in several time zones, with the UTC month and its end.
 var monthEnds = []struct {
 	name, month, end string
 	last             time.Time
@@ -21,15 +21,15 @@ var monthEnds = []struct {
 	{"the night that clocks are put back in New York", "2037-10", "2037-11-01T00:00:00Z", time.Date(2037, 10, 31, 19, 59, 59, 999e6, time.FixedZone("EDT", -4*3600))},
 }
 
-// holdAt is a purchase of Ada's at a time, with a credential.
-func (w *world) holdAt(id string, at time.Time, micros int64) error {
+// holdAt reserves an amount for Ada at a time with a credential.
+func (w *fixture) holdAt(id string, at time.Time, micros int64) error {
 	return w.db.ReserveSpend(w.ctx, billing.Reservation{
 		ID: "spd_" + id + w.ada.id, UserID: w.ada.id, CredentialID: "crd_month" + w.ada.id, AgentID: w.ada.agent, Kind: billing.MeteredSearch, Model: "m", Micros: micros, At: at,
 	})
 }
 
-// usedIn is what Ada and the credential have used in a month.
-func (w *world) usedIn(month string) (user, credential int64) {
+// usedIn returns the amounts that Ada and the credential have used in a month.
+func (w *fixture) usedIn(month string) (user, credential int64) {
 	w.t.Helper()
 	_, user, err := w.db.SpendOf(w.ctx, w.ada.id, month)
 	w.must(err)
@@ -39,8 +39,8 @@ func (w *world) usedIn(month string) (user, credential int64) {
 	return user, caps[0].Used
 }
 
-var monthTests = []test{
-	{"ACapStartsAnewWithTheMonthInUTC", func(w *world) {
+var spendMonthTests = []test{
+	{"CapResetsWithTheUTCMonth", func(w *fixture) {
 		w.capAda(100)
 		for i, end := range monthEnds {
 			first := end.last.Add(time.Millisecond)
@@ -54,7 +54,7 @@ var monthTests = []test{
 		}
 		w.wantBalanced("over the ends of months")
 	}},
-	{"WhatIsSettledAfterTheMonthsEndIsOfTheMonthThatItWasReservedIn", func(w *world) {
+	{"SettlementCountsInTheMonthOfItsReservation", func(w *fixture) {
 		w.must(w.db.SetCredentialCap(w.ctx, w.ada.id, "crd_month"+w.ada.id, new(int64(100))))
 		for i, end := range monthEnds {
 			first := end.last.Add(time.Millisecond)

@@ -6,38 +6,39 @@ import (
 	"testing"
 )
 
-// verdict is how a helper under test ended the test it was given.
-type verdict struct {
-	verdict string // "pass", "error", "fatal" or "skip"
+// result is how a helper under test ended its test.
+type result struct {
+	outcome string // "pass", "error", "fatal" or "skip"
 	message string
 }
 
-// recorder is a testing.TB that notes what a helper says instead of acting on it. What it does not define goes to
-// the real test.
+// recorder is a testing.TB that records the outcome instead of acting on it. Other methods are those of the real test.
 type recorder struct {
 	testing.TB
-	verdict
+	result
 }
 
-// ending runs a helper against a recorder and returns its verdict.
-func ending(t *testing.T, helper func(testing.TB)) verdict {
+// runHelper runs a helper with a recorder and returns its result.
+func runHelper(t *testing.T, helper func(testing.TB)) result {
 	t.Helper()
-	r := &recorder{TB: t, verdict: verdict{verdict: "pass"}}
+	r := &recorder{TB: t, result: result{outcome: "pass"}}
 	done := make(chan struct{})
 	go func() { // Fatal and Skip end the goroutine
 		defer close(done)
 		helper(r)
 	}()
 	<-done
-	return r.verdict
+	return r.result
 }
 
 func (r *recorder) note(v, message string) {
-	r.verdict = verdict{v, r.message + message}
+	r.result = result{v, r.message + message}
 }
 
-func (r *recorder) Helper()                           {}
-func (r *recorder) Failed() bool                      { return r.verdict.verdict == "error" || r.verdict.verdict == "fatal" }
+func (r *recorder) Helper() {}
+func (r *recorder) Failed() bool {
+	return r.result.outcome == "error" || r.result.outcome == "fatal"
+}
 func (r *recorder) Error(args ...any)                 { r.note("error", fmt.Sprint(args...)) }
 func (r *recorder) Errorf(format string, args ...any) { r.note("error", fmt.Sprintf(format, args...)) }
 
