@@ -10,10 +10,13 @@ import (
 	"carrel/internal/streamwatch"
 )
 
-// newMCP returns the endpoint for the Model Context Protocol of a server.
-func (in *installation) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
-	return mcp.New(mcp.Edge{
-		BaseURL:      cfg.BaseURL,
-		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
-	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
+// newMCP returns the MCP endpoint of the server.
+func (in *installation) newMCP(
+	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{},
+) (*mcp.Server, error) {
+	return mcp.New(mcp.Deps{
+		BaseURL: cfg.BaseURL, API: api, Threads: in.threads,
+		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write,
+		Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
+	}, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
 }

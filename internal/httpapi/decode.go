@@ -36,6 +36,11 @@ func decodeError(err error) error {
 	if errors.Is(err, validate.ErrBodyRequired) {
 		return malformed("The body is empty. Send a JSON object.")
 	}
+	return bodyError(err)
+}
+
+// bodyError turns an error of a generated decoder or validator into the error for the client.
+func bodyError(err error) error {
 	if fields := invalidFields("", err); len(fields) > 0 {
 		return core.Invalid(fields...)
 	}

@@ -27,18 +27,6 @@ const (
 // errStreamEnds is why a stream is closed by us.
 var errStreamEnds = errors.New("the stream ends")
 
-// noSuchMethod answers methods that a plain path does not have, as the generated router does for those that it knows.
-func (a *API) noSuchMethod(allowed string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_, err := a.authenticate(r)
-		if err == nil {
-			w.Header().Set("Allow", allowed)
-			err = methodNotAllowed()
-		}
-		a.problems.Write(w, r, err)
-	}
-}
-
 // streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 	agentID, threadID := r.PathValue("agentId"), r.PathValue("threadId")

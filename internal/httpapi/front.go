@@ -16,7 +16,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"carrel/internal/core"
-	"carrel/internal/httpapi/oas"
 )
 
 // maxBody is the largest JSON body.
@@ -78,12 +77,28 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	if method == http.MethodHead {
 		method = http.MethodGet // the server keeps the body to itself
 	}
-	route, known := a.oas.FindPath(method, r.URL)
-	if known {
-		a.hooks.Route(ctx, route.PathPattern()) // first of all, so that refusals are counted under it too
+	plain, values := a.plain.match(r.URL)
+	if plain != nil {
+		if handler := plain.handler(r.Method); handler != nil {
+			a.hooks.Route(ctx, plain.pattern)
+			for name, value := range values {
+				r.SetPathValue(name, value)
+			}
+			handler(w, r)
+			return
+		}
 	}
+	route, known := a.oas.FindPath(method, r.URL)
+	switch { // before anything can be refused, so that refusals are counted under the route
+	case known:
+		a.hooks.Route(ctx, route.PathPattern())
+	case plain != nil:
+		a.hooks.Route(ctx, plain.pattern)
+	}
+	op := core.Operation(route.OperationID())
+	traits, _ := op.Traits()
 	ctx = withPreference(ctx, r)
-	wait := pollFor(ctx, r, route.Name())
+	wait := pollFor(ctx, r, op)
 	ctx, err := a.admit(ctx, r, route, wait > 0)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -92,11 +107,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	var out outcome
 	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
 	r.Method = method
-	if err := acceptsJSON(r); err != nil {
+	if err := acceptsJSON(r); err != nil && (known || plain == nil) {
 		a.problems.Write(w, r, err)
 		return
 	}
-	body, err := readBody(w, r, route.Name())
+	body, err := readBody(w, r, traits.Body)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -105,9 +120,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	defer rep.free()
 	key, keyed := idempotencyKey(r)
 	switch {
-	case keyed && creating[route.Name()]:
-		out.err = a.once(rep, r, route.Name(), key, body, &out)
-	case keyed && route.Name() == oas.SendMessageOperation:
+	case keyed && traits.Creates == core.CreatesResource:
+		out.err = a.once(rep, r, traits.Secret, key, body, &out)
+	case keyed && traits.Creates == core.CreatesTurn:
 		out.err = a.onceTurn(rep, r, key, body, &out)
 	case wait > 0:
 		a.poll(rep, r, route.Args()[1], wait, &out)
@@ -196,21 +211,10 @@ func refused(mediaRange string) bool {
 	return false
 }
 
-// bodiless are the operations that say all with their path; what is sent along is not read.
-var bodiless = map[string]bool{
-	oas.BeginStepUpOperation: true, oas.BeginPasskeyOperation: true, oas.BeginTotpOperation: true, oas.RenewRecoveryCodesOperation: true,
-	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true, oas.CreateExportOperation: true,
-	oas.AcceptInvitationOperation: true,
-}
-
-// hasBody are the methods whose requests bring a body. Of the deletions one has a body, too: what confirms it is too much
-// of a secret for an address.
-var hasBody = map[string]bool{http.MethodPost: true, http.MethodPatch: true, http.MethodPut: true}
-
-// readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
-// space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
-func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
-	if operation == "" || bodiless[operation] || !hasBody[r.Method] && operation != oas.DeleteAccountOperation {
+// readBody reads and checks the body of a request and puts it back for the decoder. A body of white space counts as
+// empty. A request for an unknown path or method has no body either: it is answered with 404 or 405 in any case.
+func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte, error) {
+	if wanted == core.BodyNone {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}
@@ -233,7 +237,7 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 	if len(bytes.TrimSpace(body)) == 0 {
 		r.Header.Del("Content-Type")
 		r.Body, r.ContentLength = http.NoBody, 0
-		if operation != oas.CreateThreadOperation { // the only one that needs no body
+		if wanted == core.BodyRequired {
 			return nil, malformed("The body is empty. Send a JSON object.")
 		}
 		return nil, nil
@@ -244,17 +248,25 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 			Detail: "The body must be JSON: Content-Type: application/json.",
 		}
 	}
-	body, err = normalJSON(body)
-	if err != nil {
-		var nul nulError
-		if errors.As(err, &nul) {
-			return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")
-		}
-		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
+	if body, err = checkBody(body); err != nil {
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return body, nil
+}
+
+// checkBody refuses a body that is not strict JSON, and returns it with its integers in plain form.
+func checkBody(body []byte) ([]byte, error) {
+	normal, err := normalJSON(body)
+	var nul nulError
+	switch {
+	case errors.As(err, &nul):
+		return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")
+	case err != nil:
+		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
+	}
+	return normal, nil
 }
 
 func tooLarge() error {

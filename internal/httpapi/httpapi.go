@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/core"
@@ -18,14 +18,13 @@ import (
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
 	"carrel/internal/importer"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/passkey"
 	"carrel/internal/source"
+	"carrel/internal/streamwatch"
 	"carrel/internal/task"
 	"carrel/internal/thread"
-	"carrel/internal/streamwatch"
 	"carrel/internal/webhook"
 )
 
@@ -119,6 +118,7 @@ type API struct {
 	problems *Problems
 	browsers browsers
 	oas      *oas.Server
+	plain    plainPaths
 	// validator decodes requests and carries nothing out.
 	validator *oas.Server
 	// open are the streams of events.
@@ -140,24 +140,17 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
 		browsers: browsers, streams: o.Streams,
 	}
+	a.plain = a.plainPaths()
 	a.open = streamwatch.New(recheck, a.look)
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)
 		}),
-		oas.WithNotFound(func(_ http.ResponseWriter, r *http.Request) {
-			outcomeOf(r.Context()).err = core.NotFound("path")
+		oas.WithNotFound(func(w http.ResponseWriter, r *http.Request) {
+			outcomeOf(r.Context()).err = a.notFound(w, r.URL, "")
 		}),
 		oas.WithMethodNotAllowed(func(w http.ResponseWriter, r *http.Request, allowed string) {
-			path := r.URL.EscapedPath() // a card's id may end like a path
-			if strings.HasSuffix(path, "/favourites/export") {
-				allowed += ",GET" // the router knows it only as a card of that name
-			}
-			if strings.HasSuffix(path, "/files") {
-				allowed += ",POST" // a plain handler
-			}
-			w.Header().Set("Allow", allowed)
-			outcomeOf(r.Context()).err = methodNotAllowed()
+			outcomeOf(r.Context()).err = a.notFound(w, r.URL, allowed)
 		}),
 	)
 	if err != nil {
@@ -171,28 +164,7 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 // Routes adds the API's paths to a mux.
 func (a *API) Routes(mux *http.ServeMux) {
 	DocumentRoutes(mux, a.baseURL)
-	plain := http.NewServeMux()
-	plain.HandleFunc("/api/", a.serve)
-	plain.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
-	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/export", a.exportThread)
-	plain.HandleFunc("GET /api/account/usage/export", a.exportUsage)
-	plain.HandleFunc("/api/account/usage/export", a.noSuchMethod("GET"))
-	plain.HandleFunc("GET /api/account/export/file", a.downloadExport)
-	plain.HandleFunc("/api/account/export/file", a.noSuchMethod("GET"))
-	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
-	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
-	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
-	a.sourceRoutes(plain)
-	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") || strings.HasSuffix(r.URL.Path, "/export/file") || strings.Contains(r.URL.Path, "/sources/") {
-			plain.ServeHTTP(w, r)
-			return
-		}
-		a.serve(w, r)
-	})
-	mux.HandleFunc("POST /api/billing/stripe", a.takeStripeEvent)
-	mux.HandleFunc("/api/billing/stripe", a.noSuchMethod("POST"))
+	mux.HandleFunc("/api/", a.serve)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }

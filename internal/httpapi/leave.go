@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"carrel/internal/accountdata"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/accountdata"
 )
 
 // DeleteAccount answers DELETE /api/account.

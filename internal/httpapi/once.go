@@ -10,29 +10,7 @@ import (
 	"time"
 
 	"carrel/internal/core"
-	"carrel/internal/httpapi/oas"
 )
-
-// creating are the operations that make something, and so honour an Idempotency-Key.
-var creating = map[string]bool{
-	oas.CreateAgentOperation:   true,
-	oas.AddMemoryOperation:     true,
-	oas.SaveFavouriteOperation: true,
-	oas.CreateThreadOperation:  true,
-	oas.CreateWebhookOperation: true,
-	oas.CreateSourceOperation:  true,
-
-	oas.CreateKeyOperation:         true,
-	oas.CreateConnectCodeOperation: true,
-}
-
-// secretive are those whose reply holds a secret. It is repeated for the very credential that it was first given to: any
-// other of the same user may be allowed less.
-var secretive = map[string]bool{
-	oas.CreateWebhookOperation:     true,
-	oas.CreateKeyOperation:         true,
-	oas.CreateConnectCodeOperation: true,
-}
 
 const (
 	maxIdempotencyKey = 255
@@ -43,10 +21,13 @@ const (
 
 // once carries a request out at most once. The claim is stored before the work and the reply after it. A crash in
 // between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
-func (a *API) once(rep *reply, r *http.Request, operation, key string, body []byte, out *outcome) error {
+//
+// A reply that contains a secret is repeated only to the credential that received it first: another credential of the
+// same user may be allowed less.
+func (a *API) once(rep *reply, r *http.Request, secret bool, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
 	hash := requestHash(r, body)
-	if secretive[operation] {
+	if secret {
 		hash = append(hash, actor(ctx).CredentialID...)
 	}
 	rec, mine, err := a.claim(r, userID, key, core.NewSeed(), hash)

@@ -92,9 +92,10 @@ func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core
 	if r.URL.Path == MCPPath {
 		resource = MCPPath
 	}
+	_, bearer := core.BearerToken(r.Header.Values("Authorization"))
 	metadata := `", resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource` + resource + `"`
 	switch {
-	case status == http.StatusUnauthorized && (e.Code == codeMissingCredential || otherScheme(r)):
+	case status == http.StatusUnauthorized && (e.Code == codeMissingCredential || errors.Is(bearer, core.ErrOtherScheme)):
 		h.Set("WWW-Authenticate", `Bearer scope="`+challengeScope+metadata)
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token", scope="`+challengeScope+metadata)
@@ -105,17 +106,6 @@ func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core
 
 // codeMissingCredential is the code of a 401 for a request that came without any credential.
 const codeMissingCredential = "missing_credential"
-
-// otherScheme reports whether a request came with an Authorization header of another scheme than Bearer, which counts as
-// no credential (RFC 6750, 3.1).
-func otherScheme(r *http.Request) bool {
-	values := r.Header.Values("Authorization")
-	if len(values) != 1 {
-		return false
-	}
-	scheme, _, _ := strings.Cut(values[0], " ")
-	return !strings.EqualFold(scheme, "Bearer")
-}
 
 func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
 	var w jx.Writer

@@ -67,7 +67,7 @@ func (s *scanner) normalize(from int) {
 	if len(s.path) > 0 && rawMembers[s.path[0]] {
 		return
 	}
-	if plain, ok := WholeNumber(string(s.in[from:s.at])); ok {
+	if plain, ok := wholeNumber(string(s.in[from:s.at])); ok {
 		s.plain = append(append(s.plain, s.in[s.copied:from]...), plain...)
 		s.copied = s.at
 	}

@@ -22,20 +22,6 @@ import (
 // uploadPause is how long a sender may say nothing in the middle of a body.
 const uploadPause = time.Minute
 
-// sourceRoutes adds the paths of sources that are no JSON: files, pieces of files, and events.
-func (a *API) sourceRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/files", a.uploadFiles)
-	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/uploads", a.createUpload)
-	mux.HandleFunc("OPTIONS /api/agents/{agentId}/sources/{sourceId}/uploads", a.describeUploads)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads", a.noSuchMethod("OPTIONS, POST"))
-	mux.HandleFunc("HEAD /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.findUpload)
-	mux.HandleFunc("PATCH /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.appendUpload)
-	mux.HandleFunc("DELETE /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.cancelUpload)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.noSuchMethod("DELETE, HEAD, PATCH"))
-	mux.HandleFunc("GET /api/agents/{agentId}/sources/{sourceId}/events", a.streamImports)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/events", a.noSuchMethod("GET"))
-}
-
 // sending is a request that brings the bytes of files.
 type sending struct {
 	*http.Request

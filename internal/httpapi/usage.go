@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 
@@ -47,18 +48,17 @@ func spendOf(s core.Spend) oas.Spend {
 	return out
 }
 
-// exportUsage answers GET /api/account/usage/export. It is a plain handler because the reply is no JSON.
-func (a *API) exportUsage(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, core.OpExportUsage, func(ctx context.Context, rep *reply, who core.Actor) error {
-		return a.writeUsage(ctx, rep, r, who)
+// serveUsageExport answers GET /api/account/usage/export.
+func (a *API) serveUsageExport(w http.ResponseWriter, r *http.Request) {
+	a.serveFile(w, r, core.OpExportUsage, func(ctx context.Context) (*File, error) {
+		query := r.URL.Query()
+		var content bytes.Buffer
+		err := a.Usages.WriteOwnCSV(ctx, actor(ctx), account.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
+		if err != nil {
+			return nil, err
+		}
+		return &File{ContentType: "text/csv; charset=utf-8", Name: "usage.csv", Content: content.Bytes()}, nil
 	})
-}
-
-func (a *API) writeUsage(ctx context.Context, rep *reply, r *http.Request, who core.Actor) error {
-	q := r.URL.Query()
-	rep.header.Set("Content-Type", "text/csv; charset=utf-8")
-	rep.header.Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return a.Usages.WriteOwnCSV(ctx, who, account.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
 }
 
 // CheckSpend answers GET /api/admin/spend-check.

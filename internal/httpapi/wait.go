@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"carrel/internal/httpapi/oas"
+	"carrel/internal/core"
 )
 
 // maxPoll is how long a client may wait for something new in a thread.
@@ -27,9 +27,9 @@ func (a *API) patience(ctx context.Context, wait time.Duration) (context.Context
 }
 
 // pollFor returns how long a request for messages wants to wait for something that it does not have yet.
-func pollFor(ctx context.Context, r *http.Request, route string) time.Duration {
+func pollFor(ctx context.Context, r *http.Request, op core.Operation) time.Duration {
 	p := preferenceOf(ctx)
-	if route != oas.ListMessagesOperation || !p.said || len(r.Header.Values("If-None-Match")) == 0 {
+	if op != core.OpListMessages || !p.said || len(r.Header.Values("If-None-Match")) == 0 {
 		return 0
 	}
 	return min(p.wait, maxPoll)

@@ -8,10 +8,10 @@ import (
 // maxWholeDigits is how many digits an int64 has at most.
 const maxWholeDigits = 19
 
-// WholeNumber returns the plain form of a JSON number whose fraction is zero: 10 for 10.0 and 1e1. JSON Schema counts such
+// wholeNumber returns the plain form of a JSON number whose fraction is zero: 10 for 10.0 and 1e1. JSON Schema counts such
 // a number as an integer, but decoders into Go's integers refuse it. It reports false for a number that is in plain form,
 // is no integer, or does not fit into 64 bits. The arithmetic is on digits: as a float 0.99999999999999999999 would be 1.
-func WholeNumber(number string) (string, bool) {
+func wholeNumber(number string) (string, bool) {
 	if !strings.ContainsAny(number, ".eE") {
 		return "", false
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"math/big"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestWholeNumberIsThePlainFormOfAnInteger(t *testing.T) {
 		"10": "", "-10": "", "0": "", "-0": "", "10.5": "", "1e-1": "", "0.99999999999999999999": "", "1.00000000000000000001": "", "1e20": "", "1e400": "", "1e-400": "",
 		"1e99999999999999999999": "", "100000000000000000000.0": "",
 	} {
-		got, ok := WholeNumber(number)
+		got, ok := wholeNumber(number)
 		if got != want && ok || ok != (want != "") {
 			t.Errorf("%s: %q %t, want %q", number, got, ok, want)
 		}
@@ -32,7 +33,7 @@ func FuzzWholeNumber(f *testing.F) {
 		if s.number() != nil || s.at != len(number) || len(number) > 60 || strings.Count(number, "e")+strings.Count(number, "E") == 1 && len(number) > 30 {
 			t.Skip("no JSON number, or too large for exact arithmetic")
 		}
-		plain, ok := WholeNumber(number)
+		plain, ok := wholeNumber(number)
 		if !ok {
 			return
 		}
@@ -42,4 +43,13 @@ func FuzzWholeNumber(f *testing.F) {
 			t.Errorf("%s became %s", number, plain)
 		}
 	})
+}
+
+func TestQueryArgumentsAreScalars(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{`10`: "10", `10.0`: "10", `1e1`: "10", `10.5`: "10.5", `"10.0"`: "10.0", `true`: "true"} {
+		if got := scalar(json.RawMessage(value)); got != want {
+			t.Errorf("%s is %q in a query, want %q", value, got, want)
+		}
+	}
 }

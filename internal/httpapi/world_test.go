@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/config"
@@ -24,7 +25,6 @@ import (
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
 	"carrel/internal/obs"
@@ -135,6 +135,7 @@ type world struct {
 	threads     *thread.Service
 	memories    *memory.Service
 	deletions   *accountdata.Deletions
+	api         *httpapi.API
 	handler     http.Handler
 	answerer    *answerer
 	draining    chan struct{}
@@ -224,7 +225,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		},
 		Problem: problems.Write, Ready: db.Ping,
 	})
-	w.handler = srv.Handler()
+	w.api, w.handler = api, srv.Handler()
 	h := httptest.NewServer(w.handler)
 	t.Cleanup(h.Close)
 	w.url, w.client, w.stop = h.URL, h.Client(), h.Close

@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asking is a prompt: a way to have something done with the tools.
-type asking struct {
+// prompt is a prepared request that uses the tools.
+type prompt struct {
 	name, title, description string
 	arguments                []*sdk.PromptArgument
 	text                     string
@@ -17,8 +17,8 @@ type asking struct {
 
 var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. Left out, the one that fits best is chosen."}
 
-// prompts are those that are offered. A line with a name in braces is left out where nothing was given for it.
-var prompts = []asking{
+// prompts are the prompts that are offered. A line that mentions an argument in braces is left out if the argument is empty.
+var prompts = []prompt{
 	{
 		name: "research", title: "Research a question", description: "Have an agent look into a question, and get an answer that can be checked.",
 		arguments: []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
@@ -78,8 +78,8 @@ func addPrompts(server *sdk.Server, baseURL string) {
 	}
 }
 
-// fill puts arguments into the text. What was given is put in once: braces in it stay as they are.
-func (p asking) fill(arguments map[string]string) string {
+// fill inserts the arguments into the text. Braces inside an argument are not replaced.
+func (p prompt) fill(arguments map[string]string) string {
 	var pairs, lines []string
 	for _, a := range p.arguments {
 		if value := strings.TrimSpace(arguments[a.Name]); value != "" {
@@ -95,8 +95,8 @@ func (p asking) fill(arguments map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lacks reports whether a line speaks of an argument that was not given.
-func (p asking) lacks(line string, arguments map[string]string) bool {
+// lacks reports whether a line mentions an empty argument.
+func (p prompt) lacks(line string, arguments map[string]string) bool {
 	for _, a := range p.arguments {
 		if strings.Contains(line, "{"+a.Name+"}") && strings.TrimSpace(arguments[a.Name]) == "" {
 			return true
