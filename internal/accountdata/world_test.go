@@ -117,7 +117,7 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 	box, err := secretbox.New(secret, "test")
 	w.must(err)
 	n := node{tasks: task.New(db, w.clock, w.log, task.Options{Alone: !w.postgres, Poll: poll})}
-	agents := agent.NewService(db, w.clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	threads := thread.NewService(db, agents, w.clock, n.tasks, w.answers)
 	spending := account.NewSpending(db, w.clock, func(string) string { return "" })
 	n.contents = accountdata.Contents{

@@ -9,11 +9,8 @@ import (
 	"carrel/internal/thread"
 )
 
-// newAnswerer returns who answers messages: the agent, with the model that the settings name or without any.
-func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer, error) {
-	if env.Answerer != nil {
-		return env.Answerer, nil
-	}
+// newModel returns the client of the configured model provider.
+func (in *installation) newModel() (model.Provider, error) {
 	m := in.config.Model
 	provider, err := model.New(model.Options{
 		API: model.API(m.API), BaseURL: m.BaseURL, Key: m.Key, Name: m.Name, Allowed: m.Allowed,
@@ -22,11 +19,18 @@ func (in *installation) newAnswerer(env *Env, log *slog.Logger) (thread.Answerer
 		return nil, err
 	}
 	in.closers = append(in.closers, provider.Close)
-	in.agents.AllowModels(provider.Models())
+	return provider, nil
+}
+
+// newAnswerer returns the answerer of messages: the one that a test provides, or research with or without a model.
+func (in *installation) newAnswerer(env *Env, provider model.Provider, log *slog.Logger) thread.Answerer {
+	if env.Answerer != nil {
+		return env.Answerer
+	}
 	return research.New(research.Deps{
 		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
 		Spend: in.spending, Model: provider, Clock: in.clock, Log: log,
-	}, research.Options{Prices: prices(m)}), nil
+	}, research.Options{Prices: prices(in.config.Model)})
 }
 
 // prices are what the settings say that models cost.

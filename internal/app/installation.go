@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
 	"carrel/internal/billing"
@@ -18,14 +19,13 @@ import (
 	"carrel/internal/embedding"
 	"carrel/internal/favourite"
 	"carrel/internal/importer"
-	"carrel/internal/accountdata"
 	"carrel/internal/memory"
 	"carrel/internal/model"
 	"carrel/internal/oauth"
 	"carrel/internal/outbound"
 	"carrel/internal/passkey"
-	"carrel/internal/secretbox"
 	"carrel/internal/search"
+	"carrel/internal/secretbox"
 	"carrel/internal/source"
 	"carrel/internal/store"
 	"carrel/internal/task"
@@ -151,17 +151,21 @@ func wire(env *Env, cfg config.Config, log *slog.Logger, db *store.DB, secret []
 		return nil, err
 	}
 	in.setupCode = webapp.SetupCode(secret)
-	in.agents = agent.NewService(db, clock)
+	provider, err := in.newModel()
+	if err != nil {
+		return nil, err
+	}
+	agents := agent.Deps{Store: db, Clock: clock}
+	if env.Answerer == nil { // a test's answerer takes any model
+		agents.Models = append([]string{}, provider.Models()...)
+	}
+	in.agents = agent.NewService(agents)
 	in.credentials.KnowAgents(in.agents)
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(db, in.agents, clock, stems())
 	in.tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
-	answerer, err := in.newAnswerer(env, log)
-	if err != nil {
-		return nil, err
-	}
-	in.threads = thread.NewService(db, in.agents, clock, in.tasks, answerer)
+	in.threads = thread.NewService(db, in.agents, clock, in.tasks, in.newAnswerer(env, provider, log))
 	in.tasks.Register(in.threads.Kind())
 	in.wireIntake(cfg, log)
 	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})

@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	agents := agent.NewService(db, clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
 	w := &world{threads: thread.NewService(db, agents, clock, nil, nil), clock: clock}
 	w.Service = favourite.NewService(db, agents, w.threads, clock)
 	user := func() core.Actor {

@@ -178,7 +178,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	w.oauth.RecordTo(w.audit)
 	w.credentials.AcceptTokens(db, w.tokens.Access, oauth.Resources(baseURL))
 	w.credentials.EndGrants(w.oauth)
-	w.agents = agent.NewService(db, w.clock)
+	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	w.credentials.KnowAgents(w.agents)
 	w.ranker = &scanner{Ranker: indexed.Open(t, db)}
 	w.sources = source.NewService(db, w.agents, w.ranker, w.clock, source.Options{})

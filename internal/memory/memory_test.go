@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	agents := agent.NewService(db, clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
 	w := &world{Service: memory.NewService(db, agents, clock, nil), clock: clock}
 	user := func() core.Actor {
 		id := core.NewID(core.PrefixUser)

@@ -50,7 +50,7 @@ func newWorldAt(t *testing.T, path string, answerer thread.Answerer) *world {
 		t.Fatal(err)
 	}
 	clock := testkit.NewClock()
-	agents := agent.NewService(db, clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
 	tasks := task.New(db, clock, slog.New(slog.DiscardHandler), task.Options{Alone: true})
 	w := &world{Service: thread.NewService(db, agents, clock, tasks, answerer), clock: clock}
 	tasks.Register(w.Kind())

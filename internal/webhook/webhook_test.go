@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.actor = core.Operator(id)
-	w.agents = agent.NewService(db, w.clock)
+	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	name := "Landmarks"
 	a, err := w.agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	if err != nil {
