@@ -262,7 +262,7 @@ func checkBody(body []byte) ([]byte, error) {
 	var nul nulError
 	switch {
 	case errors.As(err, &nul):
-		return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")
+		return nil, core.InvalidField(nul.pointer, "Must not contain a NUL character.")
 	case err != nil:
 		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
 	}
