@@ -66,7 +66,7 @@ func (h handlers) RevokeConnection(ctx context.Context, p oas.RevokeConnectionPa
 func connectionOf(c credential.Connection) oas.Connection {
 	out := oas.Connection{
 		ID: c.ID, Kind: oas.ConnectionKind(c.Kind), Name: c.Name, ClientName: c.ClientName, Scopes: []oas.ConnectionScopesItem{},
-		Agents: listed(c.Agents), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: optionalTime(c.ExpiresAt),
+		Agents: emptyNotNull(c.Agents), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: optionalTime(c.ExpiresAt),
 		LastUsedAt: optionalTime(c.LastUsedAt), LastAddress: optional(c.LastAddress), LastProgram: optional(c.LastProgram),
 	}
 	for _, s := range c.Scopes {

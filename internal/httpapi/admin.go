@@ -60,7 +60,7 @@ func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.Cha
 	return h.userReply(ctx, p.UserId)
 }
 
-// userReply renders an account with what it has.
+// userReply returns an account with its plan and usage.
 func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply, error) {
 	u, err := h.Directory.Get(ctx, actor(ctx), userID)
 	if err != nil {

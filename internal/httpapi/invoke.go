@@ -68,7 +68,7 @@ func (a *API) Invoke(ctx context.Context, who core.Actor, op core.Operation, arg
 // WithoutWait returns a context in which a message is answered with its turn, without waiting for the reply, as with
 // Prefer: respond-async.
 func WithoutWait(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preferenceKey{}, preference{said: true})
+	return context.WithValue(ctx, preferenceKey{}, preference{given: true})
 }
 
 // EncodeReply encodes a reply of Invoke exactly as the REST API does.

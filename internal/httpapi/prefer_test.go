@@ -58,7 +58,7 @@ func FuzzParsePrefer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		p := parsePrefer([]string{header})
-		if p.wait < 0 || p.said != (p.wait <= maxPreferred) {
+		if p.wait < 0 || p.given != (p.wait <= maxPreferred) {
 			t.Errorf("%q is %+v", header, p)
 		}
 	})

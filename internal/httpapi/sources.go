@@ -17,7 +17,7 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 	}
 	out := &oas.SourceList{Sources: make([]oas.Source, len(sources))}
 	for i, s := range sources {
-		imports, err := h.Intake.Imports(ctx, actor(ctx), p.AgentId, s.ID)
+		imports, err := h.Importer.Imports(ctx, actor(ctx), p.AgentId, s.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +28,7 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 	return out, nil
 }
 
-// CreateSource answers POST …/sources. One that can be read at once is.
+// CreateSource answers POST …/sources. It starts the first import if the source can be synced.
 func (h handlers) CreateSource(ctx context.Context, req *oas.SourceCreate, p oas.CreateSourceParams) (*oas.SourceReply, error) {
 	src, err := h.Sources.Add(ctx, actor(ctx), p.AgentId, source.New{
 		Name: req.Name, Kind: req.Kind.Value, Language: req.Language.Value, Default: req.Default.Value,
@@ -38,7 +38,7 @@ func (h handlers) CreateSource(ctx context.Context, req *oas.SourceCreate, p oas
 		return nil, err
 	}
 	if h.Sources.Syncs(src) {
-		if _, err := h.Intake.Sync(ctx, actor(ctx), p.AgentId, src.ID); err != nil {
+		if _, err := h.Importer.Sync(ctx, actor(ctx), p.AgentId, src.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +68,7 @@ func (h handlers) ChangeSource(ctx context.Context, req *oas.SourceChange, p oas
 	if err == nil && src.SecretRemoved {
 		reply.Warnings = []oas.SourceWarning{{
 			Code:   source.WarnSecretRemoved,
-			Detail: "The secret was removed because it belongs to another address. Enter it again if the new one needs it.",
+			Detail: "The secret was removed because the address changed. Enter it again if the new address needs it.",
 		}}
 	}
 	return reply, err
@@ -81,7 +81,7 @@ func (h handlers) DeleteSource(ctx context.Context, p oas.DeleteSourceParams) (*
 
 // SyncSource answers POST …/sources/{sourceId}/sync.
 func (h handlers) SyncSource(ctx context.Context, p oas.SyncSourceParams) (*oas.ImportReply, error) {
-	i, err := h.Intake.Sync(ctx, actor(ctx), p.AgentId, p.SourceId)
+	i, err := h.Importer.Sync(ctx, actor(ctx), p.AgentId, p.SourceId)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (h handlers) SyncSource(ctx context.Context, p oas.SyncSourceParams) (*oas.
 
 // ListImports answers GET …/sources/{sourceId}/imports.
 func (h handlers) ListImports(ctx context.Context, p oas.ListImportsParams) (*oas.ImportList, error) {
-	imports, err := h.Intake.Imports(ctx, actor(ctx), p.AgentId, p.SourceId)
+	imports, err := h.Importer.Imports(ctx, actor(ctx), p.AgentId, p.SourceId)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (h handlers) ListImports(ctx context.Context, p oas.ListImportsParams) (*oa
 
 // ListFiles answers GET …/sources/{sourceId}/files.
 func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.FileList, error) {
-	files, next, err := h.Intake.Files(ctx, actor(ctx), p.AgentId, p.SourceId, page(p.Limit, p.Cursor))
+	files, next, err := h.Importer.Files(ctx, actor(ctx), p.AgentId, p.SourceId, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -119,16 +119,16 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 
 // DeleteFile answers DELETE …/sources/{sourceId}/files/{fileId}.
 func (h handlers) DeleteFile(ctx context.Context, p oas.DeleteFileParams) (*oas.Deleted, error) {
-	return deleted(h.Intake.DeleteFile(ctx, actor(ctx), p.AgentId, p.SourceId, p.FileId))
+	return deleted(h.Importer.DeleteFile(ctx, actor(ctx), p.AgentId, p.SourceId, p.FileId))
 }
 
-// sourceReply reads a source with its latest import.
+// sourceReply returns a source with its latest import.
 func (h handlers) sourceReply(ctx context.Context, agentID, sourceID string) (*oas.SourceReply, error) {
 	src, err := h.Sources.Get(ctx, actor(ctx), agentID, sourceID)
 	if err != nil {
 		return nil, err
 	}
-	imports, err := h.Intake.Imports(ctx, actor(ctx), agentID, sourceID)
+	imports, err := h.Importer.Imports(ctx, actor(ctx), agentID, sourceID)
 	if err != nil {
 		return nil, err
 	}

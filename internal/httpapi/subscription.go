@@ -32,7 +32,7 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Storage: storageOf(storage), Billing: offer}, nil
 }
 
-// storageOf renders what is used of the room for documents, and what is left.
+// storageOf converts the used and available storage.
 func storageOf(s core.Storage) oas.Storage {
 	out := oas.Storage{UsedBytes: s.Used}
 	if s.Limited {
@@ -92,10 +92,10 @@ func (h handlers) CancelSubscription(ctx context.Context, p oas.CancelSubscripti
 	return h.userReply(ctx, p.UserId)
 }
 
-// timeOf reads a time that may be left out.
+// timeOf parses an optional time.
 func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 	if !s.Set {
-		return nil, nil //nolint:nilnil // nothing was sent, which is fine
+		return nil, nil //nolint:nilnil // an absent time is not an error
 	}
 	t, err := time.Parse(time.RFC3339, s.Value)
 	if err != nil {
@@ -105,7 +105,7 @@ func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 	return &t, nil
 }
 
-// entitlementOf renders what an account has now.
+// entitlementOf converts the current plan and subscription of an account.
 func (h handlers) entitlementOf(e account.Entitlement) (plan oas.OptPlan, subscription oas.OptSubscription) {
 	now := h.Clock.Now()
 	if p := e.Now(now); p != nil {
@@ -132,7 +132,7 @@ func planOf(p account.Plan) oas.Plan {
 	return out
 }
 
-// adminPlanOf is planOf with what is of no concern to those who have the plan.
+// adminPlanOf is planOf with the fields for administrators.
 func adminPlanOf(p account.Plan) oas.Plan {
 	out := planOf(p)
 	if p.StripePrice != "" {

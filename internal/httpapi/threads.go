@@ -75,12 +75,12 @@ func progressOf(p thread.Progress) oas.TurnProgress {
 	return out
 }
 
-// retryAfter is what a client is told to wait before it reads a reply that is not there yet, in seconds.
+// retryAfter is the Retry-After of a 202, in seconds.
 const retryAfter = 2
 
 // SendMessage answers POST …/messages.
 func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (oas.SendMessageRes, error) {
-	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
+	waiting, cancel := h.waitContext(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
 	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
 	outcomeOf(ctx).turn = turn.ID

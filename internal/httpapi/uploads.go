@@ -19,43 +19,44 @@ import (
 	"carrel/internal/task"
 )
 
-// uploadPause is how long a sender may say nothing in the middle of a body.
+// uploadPause is how long a client may pause within the body of an upload.
 const uploadPause = time.Minute
 
-// sending is a request that brings the bytes of files.
-type sending struct {
+// uploadRequest is an authorized request that uploads files.
+type uploadRequest struct {
 	*http.Request
 	who             core.Actor
 	agent, sourceID string
 }
 
-// sender returns who sends something to which source, if they may.
-func (a *API) sender(r *http.Request, op core.Operation) (sending, error) {
+// authorizeUpload authorizes an upload request.
+func (a *API) authorizeUpload(r *http.Request, op core.Operation) (uploadRequest, error) {
 	who, err := a.authorize(r, op)
-	return sending{r, who, r.PathValue("agentId"), r.PathValue("sourceId")}, err
+	return uploadRequest{r, who, r.PathValue("agentId"), r.PathValue("sourceId")}, err
 }
 
-// patient gives a body time to arrive: as long as something comes. Other requests have half a minute for all.
-type patient struct {
+// slowBody extends the read deadline before every read, so that an upload may take any time while data arrives. Other requests
+// have half a minute for the whole body.
+type slowBody struct {
 	body io.Reader
 	c    *http.ResponseController
 }
 
-func (p patient) Read(b []byte) (int, error) {
-	_ = p.c.SetReadDeadline(time.Now().Add(uploadPause)) // not all connections can; those of tests
+func (p slowBody) Read(b []byte) (int, error) {
+	_ = p.c.SetReadDeadline(time.Now().Add(uploadPause)) // writers in tests have no deadlines
 	return p.body.Read(b)
 }
 
-// uploadFiles answers POST …/files. It is a plain handler because its body is no JSON, and read as it comes.
+// uploadFiles answers POST …/files. It stores the files of a multipart body while they arrive.
 func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
-	s, err := a.sender(r, core.OpUploadFiles)
+	s, err := a.authorizeUpload(r, core.OpUploadFiles)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
 	uploads, err := a.takeFiles(r.Context(), w, s)
 	if err != nil {
-		a.problems.Write(w, r, hangUp(w, err))
+		a.problems.Write(w, r, closeConnection(w, err))
 		return
 	}
 	type upload struct {
@@ -70,54 +71,54 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	rep := newReply(w.Header())
 	defer rep.free()
 	rep.header.Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out}) // strings and numbers
+	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out}) // cannot fail for strings and numbers
 	a.send(w, r, rep)
 }
 
-// takeFiles stores the files of a multipart body as they come.
-func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s sending) ([]importer.Upload, error) {
+// takeFiles stores the files of a multipart body and starts their import.
+func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s uploadRequest) ([]importer.Upload, error) {
 	if _, err := a.Sources.For(ctx, s.who, core.OpUploadFiles, s.agent, s.sourceID); err != nil {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(s.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return nil, &core.Error{
-			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or piece by piece to …/uploads.",
+			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
 		}
 	}
 	s.Body = struct {
 		io.Reader
 		io.Closer
-	}{patient{s.Body, http.NewResponseController(w)}, s.Body}
+	}{slowBody{s.Body, http.NewResponseController(w)}, s.Body}
 	parts, err := s.MultipartReader()
 	if err != nil {
-		return nil, core.InvalidField("Content-Type", "Must name the boundary of the parts.")
+		return nil, core.InvalidField("Content-Type", "Must contain the boundary of the parts.")
 	}
 	uploads, err := a.takeParts(ctx, s, parts)
-	if len(uploads) > 0 { // those that arrived are read, whatever became of the others
-		err = errors.Join(err, a.Intake.Read(ctx, s.who, s.agent, s.sourceID))
+	if len(uploads) > 0 { // import the files that arrived, even if a later one failed
+		err = errors.Join(err, a.Importer.Read(ctx, s.who, s.agent, s.sourceID))
 	}
 	if err == nil && len(uploads) == 0 {
-		err = core.InvalidField("file", "No part of the body is a file: each needs a file name.")
+		err = core.InvalidField("file", "No part of the body is a file. Each file needs a file name.")
 	}
 	return uploads, err
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader) (uploads []importer.Upload, err error) {
+func (a *API) takeParts(ctx context.Context, s uploadRequest, parts *multipart.Reader) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return uploads, nil
 		}
 		if err != nil {
-			return uploads, malformed("The body did not arrive whole.")
+			return uploads, malformed("The body is incomplete.")
 		}
-		name := pathOf(part)
+		name := fileName(part)
 		if name == "" {
-			continue // a field of a form
+			continue // a form field, not a file
 		}
-		u, err := a.Intake.Put(ctx, s.who, s.agent, s.sourceID, name, part)
+		u, err := a.Importer.Put(ctx, s.who, s.agent, s.sourceID, name, part)
 		if err != nil {
 			return uploads, err
 		}
@@ -125,9 +126,9 @@ func (a *API) takeParts(ctx context.Context, s sending, parts *multipart.Reader)
 	}
 }
 
-// pathOf returns the name of a file with the folders that it is in; Part.FileName leaves these out, and two files of one
-// name would be one. The service sees to it that no name leads out of its source.
-func pathOf(part *multipart.Part) string {
+// fileName returns the name of a file including its folders. Part.FileName drops the folders, so that files of the same name
+// would overwrite each other. The service refuses names that lead out of the source.
+func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
 		return ""
@@ -135,12 +136,12 @@ func pathOf(part *multipart.Part) string {
 	return params["filename"]
 }
 
-// tusVersion is the protocol of uploads in pieces (https://tus.io/protocols/resumable-upload).
+// tusVersion is the version of the tus protocol for resumable uploads (https://tus.io/protocols/resumable-upload).
 const tusVersion = "1.0.0"
 
-// describeUploads answers OPTIONS …/uploads: what of the protocol there is.
+// describeUploads answers OPTIONS …/uploads with the supported parts of the protocol.
 func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.sender(r, core.OpCreateUpload); err != nil {
+	if _, err := a.authorizeUpload(r, core.OpCreateUpload); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -148,15 +149,15 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 	h.Set("Tus-Resumable", tusVersion)
 	h.Set("Tus-Version", tusVersion)
 	h.Set("Tus-Extension", "creation,termination")
-	h.Set("Tus-Max-Size", strconv.FormatInt(a.Intake.MaxUpload(), 10))
+	h.Set("Tus-Max-Size", strconv.FormatInt(a.Importer.MaxUpload(), 10))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// tus answers a request of the protocol for uploads.
-func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, sending) (status int, err error)) {
+// tus authorizes a request of the tus protocol and carries it out.
+func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, uploadRequest) (status int, err error)) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")
-	s, err := a.sender(r, op)
+	s, err := a.authorizeUpload(r, op)
 	status := 0
 	if err == nil {
 		if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
@@ -166,7 +167,7 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do 
 		}
 	}
 	if err != nil {
-		a.problems.Write(w, r, hangUp(w, err))
+		a.problems.Write(w, r, closeConnection(w, err))
 		return
 	}
 	w.WriteHeader(status)
@@ -174,12 +175,12 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do 
 
 // createUpload answers POST …/uploads.
 func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, s uploadRequest) (int, error) {
 		size, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 		if err != nil || size < 0 {
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Intake.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		u, err := a.Importer.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
 		if err != nil {
 			return 0, err
 		}
@@ -188,7 +189,7 @@ func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// tusFilename reads the file's name from metadata: pairs of a key and a value in base64.
+// tusFilename returns the file name of an Upload-Metadata header, a list of keys with base64 values.
 func tusFilename(metadata string) string {
 	for pair := range strings.SplitSeq(metadata, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(pair), " ")
@@ -201,10 +202,10 @@ func tusFilename(metadata string) string {
 	return ""
 }
 
-// findUpload answers HEAD …/uploads/{uploadId}: how far it is.
+// findUpload answers HEAD …/uploads/{uploadId} with the number of received bytes.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
-		u, err := a.Intake.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s uploadRequest) (int, error) {
+		u, err := a.Importer.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
 		}
@@ -216,7 +217,7 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s sending) (int, error) {
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s uploadRequest) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
@@ -224,11 +225,11 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 		}
 		offset, err := strconv.ParseInt(r.Header.Get("Upload-Offset"), 10, 64)
 		if err != nil || offset < 0 {
-			return 0, core.InvalidField("Upload-Offset", "Is required: how much was sent before.")
+			return 0, core.InvalidField("Upload-Offset", "Is required: the number of bytes sent before.")
 		}
-		body := patient{r.Body, http.NewResponseController(w)}
-		u, err := a.Intake.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
-		if err == nil || core.IsKind(err, core.KindConflict) { // who is elsewhere learns where to go on, without asking
+		body := slowBody{r.Body, http.NewResponseController(w)}
+		u, err := a.Importer.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
+		if err == nil || core.IsKind(err, core.KindConflict) { // a client at the wrong offset learns the right one
 			w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
 		}
 		return http.StatusNoContent, err
@@ -237,19 +238,19 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, s sending) (int, error) {
-		return http.StatusNoContent, a.Intake.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, s uploadRequest) (int, error) {
+		return http.StatusNoContent, a.Importer.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
 	})
 }
 
 // streamImports answers GET …/sources/{sourceId}/events.
 func (a *API) streamImports(w http.ResponseWriter, r *http.Request) {
 	agentID, sourceID := r.PathValue("agentId"), r.PathValue("sourceId")
-	a.stream(w, r, core.OpStreamImports, followed{
+	a.stream(w, r, core.OpStreamImports, eventSource{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
-			return a.Intake.Events(ctx, who, agentID, sourceID, after)
+			return a.Importer.Events(ctx, who, agentID, sourceID, after)
 		},
-		there: func(ctx context.Context, who core.Actor) error {
+		check: func(ctx context.Context, who core.Actor) error {
 			_, err := a.Sources.Get(ctx, who, agentID, sourceID)
 			return err
 		},

@@ -22,7 +22,7 @@ func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oa
 	return usageReply(r, err, p.UserId.Value != "")
 }
 
-// usageReply renders usage; what is left is told of one account, not of all together.
+// usageReply converts a usage report. It includes the spend of a single account, not of all accounts together.
 func usageReply(r account.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func usageReply(r account.UsageReport, err error, ofOne bool) (*oas.UsageReply, 
 	return out, nil
 }
 
-// spendOf renders what is used of a cap, and what is left.
+// spendOf converts the used and available spend.
 func spendOf(s core.Spend) oas.Spend {
 	out := oas.Spend{UsedMicros: s.Used, ResetsAt: timestamp(s.ResetsAt)}
 	if s.Capped {

@@ -9,12 +9,12 @@ import (
 	"carrel/internal/core"
 )
 
-// maxPoll is how long a client may wait for something new in a thread.
+// maxPoll limits how long a client may wait for new messages.
 const maxPoll = time.Minute
 
-// patience returns a context that ends after a time, or when the server stops: whoever waits then answers with what
-// there is.
-func (a *API) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+// waitContext returns a context that ends after a time, or when the server shuts down. Waiting requests then respond with the
+// current state.
+func (a *API) waitContext(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	go func() {
 		select {
@@ -26,19 +26,19 @@ func (a *API) patience(ctx context.Context, wait time.Duration) (context.Context
 	return ctx, cancel
 }
 
-// pollFor returns how long a request for messages wants to wait for something that it does not have yet.
+// pollFor returns how long a request for messages wants to wait until the messages differ from its ETag.
 func pollFor(ctx context.Context, r *http.Request, op core.Operation) time.Duration {
 	p := preferenceOf(ctx)
-	if op != core.OpListMessages || !p.said || len(r.Header.Values("If-None-Match")) == 0 {
+	if op != core.OpListMessages || !p.given || len(r.Header.Values("If-None-Match")) == 0 {
 		return 0
 	}
 	return min(p.wait, maxPoll)
 }
 
-// poll answers a request for messages as soon as the answer is another than the client has, or when its wait is over.
-// Where the thread's events end is read before the messages, so that nothing falls in between.
+// poll answers a request for messages as soon as the messages differ from the client's ETag, or when the wait is over. It reads
+// the position in the thread's events before the messages, so that no change is missed in between.
 func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Duration, out *outcome) {
-	waiting, cancel := a.patience(r.Context(), wait)
+	waiting, cancel := a.waitContext(r.Context(), wait)
 	defer cancel()
 	for {
 		at, err := a.Threads.Position(r.Context(), threadID)
@@ -54,7 +54,7 @@ func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Durat
 		if err := a.Threads.Changed(waiting, threadID, at); err != nil {
 			return
 		}
-		// The news are for whoever may read them now.
+		// The credential may have been revoked during the wait.
 		if _, out.err = a.authenticate(r); out.err != nil {
 			return
 		}

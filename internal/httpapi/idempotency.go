@@ -14,13 +14,13 @@ import (
 
 const (
 	maxIdempotencyKey = 255
-	// idempotencyLock is how long a request may take before another with its key may take over. It is far beyond
-	// what any creation takes; only a crash leaves a claim open.
+	// idempotencyLock is the time after which a retry may take over the claim of an unfinished request. It is much longer than
+	// any creation takes, so that only the claim of a crashed request expires.
 	idempotencyLock = time.Minute
 )
 
-// once carries a request out at most once. The claim is stored before the work and the reply after it. A crash in
-// between leaves the claim with its seed: the next try makes the thing with the same id, finds it, and answers.
+// once carries out a request with an Idempotency-Key at most once. The claim is stored before the work, and the reply after
+// it. After a crash in between, a retry uses the seed of the claim, so it creates the object with the same id, or finds it.
 //
 // A reply that contains a secret is repeated only to the credential that received it first: another credential of the
 // same user may be allowed less.
@@ -38,7 +38,7 @@ func (a *API) once(rep *reply, r *http.Request, secret bool, key string, body []
 		return replay(rep, rec)
 	}
 	a.oas.ServeHTTP(rep, r.WithContext(core.WithSeed(ctx, rec.Seed)))
-	// The outcome must be kept even when the client is gone: that is when it comes again.
+	// Store the reply even if the client has disconnected: it will retry.
 	ctx = context.WithoutCancel(ctx)
 	if out.err != nil || rep.status >= http.StatusMultipleChoices {
 		a.release(ctx, userID, key)
@@ -47,9 +47,9 @@ func (a *API) once(rep *reply, r *http.Request, secret bool, key string, body []
 	return a.Idempotency.FinishIdempotency(ctx, userID, key, rep.status, rep.body.Bytes(), a.Clock.Now())
 }
 
-// onceTurn sends a message at most once. The turn takes its id from the claim's seed, so that the same request again is
-// the same turn, and is answered with its state now; nothing else needs to be kept, unless it joined a turn of another
-// request, whose seed is kept then.
+// onceTurn sends a message with an Idempotency-Key at most once. The id of the turn comes from the seed of the claim, so a
+// retry finds the same turn and gets its current state; no reply is stored. If the message joined the turn of another
+// request, the seed of that turn is stored.
 func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
 	seed := core.NewSeed()
@@ -57,7 +57,7 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 	if err != nil {
 		return err
 	}
-	// With another seed than ours the key stands for an earlier request, whose turn may be there: it is kept then.
+	// A different seed belongs to an earlier request with this key. Its turn may exist, so its claim must not be released.
 	first := rec.Seed == seed
 	if !first {
 		rep.header.Set("Idempotent-Replayed", "true")
@@ -79,8 +79,8 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 	return out.err
 }
 
-// claim takes an Idempotency-Key for a request, or returns what is there. A key that was used for another request is a
-// mismatch, unless this request is invalid: that is said first, as for a request without a key.
+// claim claims an Idempotency-Key for a request, or returns the existing record. A key that was used for another request is a
+// mismatch, unless this request is invalid: validation errors come first, as for a request without a key.
 func (a *API) claim(r *http.Request, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
@@ -93,13 +93,13 @@ func (a *API) claim(r *http.Request, userID, key, seed string, hash []byte) (rec
 		}
 		err = &core.Error{
 			Kind: core.KindMismatch, Code: "idempotency_mismatch",
-			Detail: "This Idempotency-Key was used for another request. Use a new key for a new request.",
+			Detail: "This Idempotency-Key was used for another request. Use a new key for each request.",
 		}
 	}
 	return rec, mine, err
 }
 
-// release gives a key back that came to nothing.
+// release removes the claim of a request that created nothing.
 func (a *API) release(ctx context.Context, userID, key string) {
 	if err := a.Idempotency.ReleaseIdempotency(ctx, userID, key); err != nil {
 		a.log.WarnContext(ctx, "idempotency key not released", slog.Any("error", err))
@@ -109,7 +109,7 @@ func (a *API) release(ctx context.Context, userID, key string) {
 func replay(rep *reply, rec core.IdempotencyRecord) error {
 	if rec.Status == 0 {
 		e := core.Conflict("idempotency_in_progress",
-			"The first request with this Idempotency-Key is still being answered. Send the same again in a moment.")
+			"The first request with this Idempotency-Key is still in progress. Send it again in a moment.")
 		e.RetryAfter = time.Second
 		return e
 	}
@@ -127,8 +127,8 @@ func requestHash(r *http.Request, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// idempotencyKey returns the Idempotency-Key of a request and whether there is one. A header that is empty or is sent
-// twice gives a key that is not valid: the client means to be protected from a repetition, and must not be left without.
+// idempotencyKey returns the Idempotency-Key of a request and whether the header was sent. An empty or repeated header gives
+// an invalid key, which is refused: ignoring it would leave the client without the protection it asked for.
 func idempotencyKey(r *http.Request) (key string, sent bool) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 1 {
@@ -148,3 +148,32 @@ func validIdempotencyKey(key string) bool {
 	}
 	return true
 }
+
+// Sealer encrypts stored replies.
+type Sealer interface {
+	Seal(plain []byte, place string) []byte
+	Open(sealed []byte, place string) ([]byte, error)
+}
+
+// sealedReplies encrypts stored replies, because some contain a secret that is not stored in plain text anywhere else.
+type sealedReplies struct {
+	Idempotency
+	sealer Sealer
+}
+
+// ClaimIdempotency claims a key and decrypts the stored reply.
+func (s sealedReplies) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
+	rec, mine, err := s.Idempotency.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
+	if err == nil && rec.Status != 0 {
+		rec.Body, err = s.sealer.Open(rec.Body, replyPlace(userID, key))
+	}
+	return rec, mine, err
+}
+
+// FinishIdempotency encrypts the reply and stores it.
+func (s sealedReplies) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
+	return s.Idempotency.FinishIdempotency(ctx, userID, key, status, s.sealer.Seal(body, replyPlace(userID, key)), now)
+}
+
+// replyPlace binds an encrypted reply to its user and key. It is unambiguous because ids contain no space.
+func replyPlace(userID, key string) string { return userID + " " + key }

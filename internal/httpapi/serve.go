@@ -18,11 +18,11 @@ import (
 	"carrel/internal/core"
 )
 
-// maxBody is the largest JSON body.
+// maxBody limits the size of a JSON body.
 const maxBody = 1 << 20
 
-// outcome carries what the generated code has no place for to the front: the error, which is rendered there alone, and
-// the turn that a message belongs to, however that ended.
+// outcome carries results past the generated code to serve: the error of a handler, and the turn of a message, which is known
+// even if sending failed.
 type outcome struct {
 	err  error
 	turn string
@@ -38,8 +38,7 @@ func outcomeOf(ctx context.Context) *outcome {
 	return o
 }
 
-// reply gathers what a handler answers, so that it can be named by an ETag, kept for a retry, or thrown away for a
-// problem.
+// reply buffers the response of a handler, so that it can get an ETag, be stored for a retry, or be replaced by an error.
 type reply struct {
 	header http.Header
 	status int
@@ -52,8 +51,8 @@ func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
 
 var replies = sync.Pool{New: func() any { return new(reply) }}
 
-// keptReply is the largest buffer that goes back to the pool: one large list should not stay for ever.
-const keptReply = 1 << 18
+// maxPooledReply is the largest buffer that is returned to the pool, so that a single large list does not stay in memory.
+const maxPooledReply = 1 << 18
 
 func newReply(header http.Header) *reply {
 	r := replies.Get().(*reply)
@@ -63,19 +62,19 @@ func newReply(header http.Header) *reply {
 }
 
 func (r *reply) free() {
-	if r.body.Cap() <= keptReply {
+	if r.body.Cap() <= maxPooledReply {
 		r.header = nil
 		replies.Put(r)
 	}
 }
 
-// serve is the front of every operation. Refusals come in one order: the credential (401), the permission (403, or 404
-// for an agent that the caller must not know of), the payment (402), then the request itself (400); see docs/api.md.
+// serve answers a request of any operation. It checks in one order: credential (401), permission (403, or 404 for an agent
+// that the caller has no access to), payment (402), then the request itself (400); see docs/api.md.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	method := r.Method
 	if method == http.MethodHead {
-		method = http.MethodGet // the server keeps the body to itself
+		method = http.MethodGet // net/http does not send the body
 	}
 	plain, values := a.plain.match(r.URL)
 	if plain != nil {
@@ -136,7 +135,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, rep)
 }
 
-// send writes a reply; one to a GET is named by an ETag and left out when the client has it.
+// send writes a reply. The reply to a GET gets an ETag, and is 304 if the client has it already.
 func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h := w.Header()
 	body := rep.body.Bytes()
@@ -155,10 +154,10 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(rep.status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// etag names a body by its hash, so that all nodes give one state one name.
+// etag returns the hash of a body, which is the same on all nodes.
 func etag(body []byte) string {
 	var sum [8]byte
 	binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(body))
@@ -168,7 +167,7 @@ func etag(body []byte) string {
 	return string(b[:])
 }
 
-// matches reports whether an If-None-Match names this tag (RFC 9110, 13.1.2: the weak comparison).
+// matches reports whether an If-None-Match header contains the tag (weak comparison, RFC 9110, 13.1.2).
 func matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimSpace(candidate)
@@ -179,8 +178,8 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// acceptsJSON refuses a client that says it can't read our replies. Of the ranges that cover JSON the most specific
-// one counts (RFC 9110, 12.5.1): "application/json;q=0, */*" is everything but JSON.
+// acceptsJSON refuses a request whose Accept header excludes JSON. The most specific range that covers JSON decides (RFC 9110,
+// 12.5.1): "application/json;q=0, */*" means everything but JSON.
 func acceptsJSON(r *http.Request) error {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.Trim(header, ", \t") == "" {
@@ -196,7 +195,7 @@ func acceptsJSON(r *http.Request) error {
 	if accepted {
 		return nil
 	}
-	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON: accept application/json."}
+	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON. Accept application/json."}
 }
 
 // refused reports whether a media range has weight 0.
@@ -219,7 +218,7 @@ func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte,
 		return nil, nil
 	}
 	if r.ContentLength > maxBody {
-		return nil, hangUp(w, tooLarge())
+		return nil, closeConnection(w, tooLarge())
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -229,9 +228,9 @@ func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte,
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, hangUp(w, tooLarge())
+		return nil, closeConnection(w, tooLarge())
 	case err != nil:
-		return nil, malformed("The body did not arrive whole.")
+		return nil, malformed("The body is incomplete.")
 	}
 	body := buf.Bytes()
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -273,9 +272,9 @@ func tooLarge() error {
 	return &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 }
 
-// hangUp makes an answer the last one on its connection. Without it net/http would first read on, to the end of a body
-// that nobody wants; it does this by itself only for handlers that get its own writer.
-func hangUp(w http.ResponseWriter, err error) error {
+// closeConnection closes the connection after the response. Otherwise net/http would first read the rest of the body: it closes
+// the connection itself only for handlers that get its own ResponseWriter.
+func closeConnection(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
 	return err
 }
