@@ -42,7 +42,7 @@ type Source struct {
 	Language string
 }
 
-// DefaultSource returns the id of the source that is searched if a request names none. Every stored agent has one.
+// DefaultSource returns the id of the source that is searched if a request names none. Every stored agent has a default source.
 func (a Agent) DefaultSource() string {
 	for _, s := range a.Sources {
 		if s.Default {

@@ -36,9 +36,9 @@ const MaxInvitations = 50
 
 // ShareStore stores grants and invitations.
 type ShareStore interface {
-	// Shares returns the grant of everybody, then those of accounts, then open invitations, oldest first.
+	// Shares returns the grant of everybody, then grants of accounts, then open invitations, oldest first.
 	Shares(ctx context.Context, agentID string) ([]Share, error)
-	// Offer changes the grant of an account that has one, or else creates or changes an invitation. It does the same work and
+	// Offer changes an existing grant, or else creates or changes an invitation. It does the same work and
 	// returns the same result whether or not the invitee has an account. It returns invalid_request for the owner's own
 	// account, and conflict if the owner has more than limit open invitations.
 	Offer(ctx context.Context, ownerID, agentID string, o Offer, limit int) error

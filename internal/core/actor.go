@@ -19,7 +19,7 @@ const (
 // Administers reports whether the role may administer the installation.
 func (r Role) Administers() bool { return r == RoleOwner || r == RoleAdmin }
 
-// Scopes returns all scopes of the role, which are those of its sessions.
+// Scopes returns all scopes of the role. Its sessions have all of them.
 func (r Role) Scopes() []Scope {
 	if r.Administers() {
 		return []Scope{ScopeAgents, ScopeManage, ScopeAccount, ScopeAdmin}
@@ -55,7 +55,7 @@ type Actor struct {
 	Scopes []Scope
 	// Agents limits the credential to these agents; empty means all of the user's.
 	Agents []string
-	// CredentialSpend is the spend of this credential, with its own cap if it has one.
+	// CredentialSpend is the spend of this credential, with the credential's own cap, if any.
 	CredentialSpend Spend
 	// Models are the models that the plan includes; empty means all.
 	Models []string
@@ -107,7 +107,7 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
 }
 
-// ActorFrom returns the actor of the context, if it has one.
+// ActorFrom returns the actor of the context, if any.
 func ActorFrom(ctx context.Context) (Actor, bool) {
 	a, ok := ctx.Value(actorKey{}).(*Actor)
 	if !ok {

@@ -16,7 +16,7 @@ const (
 
 var grantWords = [...]string{GrantViewer: "viewer", GrantUser: "user", GrantManager: "manager", GrantOwner: "owner"}
 
-// String returns the name of the grant; that of GrantNone is empty.
+// String returns the name of the grant, "" for GrantNone.
 func (g Grant) String() string {
 	if int(g) >= len(grantWords) {
 		return ""

@@ -24,8 +24,8 @@ func WithSeed(ctx context.Context, seed string) context.Context {
 	return context.WithValue(ctx, seedKey{}, seed)
 }
 
-// NewIDIn returns the id for an object that a request creates, from the request's seed if it has one. An insert with such an
-// id must succeed if the object exists.
+// NewIDIn returns the id for an object that a request creates, from the seed of the context if there is one. An insert with
+// such an id must succeed if the object exists.
 func NewIDIn(ctx context.Context, prefix string) string {
 	if seed, ok := ctx.Value(seedKey{}).(string); ok {
 		return prefix + "_" + seed

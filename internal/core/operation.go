@@ -86,7 +86,7 @@ const (
 	CreatesTurn
 )
 
-// Tool describes the MCP tool of an operation. The hints are those of the protocol's tool annotations.
+// Tool describes the MCP tool of an operation. The hints correspond to the protocol's tool annotations.
 type Tool struct {
 	Name string
 	// Order is the tool's place in the list of tools, which starts with the most used ones.
@@ -99,7 +99,7 @@ type Tool struct {
 // Traits is the row of an operation in the table that is generated from the contract.
 type Traits struct {
 	Rule
-	// Method and Path are those of the REST API. Path has parameters in braces: /api/agents/{agentId}.
+	// Method and Path identify the operation in the REST API. Path has parameters in braces: /api/agents/{agentId}.
 	Method, Path string
 	Body         Body
 	Creates      Creates

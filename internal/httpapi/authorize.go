@@ -45,7 +45,7 @@ func (a *API) authorize(r *http.Request, op core.Operation) (core.Actor, error) 
 	return who, a.allow(r.Context(), who, op, r.PathValue("agentId"))
 }
 
-// allow checks access to an operation, on an agent if the operation has one.
+// allow checks access to an operation, and to the agent in its path, if any.
 func (a *API) allow(ctx context.Context, who core.Actor, op core.Operation, agentID string) error {
 	rule, known := op.Rule()
 	switch {

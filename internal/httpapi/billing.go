@@ -14,7 +14,7 @@ import (
 // Billing sells plans.
 type Billing interface {
 	Offer(ctx context.Context, actor core.Actor) (billing.Offer, error)
-	// Checkout returns the URL of a page to buy the plan, and Portal that of a page to manage purchases.
+	// Checkout returns the URL of a page to buy the plan, Portal the URL of a page to manage purchases.
 	Checkout(ctx context.Context, actor core.Actor, plan string) (string, error)
 	Portal(ctx context.Context, actor core.Actor) (string, error)
 	// Take processes a message of the payment provider. The payload must be unchanged, because the signature covers it.

@@ -95,7 +95,7 @@ func invalidFields(at string, err error) []core.FieldError {
 	return out
 }
 
-// fieldName matches the field in the text of a decoder error, which has it in no other form.
+// fieldName matches the field in the text of a decoder error; ogen provides it in no other form.
 var fieldName = regexp.MustCompile(`decode field "([A-Za-z]+)"`)
 
 func decodedField(err error) string {

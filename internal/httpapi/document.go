@@ -63,7 +63,7 @@ func pack(b []byte) []byte {
 	return out.Bytes()
 }
 
-// ServeHTTP sends the file, or 304 if the client has it.
+// ServeHTTP sends the file, or 304 if the client's ETag matches.
 func (f *staticFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := f.content()
 	h := w.Header()

@@ -135,7 +135,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, rep)
 }
 
-// send writes a reply. The reply to a GET gets an ETag, and is 304 if the client has it already.
+// send writes a reply. The reply to a GET gets an ETag, and becomes a 304 if the client's ETag matches.
 func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h := w.Header()
 	body := rep.body.Bytes()

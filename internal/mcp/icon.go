@@ -21,7 +21,7 @@ var shapes = map[string]string{
 	"threads":    `<path d="M4 5h16v11H10l-5 4v-4H4z"/>`,
 }
 
-// icons returns the icon of a tag of the contract, or that of the program.
+// icons returns the icon of a tag of the contract, or the program's icon.
 func icons(baseURL, tag string) []sdk.Icon {
 	name := strings.ToLower(tag)
 	if shapes[name] == "" {

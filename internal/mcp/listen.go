@@ -25,8 +25,8 @@ const (
 	maxSubscriptions = 20
 )
 
-// listener is a client that waits for notifications. What it may see depends on its credential, so changes are found by
-// comparing snapshots per credential. That also works if another node made the change.
+// listener is a client that waits for notifications. Its view depends on its credential, so changes are found by comparing
+// snapshots per credential. That also works if another node made the change.
 type listener struct {
 	server *Server
 	stream *stream

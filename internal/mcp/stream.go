@@ -124,7 +124,7 @@ func (s *stream) heartbeat() {
 // extendWriteDeadline gives the client time for the next write. It must be called before every write: after the deadline of
 // an earlier write, all writes fail.
 func (s *stream) extendWriteDeadline() {
-	// Writers without deadlines, such as recorders in tests, are used as they are.
+	// Not all writers have deadlines; recorders in tests do not.
 	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 

@@ -36,7 +36,7 @@ type definition struct {
 	file bool
 }
 
-// tool is an operation as it is offered to clients.
+// tool is a tool with its SDK definition.
 type tool struct {
 	definition
 	sdk *sdk.Tool

@@ -18,7 +18,7 @@ import (
 	"carrel/internal/core"
 )
 
-// invoker is what the table needs to know of one operation.
+// invoker is a row of the table.
 type invoker struct {
 	op     core.Operation
 	traits core.Traits
