@@ -168,7 +168,7 @@ func TestPlainPathsAreMatchedBySegment(t *testing.T) {
 	}
 }
 
-func TestTheDocumentIsServedAsItIs(t *testing.T) {
+func TestDocumentIsServedUnchanged(t *testing.T) {
 	t.Parallel()
 	w := fetch(t, documentMux(), "/openapi.yaml")
 	if w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), api.Document) {
@@ -182,7 +182,7 @@ func TestTheDocumentIsServedAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
+func TestJSONFormEqualsTheYAML(t *testing.T) {
 	t.Parallel()
 	w := fetch(t, documentMux(), "/openapi.json")
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
@@ -195,7 +195,7 @@ func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
 	if err := yaml.Unmarshal(api.Document, &asYAML); err != nil {
 		t.Fatal(err)
 	}
-	// Through JSON once, so that both have the same types of numbers.
+	// Encode and decode once, so that both have the same number types.
 	b, err := json.Marshal(asYAML)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
 	}
 }
 
-func TestWhatAClientHasIsNotSentAgain(t *testing.T) {
+func TestMatchingETagGets304(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/style.css"} {
@@ -235,7 +235,7 @@ func TestWhatAClientHasIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestACompressedFormIsTheSameFile(t *testing.T) {
+func TestCompressedFormIsTheSameFile(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	plain := fetch(t, mux, "/docs", "Accept-Encoding", "br, gzip;q=0")
@@ -256,7 +256,7 @@ func TestACompressedFormIsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestThePageRunsNoScriptAndLoadsNothingFromElsewhere(t *testing.T) {
+func TestPageHasNoScriptsAndNoExternalResources(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	w := fetch(t, mux, "/docs")
@@ -281,7 +281,7 @@ func TestThePageRunsNoScriptAndLoadsNothingFromElsewhere(t *testing.T) {
 	})
 }
 
-func TestEveryLinkOnThePageLeadsSomewhere(t *testing.T) {
+func TestLinksOnThePageAreValid(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	ids := map[string]bool{}
@@ -361,9 +361,8 @@ func walkHTML(t *testing.T, r io.Reader, visit func(*html.Node)) {
 	}
 }
 
-// TestTheExamplesSetTheVariablesTheyUse holds the page's promise that its commands work when pasted; the end-to-end
-// tests paste them.
-func TestTheExamplesSetTheVariablesTheyUse(t *testing.T) {
+// The commands on the page can be pasted; the end-to-end tests do so.
+func TestExamplesSetTheVariablesTheyUse(t *testing.T) {
 	t.Parallel()
 	page := fetch(t, documentMux(), "/docs").Body.String()
 	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))

@@ -11,15 +11,15 @@ import (
 	"carrel/internal/httpapi"
 )
 
-// Invoke and REST must give the same reply to the byte, and refuse the same requests with the same error.
+// Invoke and REST must give the same reply, byte for byte, and refuse the same requests with the same error.
 func TestInvokeRepliesAsRESTDoes(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{{"RepliesAndErrors", invokeAndREST}})
 }
 
-func invokeAndREST(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
-	stranger := w.person(t, core.PlanOpen)
+func invokeAndREST(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
+	stranger := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	who, err := w.credentials.Authenticate(t.Context(), p.token)
 	if err != nil {
@@ -95,8 +95,8 @@ func invokeAndREST(t *testing.T, w *world) {
 	}
 }
 
-// rest sends a request for an operation whose arguments are put where the contract has them.
-func (p *person) rest(op core.Operation, args object) answer {
+// rest sends a request for an operation, with the arguments in its path, query and body.
+func (p *testUser) rest(op core.Operation, args object) answer {
 	traits, _ := op.Traits()
 	path, query, body := traits.Path, url.Values{}, object{}
 	for name, value := range args {

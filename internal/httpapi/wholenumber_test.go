@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-func TestWholeNumberIsThePlainFormOfAnInteger(t *testing.T) {
+func TestWholeNumberReturnsThePlainForm(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[string]string{
 		"10.0": "10", "1e1": "10", "1E+1": "10", "1.0e1": "10", "100e-1": "10", "0.1e2": "10", "-10.0": "-10", "-1e1": "-10", "0.0": "0", "-0.0": "0", "0e5": "0",
 		"1.50e1": "15", "9223372036854775807.0": "9223372036854775807", "12345678901234567e2": "1234567890123456700", "0.000e0": "0",
-		// In plain form, no integer, or too large.
+		// In plain form already, not an integer, or too large.
 		"10": "", "-10": "", "0": "", "-0": "", "10.5": "", "1e-1": "", "0.99999999999999999999": "", "1.00000000000000000001": "", "1e20": "", "1e400": "", "1e-400": "",
 		"1e99999999999999999999": "", "100000000000000000000.0": "",
 	} {
@@ -23,7 +23,7 @@ func TestWholeNumberIsThePlainFormOfAnInteger(t *testing.T) {
 	}
 }
 
-// FuzzWholeNumber holds the digits to exact arithmetic.
+// FuzzWholeNumber compares with exact arithmetic.
 func FuzzWholeNumber(f *testing.F) {
 	for _, number := range []string{"10.0", "1e1", "-0.0", "1.5e1", "100e-2", "1e-1", "0.1"} {
 		f.Add(number)
