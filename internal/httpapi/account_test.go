@@ -337,7 +337,7 @@ func attemptsTold(t *testing.T, w *testServer) {
 	}
 	a := p.signedIn().get("/api/account/connections/attempts").ok(t)
 	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You said no."}) {
-		t.Errorf("told is %s", a.body)
+		t.Errorf("the attempts are %s", a.body)
 	}
 }
 

@@ -505,7 +505,7 @@ func (w *testServer) checkRefused(t *testing.T, p *testUser, i int, row bad, fil
 		t.Errorf("%s: no Allow", name)
 	}
 	if strings.Contains(strings.ToLower(string(a.body)), marker) {
-		t.Errorf("%s: the reply repeats what was sent: %s", name, a.body)
+		t.Errorf("%s: the reply repeats input: %s", name, a.body)
 	}
 }
 
@@ -538,7 +538,7 @@ func checkLog(t *testing.T, log string, rows []bad, token string) {
 			t.Errorf("the log holds a key: %s", line)
 		}
 		if sent := rows[i].path + strings.ToLower(rows[i].method); strings.Contains(line, marker) && !strings.Contains(sent, marker) {
-			t.Errorf("%s: the log repeats what was sent: %s", rows[i].name, line)
+			t.Errorf("%s: the log repeats input: %s", rows[i].name, line)
 		}
 	}
 	for i, row := range rows {

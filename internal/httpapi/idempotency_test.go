@@ -71,7 +71,7 @@ func replayed(t *testing.T, w *testServer) {
 				t.Errorf("%s: the first was %d %s, the next %d %s", c.name, first.status, first.body, again.status, again.body)
 			}
 			if again.header.Get("Idempotent-Replayed") != "true" || first.header.Get("Idempotent-Replayed") != "" {
-				t.Errorf("%s: a replay can't be told from the first", c.name)
+				t.Errorf("%s: a replay has no header Idempotent-Replayed", c.name)
 			}
 			for _, h := range []string{"Content-Type", "Cache-Control"} {
 				if again.header.Get(h) != first.header.Get(h) {
@@ -297,7 +297,7 @@ func crashed(t *testing.T, w *testServer, at *map[string]func() error) {
 		for _, field := range []string{"id", "createdAt"} {
 			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(c.name, "an "), "a "), " ")
 			if told := again.str(name, field); told != "" && !bytes.Contains(stored.body, []byte(told)) {
-				t.Errorf("%s: told %s of %s, which is not in %s", c.name, field, told, stored.body)
+				t.Errorf("%s: the reply has %s = %s, which is not in %s", c.name, field, told, stored.body)
 			}
 		}
 	}

@@ -165,7 +165,7 @@ func grantsDoNotTell(t *testing.T, w *testServer) {
 		known, unknown := owner.seen(pair[0]), owner.seen(pair[1])
 		for i := range known {
 			if known[i] != unknown[i] {
-				t.Errorf("%s:\n%s\nand of nobody:\n%s", name, known[i], unknown[i])
+				t.Errorf("%s:\n%s\nand for an unknown address:\n%s", name, known[i], unknown[i])
 			}
 		}
 	}

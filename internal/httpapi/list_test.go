@@ -244,7 +244,7 @@ func foreignCursor(t *testing.T, w *testServer) {
 			t.Errorf("%s: the cursor of another shows %d rows of %d", l.path, len(rows), len(mine))
 		}
 		if l.list == "agents" && slices.Contains(a.list("agents", "id"), other.agent) {
-			t.Error("an agent of somebody else is listed")
+			t.Error("an agent of another user is listed")
 		}
 	}
 }

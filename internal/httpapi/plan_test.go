@@ -119,7 +119,7 @@ func credentialCapped(t *testing.T, w *testServer) {
 	}
 	p.post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 	if n := len(p.get(messages).ok(t).list("messages", "id")); n != 0 {
-		t.Errorf("%d messages were kept of what was refused", n)
+		t.Errorf("%d messages were stored by refused requests", n)
 	}
 	mine.post(messages, object{"text": "hi"}).ok(t) // another key of the same user
 }

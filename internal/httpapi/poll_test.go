@@ -51,7 +51,7 @@ func somethingNew(t *testing.T, w *testServer) {
 	polled := c.polling(tag, "60")
 	c.say("Hello").ok(t)
 	if a := soon(t, polled).ok(t); a.header.Get("ETag") == tag || len(a.list("messages", "id")) == 0 {
-		t.Errorf("told %s", a.body)
+		t.Errorf("got %s", a.body)
 	}
 	// Changes that happened before the request are returned without waiting.
 	soon(t, c.polling(tag, "60")).ok(t)
@@ -66,7 +66,7 @@ func watchedTurn(t *testing.T, w *testServer) {
 		tags[a.header.Get("ETag")] = true
 		a = soon(t, c.polling(a.header.Get("ETag"), "60")).ok(t)
 		if tags[a.header.Get("ETag")] {
-			t.Fatalf("the same was told twice: %s", a.body)
+			t.Fatalf("the same messages were returned twice: %s", a.body)
 		}
 	}
 	polled := c.polling(a.header.Get("ETag"), "60")
@@ -79,7 +79,7 @@ func watchedTurn(t *testing.T, w *testServer) {
 		polled = c.polling(a.header.Get("ETag"), "60")
 	}
 	if m := a.last(); m["text"] != whole {
-		t.Errorf("at the end there is %v", m)
+		t.Errorf("the last messages are %v", m)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestPollEndsAtShutdown(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // to let it wait; else it does not begin to
 			close(w.draining)
 			if a := soon(t, polled); a.status != http.StatusNotModified {
-				t.Errorf("it was told %d %s", a.status, a.body)
+				t.Errorf("got %d %s", a.status, a.body)
 			}
 		})
 	}

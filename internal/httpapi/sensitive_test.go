@@ -190,7 +190,7 @@ func sensitiveCells(t *testing.T, w *testServer) {
 		}
 	}
 	if after := w.state(t, owner, member); after != before {
-		t.Errorf("what was refused changed something:\n%s\n%s", before, after)
+		t.Errorf("a refused request changed something:\n%s\n%s", before, after)
 	}
 	for name, c := range calls {
 		if a := fresh.send(c.method, c.path, c.body); a.status == 403 && a.str("code") != "proof_failed" {

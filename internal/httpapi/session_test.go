@@ -251,7 +251,7 @@ func pendingAddress(t *testing.T, w *testServer) {
 		}
 	}
 	if len(replies) != 1 {
-		t.Errorf("a free address can be told from one that is taken: %v", replies)
+		t.Errorf("the replies for a free and a taken address differ: %v", replies)
 	}
 	b.send("PATCH", "/api/account", `{"email":"`+own+`"}`).ok(t)
 	if a := b.get("/api/account").ok(t); a.value("account", "pendingEmail") != nil {

@@ -89,7 +89,7 @@ func failedTurn(t *testing.T, w *testServer) {
 			w.script(text, c.script)
 			a := talk.say(text, "Idempotency-Key", "once").refused(t, c.status, c.code)
 			if strings.Contains(string(a.body), "secret") {
-				t.Errorf("told %s", a.body)
+				t.Errorf("got %s", a.body)
 			}
 			read := talk.ended()
 			m := read.last()
@@ -188,7 +188,7 @@ func deletedThread(t *testing.T, w *testServer) {
 		c.get(c.path(path)).refused(t, http.StatusNotFound, "not_found")
 	}
 	if _, err := w.db.ActiveTask(t.Context(), c.id); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("of its tasks there is %v", err)
+		t.Errorf("its task: %v", err)
 	}
 }
 
