@@ -155,7 +155,7 @@ func (s *Server) turnResult(ctx context.Context, t turn, reply *oas.Message) *sd
 	}
 	result := s.failed(ctx, &core.Error{Kind: core.KindUpstream, Code: failure.Code, Detail: failure.Detail})
 	if reply.Text != "" {
-		result.Content = append(result.Content, &sdk.TextContent{Text: "What there was until then:\n\n" + reply.Text})
+		result.Content = append(result.Content, &sdk.TextContent{Text: "Reply until the error:\n\n" + reply.Text})
 	}
 	return result
 }

@@ -142,10 +142,10 @@ const path = "/mcp"
 // instructions are sent to the model when a client connects.
 const instructions = `Carrel holds agents that know their own sources: papers, notes, documents.
 Call list_agents first; every other tool needs an agent's id.
-To have a question answered with citations use ask_agent. To look for documents yourself use search, and get_document to read one.
-A reply that takes long is not lost: ask_agent says so, and get_messages has it later. Never send a message twice.
-What should be remembered for later conversations goes into add_memory; a result worth keeping into save_favourite.
-Prefer the user's own agents. Those that other accounts share come last in every list and are marked as shared. ` + fenceNotice
+To get a question answered with citations, use ask_agent. To find documents yourself, use search, and get_document to read one.
+If a reply takes long, ask_agent returns the status working, and get_messages has the reply later. Never send a message twice.
+Use add_memory for facts to remember in later conversations, and save_favourite for results worth keeping.
+Prefer the user's own agents. Agents shared by other accounts come last in every list and are marked as shared. ` + fenceNotice
 
 // newServer returns an SDK server with all tools, resources and prompts.
 func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {

@@ -43,16 +43,16 @@ var templates = []template{
 	{
 		uri: scheme + "agents/{agentId}", name: "agent", title: "Agent", mime: typeJSON, tag: "agents",
 		operation: core.OpGetAgent, render: renderAgent,
-		description: "An agent: its instructions, its sources, and what may be done with it.",
+		description: "An agent: its instructions, its sources, and the caller's capabilities.",
 	},
 	{
 		uri: scheme + "agents/{agentId}/memories", name: "memories", title: "Memories", mime: typeJSON, tag: "memories",
-		operation: core.OpListMemories, arguments: httpapi.Arguments{"limit": marshal(200)}, description: "What the agent remembers, newest first.",
+		operation: core.OpListMemories, arguments: httpapi.Arguments{"limit": marshal(200)}, description: "The agent's memories, newest first.",
 	},
 	{
 		uri: scheme + "agents/{agentId}/threads/{threadId}", name: "thread", title: "Conversation", mime: typeMarkdown, tag: "threads",
 		operation: core.OpExportThread, arguments: httpapi.Arguments{"format": marshal("markdown")},
-		description: "A conversation with its citations, to be read.",
+		description: "A conversation with its citations, as Markdown.",
 	},
 	{
 		uri: scheme + "agents/{agentId}/documents/{documentId}", name: "document", title: "Document", mime: typeMarkdown, tag: "search",
@@ -226,7 +226,7 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest,
 			},
 			&sdk.Resource{
 				URI: scheme + "agents/" + a.ID + "/memories", Name: a.ID + " memories", Title: title + ": memories",
-				Description: "What " + name + " remembers, newest first.", MIMEType: typeJSON, Icons: icons(s.deps.BaseURL, "memories"),
+				Description: "Memories of " + name + ", newest first.", MIMEType: typeJSON, Icons: icons(s.deps.BaseURL, "memories"),
 			})
 	}
 	return list, nil

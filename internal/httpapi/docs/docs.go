@@ -122,7 +122,7 @@ type field struct {
 
 type problemCode struct {
 	Code, Status string
-	Cure         template.HTML
+	Solution     template.HTML
 }
 
 type schema struct {

@@ -39,7 +39,7 @@ components:
       description: |
         Codes:
 
-        | Status | code | Cure |
+        | Status | code | Solution |
         |---|---|---|
         | 400 | ` + "`bad_thing`" + ` | Mend it. |
       properties:

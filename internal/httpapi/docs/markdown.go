@@ -50,11 +50,11 @@ func (d *document) problemCodes() ([]problemCode, error) {
 	description := d.component("schemas", "Problem").text("description")
 	var out []problemCode
 	for _, m := range problemRow.FindAllStringSubmatch(description, -1) {
-		cure, err := d.inline(m[3])
+		solution, err := d.inline(m[3])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, problemCode{Status: m[1], Code: m[2], Cure: cure})
+		out = append(out, problemCode{Status: m[1], Code: m[2], Solution: solution})
 	}
 	return out, nil
 }

@@ -7505,43 +7505,43 @@ func (s *PlanReply) SetPlan(val Plan) {
 	s.Plan = val
 }
 
-// A problem detail (RFC 9457). Codes and their cures:
+// A problem detail (RFC 9457). Codes and solutions:
 //
-//	Status | code                      | Cure
+//	Status | code                      | Solution
 //	-------+---------------------------+-------------------------------------------------------------------------------------------
 //	400    | `malformed_json`          | Send one JSON object in UTF-8, without duplicate keys or trailing text.
-//	400    | `invalid_request`         | Mend the fields that `errors` points at.
-//	400    | `invalid_code`            | Make a new connect code and exchange it within 15 minutes, once.
+//	400    | `invalid_request`         | Correct the fields in `errors`.
+//	400    | `invalid_code`            | Create a new connect code and exchange it within 15 minutes, once.
 //	400    | `credential_in_query`     | Send the credential in the `Authorization` header, and revoke the one that was in the URL.
 //	401    | `missing_credential`      | Send `Authorization: Bearer <token>`.
-//	401    | `invalid_credential`      | Use a credential that is not revoked or expired. A licence key is not one.
-//	402    | `no_subscription`         | Take a plan. What is already there can be read without.
+//	401    | `invalid_credential`      | Use a credential that is not revoked or expired.
+//	402    | `no_subscription`         | Choose a plan. Existing content stays readable.
 //	402    | `spend_cap_reached`       | Wait until the cap resets, or have it raised.
-//	403    | `forbidden`               | Ask somebody who may.
-//	403    | `capability_disabled`     | Take a plan that includes it, or a model of the plan.
-//	403    | `quota_exceeded`          | Delete documents, or take a plan with more room.
+//	403    | `forbidden`               | Ask the owner of the agent or an administrator.
+//	403    | `capability_disabled`     | Choose a plan that includes it, or a model of the plan.
+//	403    | `quota_exceeded`          | Delete documents, or choose a larger plan.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
-//	403    | `limited_to_agents`       | Use a credential for the whole account: this one was made for certain agents.
-//	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
-//	403    | `session_required`        | Sign in with a browser; keys can't change how somebody signs in.
+//	403    | `limited_to_agents`       | Use a credential for the whole account; this one is limited to certain agents.
+//	403    | `step_up_required`        | Confirm your identity at `/step-up`, and send the request again within ten minutes.
+//	403    | `session_required`        | Sign in with a browser; keys cannot change sign-in methods.
 //	403    | `proof_failed`            | Try again with the right password, code or passkey.
-//	403    | `cross_origin`            | Ask from a page of this server, or with a bearer token.
+//	403    | `cross_origin`            | Send the request from a page of this server, or with a bearer token.
 //	404    | `not_found`               | Take the id from the list.
 //	405    | `method_not_allowed`      | Use a method of the `Allow` header.
 //	406    | `not_acceptable`          | Accept `application/json`.
 //	409    | `turn_working`            | Wait until the turn ends, or cancel it.
 //	409    | `turn_cancelled`          | Send the message again if it is still wanted.
-//	409    | `conflict`                | Read the present state, then decide.
-//	409    | `expired`                 | Begin again, and finish within ten minutes, once.
-//	409    | `idempotency_in_progress` | Wait for the first request's reply, then send the same again.
+//	409    | `conflict`                | Read the current state, then decide.
+//	409    | `expired`                 | Start again, and finish within ten minutes.
+//	409    | `idempotency_in_progress` | Wait for the reply to the first request, then send it again.
 //	413    | `body_too_large`          | Send at most 1 MiB.
 //	415    | `unsupported_media_type`  | Send `Content-Type: application/json`.
 //	422    | `idempotency_mismatch`    | Use a new key for a new request.
 //	429    | `rate_limited`            | Wait for `Retry-After` seconds.
-//	500    | `internal`                | Try again; report `requestId` if it stays.
+//	500    | `internal`                | Try again; report `requestId` if it persists.
 //	502    | `model_failed`            | Read the thread's messages; send the message again.
 //	503    | `unavailable`             | Try again after `Retry-After` seconds.
-//	504    | `model_timeout`           | Send the message again, or a smaller question.
+//	504    | `model_timeout`           | Send the message again, or ask a smaller question.
 //
 // Ref: #/components/schemas/Problem
 type Problem struct {

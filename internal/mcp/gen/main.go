@@ -102,18 +102,19 @@ var fileSchema = map[string]any{
 func describeAsk(from *operation) (description string, input, output map[string]any) {
 	arguments := maps.Clone(from.properties)
 	arguments["threadId"] = map[string]any{
-		"type": "string", "description": "The conversation to go on with. Left out, a new one is begun, and the reply says which.",
+		"type": "string", "description": "The thread to continue. When omitted, a new thread is created; the result contains its id.",
 	}
 	result := maps.Clone(object(from.output["properties"]))
 	result["status"] = map[string]any{
 		"type": "string", "enum": []string{"complete", "working"},
-		"description": "complete: the reply is here. working: it is not there yet; read it later with get_messages, and do not ask again.",
+		"description": "complete: the result contains the reply. working: the agent is still working; read the reply later with get_messages, and do not ask again.",
 	}
-	result["agentId"] = map[string]any{"type": "string", "description": "The agent that was asked."}
-	result["threadId"] = map[string]any{"type": "string", "description": "The conversation, to go on with."}
-	description = "Ask an agent something and get its reply, with citations of the documents that it rests on.\n\n" +
-		"The agent searches its sources, reads and answers, which may take a while; progress is reported meanwhile. A reply that takes longer than the wait " +
-		"is worked on all the same: the result then says status working, and get_messages has the reply when it is there. Do not send the message again."
+	result["agentId"] = map[string]any{"type": "string", "description": "The agent."}
+	result["threadId"] = map[string]any{"type": "string", "description": "The thread, to continue the conversation."}
+	description = "Ask an agent a question and get its reply, with citations of documents.\n\n" +
+		"The agent searches and reads its sources, which may take a while; progress is reported. If the reply takes longer than the " +
+		"wait, the result has the status working and the agent continues: read the reply later with get_messages. Do not send the " +
+		"message again."
 	return description,
 		map[string]any{"type": "object", "properties": arguments, "required": []string{"agentId", "text"}},
 		map[string]any{"type": "object", "properties": result, "required": []string{"status", "agentId", "threadId", "turnId"}}
