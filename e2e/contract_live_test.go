@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"carrel/internal/testkit/livefake"
+	"carrel/internal/testkit/federatedfake"
 )
 
 // liveKinds are all kinds that are asked at question time, each with what it needs.
@@ -43,9 +43,9 @@ func (w *world) live(t *testing.T) {
 
 // searchLive searches a source that answers, and then does not.
 func (w *world) searchLive(t *testing.T, path string) {
-	fake := livefake.New(t, "searxng",
-		livefake.Work{ID: "codd", Title: "A relational model", Text: "Future users of large data banks must be protected.", Year: 1970},
-		livefake.Work{ID: "other", Title: "Another relational page", Text: "Nobody opens it."})
+	fake := federatedfake.New(t, "searxng",
+		federatedfake.Work{ID: "codd", Title: "A relational model", Text: "Future users of large data banks must be protected.", Year: 1970},
+		federatedfake.Work{ID: "other", Title: "Another relational page", Text: "Nobody opens it."})
 	source := w.do(t, "POST", path, fmt.Sprintf(`{"name": "Web", "kind": "searxng", "default": true, "settings": {"url": %q}}`, fake.URL)).text("source", "id")
 	search := call{method: "POST", path: w.below("/search"), key: w.key, body: `{"query": "relational data banks"}`}
 	got := w.send(t, search, 200)

@@ -12,7 +12,7 @@ import (
 
 	"carrel/internal/search/segment"
 	"carrel/internal/testkit"
-	"carrel/internal/testkit/livefake"
+	"carrel/internal/testkit/federatedfake"
 )
 
 // mark makes a word that is nowhere else, for one field of one person.
@@ -65,7 +65,7 @@ func (w *world) fillAccount(t *testing.T, person string) textWriter {
 	do("POST", agent+"/sources", `{"name": "Feed", "kind": "feed", "settings": {"url": "http://127.0.0.1:1/`+m("url")+`"}}`)
 	do("POST", agent+"/sources", `{"name": "Bucket", "kind": "s3", "settings": {"bucket": "papers", "endpoint": "http://127.0.0.1:1", "prefix": "`+m("prefix")+`"}}`)
 	do("POST", agent+"/sources", `{"name": "Wiki", "kind": "mcp", "secret": "s3cret", "settings": {"url": "http://127.0.0.1:1/`+m("mcp")+`"}}`)
-	engine := livefake.New(t, "searxng", livefake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
+	engine := federatedfake.New(t, "searxng", federatedfake.Work{ID: "1", Title: "Result " + m("live"), Text: "Live " + m("live")})
 	live := do("POST", agent+"/sources", `{"name": "Web", "kind": "searxng", "settings": {"url": "`+engine.URL+`"}}`).text("source", "id")
 	do("POST", agent+"/search", `{"query": "`+m("live")+`", "sourceId": "`+live+`"}`)
 	code := w.admin(t, "connect-code", "create", "--user", who.email).text("code")

@@ -102,7 +102,7 @@ func TestHostileUploadsSayWhichLimitTheyReach(t *testing.T) {
 			t.Logf("%-55s %9d bytes  CPU %6.2fs  RSS %4d MiB, at most %4d MiB  %.160s", c.Name, len(data), (after.cpu - before.cpu).Seconds(),
 				after.rss>>20, after.most>>20, errors)
 		}
-		if c.File == "newlines.zip" && reasonOf(got) != "It unpacks to more than 256 MiB, the limit for its size; split it, or ask the operator to raise the setting import-unpacked-mib." {
+		if c.File == "newlines.zip" && reasonOf(got) != "The file unpacks to more than 256 MiB, the limit for its size; split it, or ask the operator to raise the setting import-unpacked-mib." {
 			t.Errorf("the reason is %q", reasonOf(got))
 		}
 		if c.Want != "" && !strings.Contains(c.Want, "|") && !strings.Contains(errors, c.Want) && got.at("source", "import", "failed") == 0.0 {

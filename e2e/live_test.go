@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"carrel/internal/testkit"
-	"carrel/internal/testkit/livefake"
+	"carrel/internal/testkit/federatedfake"
 )
 
 // A turn that quotes a page of the web keeps it: long after the page has changed and the server was started again, the
@@ -14,11 +14,11 @@ import (
 func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testkit.ServerOptions{})
-	work := livefake.Work{
+	work := federatedfake.Work{
 		ID: "memex", Title: "The memex", Year: 1945,
 		Text: "The memex is a device in which an individual stores all his books, records, and communications. It was described by Vannevar Bush in 1945.",
 	}
-	fake := livefake.New(t, "searxng", work, livefake.Work{ID: "star", Title: "A page to save", Text: "The memex is mentioned on this page as well."})
+	fake := federatedfake.New(t, "searxng", work, federatedfake.Work{ID: "star", Title: "A page to save", Text: "The memex is mentioned on this page as well."})
 	w.agent = w.do(t, "POST", "/api/agents", `{"name": "Web"}`).text("agent", "id")
 	added := w.admin(t, "source", "add", "--agent", w.agent, "--name", "Web", "--url", fake.URL, "searxng")
 	source := added.text("source", "id")
@@ -36,7 +36,7 @@ func TestACitationOfALiveResultStaysCheckable(t *testing.T) {
 			w.do(t, "POST", w.below("/favourites"), fmt.Sprintf(`{"card": {"cardId": %q, "title": "A page to save"}}`, found.text("results", i, "cardId")))
 		}
 	}
-	fake.Find(livefake.Work{ID: "memex", Title: "The memex", Text: "Nothing of it is left."})
+	fake.Find(federatedfake.Work{ID: "memex", Title: "The memex", Text: "Nothing of it is left."})
 	w.server.Restart()
 	document := w.do(t, "GET", w.below("/documents/"+citation["documentId"].(string)), "").text("document", "text")
 	start, end := int(citation["start"].(float64)), int(citation["end"].(float64))

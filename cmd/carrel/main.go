@@ -4,9 +4,9 @@ package main
 import (
 	"os"
 
-	"carrel/internal/app"
+	"carrel/internal/cli"
 )
 
 func main() {
-	os.Exit(app.Main(os.Args[1:], app.System()))
+	os.Exit(cli.Main(os.Args[1:], cli.System()))
 }

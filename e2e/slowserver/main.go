@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"carrel/internal/app"
+	"carrel/internal/cli"
 	"carrel/internal/core"
 	"carrel/internal/task"
 	"carrel/internal/testkit/echo"
@@ -29,9 +29,9 @@ import (
 )
 
 func main() {
-	env := app.System()
+	env := cli.System()
 	env.Answerer = scripted{}
-	os.Exit(app.Main(os.Args[1:], env))
+	os.Exit(cli.Main(os.Args[1:], env))
 }
 
 // scripted answers as the message says.

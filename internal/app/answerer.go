@@ -1,8 +1,6 @@
 package app
 
 import (
-	"log/slog"
-
 	"carrel/internal/config"
 	"carrel/internal/model"
 	"carrel/internal/research"
@@ -10,11 +8,11 @@ import (
 )
 
 // newModel returns the client of the configured model provider.
-func (in *installation) newModel() (model.Provider, error) {
-	m := in.config.Model
+func (in *App) newModel() (model.Provider, error) {
+	m := in.Config.Model
 	provider, err := model.New(model.Options{
 		API: model.API(m.API), BaseURL: m.BaseURL, Key: m.Key, Name: m.Name, Allowed: m.Allowed,
-	}, in.clock)
+	}, in.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -22,18 +20,18 @@ func (in *installation) newModel() (model.Provider, error) {
 	return provider, nil
 }
 
-// newAnswerer returns the answerer of messages: the one that a test provides, or research with or without a model.
-func (in *installation) newAnswerer(env *Env, provider model.Provider, log *slog.Logger) thread.Answerer {
-	if env.Answerer != nil {
-		return env.Answerer
+// newAnswerer returns the answerer of a test, or the research agent with the model, if there is one.
+func (in *App) newAnswerer(o Options, provider model.Provider) thread.Answerer {
+	if o.Answerer != nil {
+		return o.Answerer
 	}
 	return research.New(research.Deps{
-		Search: in.sources, Documents: in.sources, Conversation: in.store, Memories: in.memories, Agents: in.store,
-		Spend: in.spending, Model: provider, Clock: in.clock, Log: log,
-	}, research.Options{Prices: prices(in.config.Model)})
+		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories, Agents: in.Store,
+		Spend: in.Billing.Spending, Model: provider, Clock: in.Clock, Log: o.Log,
+	}, research.Options{Prices: prices(in.Config.Model)})
 }
 
-// prices are what the settings say that models cost.
+// prices returns the configured prices of models.
 func prices(m config.Model) model.Prices {
 	out := model.Prices{Each: make(map[string]model.Price, len(m.Prices))}
 	for name, p := range m.Prices {

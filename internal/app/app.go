@@ -1,152 +1,204 @@
-// Package app is the only place where the parts are wired together, and the commands that people type.
+// Package app creates the services, connects them and runs the server. It holds no rules of its own.
 package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strings"
-	"syscall"
+	"time"
 
-	"github.com/alecthomas/kong"
-	"golang.org/x/term"
-
+	"carrel/internal/account"
+	"carrel/internal/accountdata"
+	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/config"
 	"carrel/internal/core"
-	"carrel/internal/federated"
+	"carrel/internal/credential"
+	"carrel/internal/embedding"
+	"carrel/internal/favourite"
+	"carrel/internal/importer"
+	"carrel/internal/memory"
+	"carrel/internal/model"
+	"carrel/internal/oauth"
+	"carrel/internal/outbound"
+	"carrel/internal/search"
+	"carrel/internal/secretbox"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
+	"carrel/internal/signin/upstream"
+	"carrel/internal/source"
+	"carrel/internal/store"
+	"carrel/internal/task"
 	"carrel/internal/thread"
+	"carrel/internal/webapp"
+	"carrel/internal/webhook"
 )
 
-// What a command ends with. Scripts rely on these.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
+// App holds an opened database and the services on it. The server and the commands of package cli share it.
+type App struct {
+	Config    config.Config
+	Store     *store.DB
+	Clock     core.Clock
+	SetupCode string // authorizes the creation of the first account
 
-// Env is what a command has of the world around it, so that tests can give it another.
-type Env struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Getenv   func(string) string
-	Environ  []string
-	// Answerer writes the replies of turns; nil means the program's own. Tests of durability put a slow one here that
-	// counts what it is asked.
+	Accounts    *account.Service
+	SignIn      *signin.Service
+	Billing     *billing.Service
+	Credentials *credential.Service
+	OAuth       *oauth.Service
+	Audit       *audit.Log
+	Agents      *agent.Service
+	Sources     *source.Service
+	Imports     *importer.Service
+	Tasks       *task.Engine
+	Embedding   *embedding.Service // nil without an embedding endpoint
+	Archives    *accountdata.Archives
+	Deletions   *accountdata.Deletions
+
+	sessions   *credential.Sessions
+	payments   *stripe.Service // nil without a Stripe account
+	passkeys   *passkey.Service
+	upstream   *upstream.Service // nil without an OpenID provider
+	memories   *memory.Service
+	favourites *favourite.Service
+	threads    *thread.Service
+	webhooks   *webhook.Service
+	exports    *accountdata.Exports
+	engine     *engine
+	replies    *secretbox.Box // encrypts stored replies that contain a secret
+	closers    []func()
+}
+
+// Options are the parts of an App that tests replace.
+type Options struct {
+	Log *slog.Logger
+	// Answerer writes the replies of turns. Nil means the research agent.
 	Answerer thread.Answerer
 }
 
-// System is the process's own environment.
-func System() Env {
-	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ()}
-}
-
-// commands is the command line, as kong reads it.
-type commands struct {
-	Serve   serveCommand      `cmd:"" help:"Run the server."`
-	Admin   adminCommand      `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
-	Source  librarianCommands `cmd:"" help:"Fill a source of a server from this machine."`
-	Config  configCommand     `cmd:"" help:"Show every setting, its value and where it comes from; secrets are hidden."`
-	Version versionCommand    `cmd:"" help:"Show the version."`
-}
-
-const description = `Agents that know their sources.
-
-Start with "carrel serve --demo" to look around, or "carrel serve" for an installation of your own.
-Every setting can also be given as a variable (CARREL_ADDR for --addr) or in carrel.conf in the data folder.
-A command ends with 0 when it worked, 1 when it failed, 2 when it was not understood.`
-
-// ended is how kong's own exits (help) come back to Main.
-type ended int
-
-// Main runs a command line and returns what the process ends with.
-func Main(args []string, env Env) (code int) {
-	defer func() {
-		if e, ok := recover().(ended); ok {
-			code = int(e)
-		}
-	}()
-	var cli commands
-	parser, err := kong.New(&cli,
-		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
-		kong.Exit(func(code int) { panic(ended(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
-	)
-	if err != nil {
-		complain(env, err)
-		return exitFailed
-	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	command, err := parser.Parse(args)
-	if err != nil {
-		_, _ = fmt.Fprintf(env.Err, "carrel: %v\nTry \"carrel --help\", or --help after a command.\n", err)
-		return exitUsage
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(&env); err != nil {
-		complain(env, err)
-		return exitFailed
-	}
-	return exitOK
-}
-
-// settingHelp makes the help of flags from the table of settings, so that it is written once.
-func settingHelp() kong.Option {
-	vars := kong.Vars{}
-	for _, s := range config.Defaults() {
-		help := s.Help
-		if s.Value != "" && s.Value != "false" {
-			help += " Default: " + s.Value + "."
-		}
-		vars["help_"+strings.ReplaceAll(s.Name, "-", "_")] = help + " (" + s.Env + ")"
-	}
-	vars["live_kinds"] = strings.Join(federated.Names(), ", ")
-	vars["synced_kinds"] = strings.Join(syncedKinds(), ", ")
-	return vars
-}
-
-// complain tells a person what went wrong and what to do.
-func complain(env Env, err error) {
-	var e *core.Error
-	switch {
-	case !errors.As(err, &e) || e.Kind == core.KindInternal:
-		_, _ = fmt.Fprintf(env.Err, "carrel: %v\n", err)
-	case len(e.Fields) == 0:
-		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
-	default:
-		for _, f := range e.Fields {
-			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
-		}
-	}
-}
-
-// isTerminal reports whether a person reads what is written there.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// flags are the settings that a command takes as flags; what was not given stays nil.
-type flags map[string]*string
-
-func (f flags) load(env *Env) (config.Config, error) {
-	overrides := map[string]string{}
-	for name, value := range f {
-		if value != nil {
-			overrides[name] = *value
-		}
-	}
-	return config.Load(config.LoadOptions{Getenv: env.Getenv, Environ: env.Environ, Overrides: overrides})
-}
-
-// databaseFile is the name of SQLite's file in the data folder.
+// databaseFile is the name of the SQLite file in the data folder.
 const databaseFile = "carrel.db"
 
-func databasePath(cfg config.Config) string { return filepath.Join(cfg.Data, databaseFile) }
+// DatabasePath returns the path of the SQLite file.
+func DatabasePath(cfg config.Config) string { return filepath.Join(cfg.Data, databaseFile) }
+
+// Open opens the configured database and creates the services on it. The caller must call Close.
+func Open(ctx context.Context, cfg config.Config, o Options) (*App, error) {
+	if cfg.Database == "" {
+		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+	}
+	db, err := store.Open(ctx, store.Options{Path: DatabasePath(cfg), URL: cfg.Database, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	secret := []byte(cfg.SecretKey)
+	if len(secret) == 0 {
+		if secret, err = db.Secret(ctx); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	in, err := wire(cfg, o, db, secret)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return in, nil
+}
+
+// wire creates the services on an opened database.
+func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, error) {
+	log := o.Log
+	replies, err := secretbox.New(secret, "replies")
+	if err != nil {
+		return nil, err
+	}
+	signing, err := secretbox.New(secret, "webhook secrets")
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := secretbox.New(secret, "source secrets")
+	if err != nil {
+		return nil, err
+	}
+	clock := core.SystemClock{}
+	in := &App{Config: cfg, Store: db, Clock: clock, replies: replies}
+	in.Audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
+	provider, err := in.newModel()
+	if err != nil {
+		return nil, err
+	}
+	agents := agent.Deps{Store: db, Clock: clock}
+	if o.Answerer == nil { // the answerer of a test takes any model
+		agents.Models = append([]string{}, provider.Models()...)
+	}
+	in.Agents = agent.NewService(agents)
+	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
+	if in.OAuth, err = oauth.New(db, clock, secret, oauth.Options{
+		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
+		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
+	}, log); err != nil {
+		return nil, err
+	}
+	in.OAuth.RecordTo(in.Audit)
+	in.Credentials = credential.NewService(credential.Deps{
+		Store: db, Clock: clock, Audit: in.Audit, HashKey: secret, Agents: in.Agents, Grants: in.OAuth, Caller: caller,
+		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},
+		OAuth:    credential.TokenDeps{Store: db, Prefix: prefixes.Access, Audience: oauth.Resources(cfg.BaseURL)},
+	})
+	in.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: clock, Audit: in.Audit, HashKey: secret})
+	in.Billing = in.newBilling()
+	in.payments = in.newPayments(cfg, log)
+	if err := in.wireSignIn(cfg, secret, log); err != nil {
+		return nil, err
+	}
+	in.SetupCode = webapp.SetupCode(secret)
+	in.engine = &engine{log: log}
+	in.wireSources(cfg, sealed)
+	in.memories = memory.NewService(db, in.Agents, clock, stems())
+	in.Tasks = task.New(db, clock, log, task.Options{Version: Version(), Alone: cfg.Database == ""})
+	in.threads = thread.NewService(db, in.Agents, clock, in.Tasks, in.newAnswerer(o, provider))
+	in.Tasks.Register(in.threads.Kind())
+	in.wireImporter(cfg, log)
+	in.webhooks = webhook.NewService(db, signing, clock, webhook.Options{Private: cfg.OutboundPrivate})
+	in.Tasks.Register(in.webhooks.Kind())
+	in.favourites = favourite.NewService(favourite.Deps{
+		Store: db, Agents: in.Agents, Threads: in.threads, Documents: in.Sources, Clock: clock,
+	})
+	in.wireAccountData(cfg, log)
+	if e := cfg.Embeddings; e.On() {
+		client := model.NewEmbeddingClient(model.EmbeddingOptions{
+			URL: e.URL, Key: e.Key, Model: e.Model, Dims: e.Dimensions,
+		}, clock)
+		in.closers = append(in.closers, client.Close)
+		in.Embedding = embedding.NewService(embedding.Deps{
+			Store: db, Embedder: client, Tasks: in.Tasks, Payer: payer{spending: in.Billing.Spending}, Clock: clock, Log: log,
+		}, e.Price)
+		in.Tasks.Register(in.Embedding.Kind())
+		in.engine.embedding = in.Embedding
+	}
+	return in, nil
+}
+
+// Close closes the database and the clients of outside services.
+func (in *App) Close() error {
+	for _, f := range in.closers {
+		f()
+	}
+	return in.Store.Close()
+}
+
+// changes returns the change log that the search index follows.
+func (in *App) changes() search.Log {
+	return changeLog{Log: in.Store, embedding: in.Embedding}
+}
+
+// flush writes the counters that services keep in memory to the database.
+func (in *App) flush(ctx context.Context) error {
+	return errors.Join(in.Credentials.FlushUses(ctx), in.Sources.FlushSearches(ctx))
+}

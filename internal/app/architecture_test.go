@@ -17,7 +17,7 @@ import (
 // confined lists the packages that may import a package from outside the module.
 var confined = map[string][]string{
 	"database/sql":               {"internal/store", "internal/store/storetest"},
-	"github.com/alecthomas/kong": {"internal/app"},
+	"github.com/alecthomas/kong": {"internal/cli"},
 }
 
 // TestImportRule compares the imports of every package with the table in docs/architecture.md.

@@ -5,43 +5,47 @@ import (
 	"log/slog"
 	"time"
 
-	"carrel/internal/account"
 	"carrel/internal/billing"
+	"carrel/internal/billing/stripe"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/outbound"
 )
 
-// subscriptionPage is the page of the web app that the payment provider leads back to.
+// subscriptionPage is the page to which the payment provider returns the user.
 const subscriptionPage = "/settings/subscription"
 
-// newBilling sells plans through the Stripe account of the settings, if they name one.
-func (in *installation) newBilling(cfg config.Config, log *slog.Logger) *billing.Service {
+// newPayments returns the service that sells plans through Stripe, or nil if the settings name no Stripe account.
+func (in *App) newPayments(cfg config.Config, log *slog.Logger) *stripe.Service {
 	if !cfg.Stripe.On() {
 		return nil
 	}
-	// The address is the operator's, who may name one on this machine.
+	// The operator sets the address, so it may be private.
 	web := outbound.NewClient(outbound.Options{Private: true, Timeout: 10 * time.Second})
-	return billing.NewService(in.store, web, in.clock, in.audit, log, billing.Options{
-		Key: cfg.Stripe.SecretKey, URL: cfg.Stripe.URL, WebhookSecrets: cfg.Stripe.WebhookSecrets,
-		Grace: time.Duration(cfg.Stripe.GraceDays) * 24 * time.Hour, TrialDays: cfg.Stripe.TrialDays, ReturnURL: cfg.BaseURL + subscriptionPage,
+	return stripe.NewService(stripe.Deps{
+		Store: in.Store, Client: web, Clock: in.Clock, Audit: in.Audit, Log: log,
+		Options: stripe.Options{
+			Key: cfg.Stripe.SecretKey, URL: cfg.Stripe.URL, WebhookSecrets: cfg.Stripe.WebhookSecrets,
+			Grace: time.Duration(cfg.Stripe.GraceDays) * 24 * time.Hour, TrialDays: cfg.Stripe.TrialDays,
+			ReturnURL: cfg.BaseURL + subscriptionPage,
+		},
 	})
 }
 
-// declarePlans takes over the plans of the settings.
-func (in *installation) declarePlans(ctx context.Context) error {
-	plans := make([]account.Plan, len(in.config.Plans))
-	for i, p := range in.config.Plans {
-		plans[i] = account.Plan{
-			Name: p.Name, Capabilities: capabilities(p.Capabilities), Models: p.Models, SpendCap: p.SpendCap, TurnCap: p.TurnCap,
+// declarePlans stores the plans of the settings.
+func (in *App) declarePlans(ctx context.Context) error {
+	plans := make([]billing.Plan, len(in.Config.Plans))
+	for i, p := range in.Config.Plans {
+		plans[i] = billing.Plan{
+			Name: p.Name, Capabilities: Capabilities(p.Capabilities), Models: p.Models, SpendCap: p.SpendCap, TurnCap: p.TurnCap,
 			RateLimit: p.RateLimit, RateBurst: p.RateBurst, StorageLimit: p.StorageLimit, Price: p.Price, StripePrice: p.StripePrice,
 		}
 	}
-	return in.plans.Declare(ctx, core.Operator(""), plans)
+	return in.Billing.Plans.Declare(ctx, core.Operator(""), plans)
 }
 
-// capabilities reads the words of a plan; all is every one.
-func capabilities(words []string) []core.Capability {
+// Capabilities converts the words of a plan's setting; "all" stands for every capability.
+func Capabilities(words []string) []core.Capability {
 	var out []core.Capability
 	for _, word := range words {
 		if word == "all" {

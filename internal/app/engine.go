@@ -166,5 +166,5 @@ func (l changeLog) Changes(ctx context.Context, after, through uint64, limit int
 	return changes, nil
 }
 
-// errNotIndexed ends a wait that can't succeed.
-var errNotIndexed = errors.New("the documents are stored, but no running server has indexed them")
+// ErrNotIndexed ends a wait that can't succeed.
+var ErrNotIndexed = errors.New("the documents are stored, but no running server has indexed them")

@@ -29,20 +29,20 @@ const (
 )
 
 // indexPath is where a node keeps its index. It can be deleted at any time.
-func indexPath(cfg config.Config) string { return filepath.Join(cfg.Data, "index") }
+func IndexPath(cfg config.Config) string { return filepath.Join(cfg.Data, "index") }
 
 // openIndex opens the index of this node. Whoever does holds the lock of the data folder.
-func (in *installation) openIndex(ctx context.Context, log *slog.Logger) (*search.Index, error) {
-	identity, err := in.identity(ctx)
+func (in *App) openIndex(ctx context.Context, log *slog.Logger) (*search.Index, error) {
+	identity, err := in.IndexIdentity(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return search.Open(indexPath(in.config), search.Options{Log: log, Identity: identity})
+	return search.Open(IndexPath(in.Config), search.Options{Log: log, Identity: identity})
 }
 
 // identity is what an index knows its database by: something that only this one has, and that tells nothing.
-func (in *installation) identity(ctx context.Context) (string, error) {
-	secret, err := in.store.Secret(ctx)
+func (in *App) IndexIdentity(ctx context.Context) (string, error) {
+	secret, err := in.Store.Secret(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func (in *installation) identity(ctx context.Context) (string, error) {
 
 // indexer keeps the index of a running server in step with the documents, and tells others how far it is.
 type indexer struct {
-	in       *installation
+	in       *App
 	node     string
 	shared   bool // with other nodes
 	log      *slog.Logger
@@ -61,12 +61,12 @@ type indexer struct {
 	advance  chan uint64
 }
 
-func (in *installation) newIndexer(ctx context.Context, log *slog.Logger) (*indexer, error) {
+func (in *App) newIndexer(ctx context.Context, log *slog.Logger) (*indexer, error) {
 	index, err := in.openIndex(ctx, log)
 	if err != nil {
 		return nil, err
 	}
-	x := &indexer{in: in, node: onlyServer, shared: in.config.Database != "", log: log, index: index, advance: make(chan uint64, 1)}
+	x := &indexer{in: in, node: onlyServer, shared: in.Config.Database != "", log: log, index: index, advance: make(chan uint64, 1)}
 	if x.shared {
 		x.node = core.NewID("node")
 	}
@@ -130,11 +130,11 @@ func (x *indexer) run(ctx context.Context) error {
 	following.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	return x.in.store.DeleteNodeIndex(last, x.node)
+	return x.in.Store.DeleteNodeIndex(last, x.node)
 }
 
 func (x *indexer) say(ctx context.Context, through uint64) {
-	if err := x.in.store.SetNodeIndex(ctx, x.node, through); err != nil && ctx.Err() == nil {
+	if err := x.in.Store.SetNodeIndex(ctx, x.node, through); err != nil && ctx.Err() == nil {
 		x.log.WarnContext(ctx, "how far the search index is could not be written down", slog.Any("error", err))
 	}
 }
@@ -157,7 +157,7 @@ func (x *indexer) close() error {
 }
 
 // catchUp brings the index of a folder without a server to the head of the log. Its lock is the caller's.
-func (in *installation) catchUp(ctx context.Context, progress func(done, all uint64)) error {
+func (in *App) CatchUpIndex(ctx context.Context, progress func(done, all uint64)) error {
 	index, err := in.openIndex(ctx, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -185,16 +185,16 @@ func (in *installation) catchUp(ctx context.Context, progress func(done, all uin
 }
 
 // awaitServers waits until the servers that run have indexed all that is stored now.
-func (in *installation) awaitServers(ctx context.Context, progress func(done, all uint64)) error {
-	shared := in.config.Database != ""
+func (in *App) AwaitServers(ctx context.Context, progress func(done, all uint64)) error {
+	shared := in.Config.Database != ""
 	within := heardOf
 	if !shared {
 		within = math.MaxInt64 // the only server says it when something changes, which may be long ago
 	}
 	return in.await(ctx, func(uint64) (uint64, error) {
-		nodes, err := in.store.NodeIndexes(ctx, within)
+		nodes, err := in.Store.NodeIndexes(ctx, within)
 		if err == nil && shared && len(nodes) == 0 {
-			err = errNotIndexed
+			err = ErrNotIndexed
 		}
 		least := uint64(0)
 		for i, n := range nodes {
@@ -207,14 +207,14 @@ func (in *installation) awaitServers(ctx context.Context, progress func(done, al
 }
 
 // awaitFolder waits until the server of this folder has indexed all that is stored now, if it begins soon.
-func (in *installation) awaitFolder(ctx context.Context, began time.Time, progress func(done, all uint64)) error {
+func (in *App) AwaitFolder(ctx context.Context, began time.Time, progress func(done, all uint64)) error {
 	return in.await(ctx, func(uint64) (uint64, error) {
-		spans, err := search.Covered(indexPath(in.config))
+		spans, err := search.Covered(IndexPath(in.Config))
 		switch {
 		case err != nil:
 			return 0, err
 		case len(spans) == 0 && time.Since(began) > heardOf:
-			return 0, errNotIndexed
+			return 0, ErrNotIndexed
 		case len(spans) == 0 || spans[0].After > 0:
 			return 0, nil
 		}
@@ -224,8 +224,8 @@ func (in *installation) awaitFolder(ctx context.Context, began time.Time, progre
 
 // await calls reached until it has come as far as the log is now.
 // It asks often at first, for most waits are short, and then less so.
-func (in *installation) await(ctx context.Context, reached func(head uint64) (uint64, error), progress func(done, all uint64)) error {
-	head, err := in.store.Head(ctx)
+func (in *App) await(ctx context.Context, reached func(head uint64) (uint64, error), progress func(done, all uint64)) error {
+	head, err := in.Store.Head(ctx)
 	if err != nil {
 		return err
 	}

@@ -10,13 +10,13 @@ import (
 	"carrel/internal/streamwatch"
 )
 
-// newMCP returns the MCP endpoint of the server.
-func (in *installation) newMCP(
+// newMCP creates the MCP endpoint.
+func (in *App) newMCP(
 	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{},
 ) (*mcp.Server, error) {
 	return mcp.New(mcp.Deps{
 		BaseURL: cfg.BaseURL, API: api, Threads: in.threads,
-		Authenticate: in.credentials.Authenticate, Admit: server.Admit, Problem: problems.Write,
+		Authenticate: in.Credentials.Authenticate, Admit: server.Admit, Problem: problems.Write,
 		Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
-	}, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.store.Version})
+	}, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.Store.Version})
 }

@@ -10,10 +10,10 @@ import (
 	"carrel/internal/task"
 )
 
-// scrapeTimeout bounds what a look at the tasks may take.
+// scrapeTimeout limits counting the tasks.
 const scrapeTimeout = 2 * time.Second
 
-// taskMetrics shows the tasks of the installation, and what became of those of this node.
+// taskMetrics exports the tasks of the installation and the outcomes of tasks on this node.
 type taskMetrics struct {
 	tasks *task.Engine
 	log   *slog.Logger
@@ -28,14 +28,14 @@ func newTaskMetrics(tasks *task.Engine, log *slog.Logger) *taskMetrics {
 	}
 	return &taskMetrics{
 		tasks: tasks, log: log,
-		queued:   desc("queued", "Tasks that wait to run, in the whole installation."),
-		running:  desc("running", "Tasks that run, in the whole installation."),
-		oldest:   desc("oldest_queued_seconds", "How long the longest waiting task has waited."),
-		here:     desc("running_here", "Tasks that run on this node."),
-		started:  desc("started_total", "Runs of tasks that began on this node."),
-		resumed:  desc("resumed_total", "Runs that went on with a task that another run had begun."),
-		finished: desc("finished_total", "Tasks that ended on this node, by how.", "state"),
-		failed:   desc("failed_total", "Tasks that failed on this node, by reason.", "reason"),
+		queued:   desc("queued", "Queued tasks of the whole installation."),
+		running:  desc("running", "Running tasks of the whole installation."),
+		oldest:   desc("oldest_queued_seconds", "Age of the oldest queued task."),
+		here:     desc("running_here", "Running tasks of this node."),
+		started:  desc("started_total", "Task runs started on this node."),
+		resumed:  desc("resumed_total", "Task runs that resumed an interrupted task."),
+		finished: desc("finished_total", "Tasks ended on this node, by final state.", "state"),
+		failed:   desc("failed_total", "Tasks failed on this node, by reason.", "reason"),
 	}
 }
 
@@ -46,7 +46,7 @@ func (m *taskMetrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect looks at the tasks now. Without the database it shows what this node knows by itself.
+// Collect counts the tasks. If the database does not answer, it still exports the counters of this node.
 func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func (m *taskMetrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
 	if err != nil {
-		m.log.WarnContext(ctx, "tasks can't be counted", slog.Any("error", err))
+		m.log.WarnContext(ctx, "counting tasks failed", slog.Any("error", err))
 	} else {
 		gauge(m.queued, float64(s.Queued))
 		gauge(m.running, float64(s.Running))

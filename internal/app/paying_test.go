@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/config"
 	"carrel/internal/core"
 	"carrel/internal/federated"
@@ -20,7 +23,6 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// TestEveryPaidKindHasAPrice keeps a kind that is new from being counted as the dearest.
 func TestEveryPaidKindHasAPrice(t *testing.T) {
 	t.Parallel()
 	cfg, err := config.Load(config.LoadOptions{Overrides: map[string]string{"data": t.TempDir()}})
@@ -34,16 +36,16 @@ func TestEveryPaidKindHasAPrice(t *testing.T) {
 		}
 		paid++
 		if cfg.SearchPrices[k.Name] == 0 {
-			t.Errorf("%s is paid for and has no price", k.Name)
+			t.Errorf("the paid kind %s has no price", k.Name)
 		}
 	}
 	if paid != len(cfg.SearchPrices) {
-		t.Errorf("%d kinds are paid for, and %d have a price", paid, len(cfg.SearchPrices))
+		t.Errorf("%d kinds are paid, %d have a price", paid, len(cfg.SearchPrices))
 	}
 }
 
-// TestASearchIsPaidForInTheLedger buys searches with a cap that has room for three of them.
-func TestASearchIsPaidForInTheLedger(t *testing.T) {
+// The spend cap allows three searches.
+func TestSearchesArePaidFromTheSpendCap(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() store.Options{
 		"sqlite":   func() store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
@@ -51,32 +53,32 @@ func TestASearchIsPaidForInTheLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShopper(t, open(), 25_000)
-			settle := s.buys("tavily")
-			s.hasUsed(8000, "while it is held")
+			s := newLedger(t, open(), 25_000)
+			settle := s.hold("tavily")
+			s.mustHaveUsed(8000, "while it is held")
 			s.must(settle(t.Context()))
-			s.must(settle(t.Context())) // as somebody does who got no answer
-			s.hasUsed(8000, "when it is settled")
-			s.buys("new") // of a kind without a price; a crash leaves it open
-			s.hasUsed(18_000, "after the crash")
-			s.isRefused("tavily")
-			s.hasUsed(18_000, "after the refusal")
-			s.must(s.buys("brave")(t.Context()))
-			s.isRefused("brave")
+			s.must(settle(t.Context())) // a retry after a lost reply
+			s.mustHaveUsed(8000, "when it is settled")
+			s.hold("new") // a kind without a price, never settled, as after a crash
+			s.mustHaveUsed(18_000, "after the crash")
+			s.mustRefuse("tavily")
+			s.mustHaveUsed(18_000, "after the refusal")
+			s.must(s.hold("brave")(t.Context()))
+			s.mustRefuse("brave")
 
-			s.tends()
-			spent, bought := account.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, account.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
-			s.hasRows(bought, account.Usage{Name: "new", Calls: 1, Reserved: dearestSearch}, spent)
+			s.checkSums()
+			spent, bought := billing.Usage{Name: "tavily", Calls: 1, Spent: 8000, Estimated: 8000}, billing.Usage{Name: "brave", Calls: 1, Spent: 5000, Estimated: 5000}
+			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Reserved: unknownSearchPrice}, spent)
 			s.clock.Advance(time.Hour + time.Millisecond)
-			s.tends() // what nobody will settle any more counts as spent
-			s.hasRows(bought, account.Usage{Name: "new", Calls: 1, Spent: dearestSearch, Estimated: dearestSearch}, spent)
-			s.hasUsed(23_000, "when the hold was ended")
+			s.checkSums() // an expired reservation counts as spent
+			s.mustHaveRows(bought, billing.Usage{Name: "new", Calls: 1, Spent: unknownSearchPrice, Estimated: unknownSearchPrice}, spent)
+			s.mustHaveUsed(23_000, "when the hold was ended")
 		})
 	}
 }
 
-// shopper is somebody with a cap, and the payer that searches are bought with.
-type shopper struct {
+// ledger is an account with a spend cap and the payer under test.
+type ledger struct {
 	t     *testing.T
 	db    *store.DB
 	clock *testkit.Clock
@@ -84,36 +86,39 @@ type shopper struct {
 	buyer source.Buyer
 }
 
-func newShopper(t *testing.T, o store.Options, limit int64) *shopper {
+func newLedger(t *testing.T, o store.Options, limit int64) *ledger {
 	t.Helper()
 	db, err := store.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := &shopper{t: t, db: db, clock: testkit.NewClock(), buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"}}
+	s := &ledger{t: t, db: db, clock: testkit.NewClock(), buyer: source.Buyer{UserID: "usr", CredentialID: "crd", AgentID: "agt"}}
 	s.must(db.InsertUser(t.Context(), account.User{ID: "usr", Email: "u@example.org", Plan: core.PlanOpen, SpendCap: &limit, CreatedAt: s.clock.Now()}, "none"))
 	s.must(db.InsertAgent(t.Context(), agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
-	s.payer = payer{account.NewSpending(db, s.clock, nil), map[string]int64{"brave": 5000, "tavily": 8000}}
+	s.payer = payer{billing.NewService(billing.Deps{
+		Store: db, Clock: s.clock,
+		Audit: audit.New(audit.Deps{Store: db, Clock: s.clock, Log: slog.New(slog.DiscardHandler)}),
+	}).Spending, map[string]int64{"brave": 5000, "tavily": 8000}}
 	return s
 }
 
-func (s *shopper) must(err error) {
+func (s *ledger) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// buys has a search held, and returns what settles it.
-func (s *shopper) buys(kind string) func(context.Context) error {
+// hold reserves a search and returns the function that settles it.
+func (s *ledger) hold(kind string) func(context.Context) error {
 	s.t.Helper()
 	settle, err := s.payer.HoldSearch(s.t.Context(), s.buyer, kind)
 	s.must(err)
 	return settle
 }
 
-func (s *shopper) isRefused(kind string) {
+func (s *ledger) mustRefuse(kind string) {
 	s.t.Helper()
 	settle, err := s.payer.HoldSearch(s.t.Context(), s.buyer, kind)
 	if err == nil || settle != nil || core.AsError(err).Code != "spend_cap_reached" {
@@ -121,28 +126,28 @@ func (s *shopper) isRefused(kind string) {
 	}
 }
 
-func (s *shopper) hasUsed(micros int64, when string) {
+func (s *ledger) mustHaveUsed(micros int64, when string) {
 	s.t.Helper()
 	if got, err := s.payer.spending.Spend(s.t.Context(), s.buyer.UserID); err != nil || got.Used != micros {
-		s.t.Errorf("%s %d are used, %v, want %d", when, got.Used, err, micros)
+		s.t.Errorf("%s: used %d, %v, want %d", when, got.Used, err, micros)
 	}
 }
 
-// tends does what the server does every hour, and wants every sum to be that of its rows.
-func (s *shopper) tends() {
+// checkSums runs the hourly check and requires that every sum matches the ledger.
+func (s *ledger) checkSums() {
 	s.t.Helper()
-	if wrong, err := s.payer.spending.Tend(s.t.Context()); err != nil || len(wrong) > 0 {
-		s.t.Errorf("sums that are not those of their rows: %v, %v", wrong, err)
+	if wrong, err := s.payer.spending.Reconcile(s.t.Context()); err != nil || len(wrong) > 0 {
+		s.t.Errorf("sums that differ from the ledger: %v, %v", wrong, err)
 	}
 }
 
-// hasRows wants these services in the ledger, by name.
-func (s *shopper) hasRows(want ...account.Usage) {
+// mustHaveRows compares the ledger, ordered by name.
+func (s *ledger) mustHaveRows(want ...billing.Usage) {
 	s.t.Helper()
 	today := core.Day(s.clock.Now())
-	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, account.UsageByModel, "2000-01-01", today)
+	got, err := s.db.UsageBy(s.t.Context(), s.buyer.UserID, billing.UsageByModel, "2000-01-01", today)
 	s.must(err)
-	slices.SortFunc(got, func(a, b account.Usage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(got, func(a, b billing.Usage) int { return strings.Compare(a.Name, b.Name) })
 	if !slices.Equal(got, want) {
 		s.t.Errorf("the ledger has %+v, want %+v", got, want)
 	}

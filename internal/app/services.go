@@ -5,16 +5,16 @@ import (
 	"carrel/internal/task"
 )
 
-// services returns the services behind the API.
-func (in *installation) services() httpapi.Services {
+// services returns the services behind the REST API.
+func (in *App) services() httpapi.Services {
 	s := httpapi.Services{
-		Agents: in.agents, Sources: in.sources, Importer: in.intake, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
-		Credentials: in.credentials, Sessions: in.sessions, Accounts: in.accounts, Factors: in.factors, Proofs: in.proofs, Limits: in.limits, Passkeys: in.passkeys, Profiles: in.profiles, Plans: in.plans, Spending: in.spending, Usages: in.usages,
-		Directory: in.directory, Exports: in.exports, Deletions: in.deletions, Tasks: task.NewAdmin(in.store, in.tasks), Audit: in.audit, Attempts: in.oauth, System: system{in, in.clock.Now()},
-		Idempotency: in.store, Sealer: in.replies, Clock: in.clock,
+		Agents: in.Agents, Sources: in.Sources, Importer: in.Imports, Memories: in.memories, Favourites: in.favourites, Threads: in.threads, Webhooks: in.webhooks,
+		Credentials: in.Credentials, Sessions: in.sessions, Accounts: in.Accounts, Auth: in.SignIn, Passkeys: in.passkeys, Billing: in.Billing,
+		Exports: in.exports, Deletions: in.Deletions, Tasks: task.NewAdmin(in.Store, in.Tasks), Audit: in.Audit, Attempts: in.OAuth, System: system{in, in.Clock.Now()},
+		Idempotency: in.Store, Sealer: in.replies, Clock: in.Clock,
 	}
-	if in.billing != nil { // a nil *billing.Service would make a non-nil interface
-		s.Billing = in.billing
+	if in.payments != nil { // a nil *stripe.Service would make a non-nil interface
+		s.Payments = in.payments
 	}
 	return s
 }

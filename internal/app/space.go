@@ -4,7 +4,7 @@ package app
 
 import "syscall"
 
-// freeSpace returns how many bytes the disk of a folder still takes.
+// freeSpace returns the free bytes of the disk that holds a folder.
 func freeSpace(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -5,23 +5,27 @@ import (
 	"fmt"
 	"log/slog"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 )
 
-// newSpending is what turns are paid from; its rows tell the price of a million tokens, in and out.
-func (in *installation) newSpending() *account.Spending {
-	known := prices(in.config.Model)
-	return account.NewSpending(in.store, in.clock, func(name string) string {
-		price, _ := known.Of(name)
-		return fmt.Sprintf("%d/%d", price.In, price.Out)
+// newBilling returns plans, spend and usage. The price version of a ledger row is the price per million tokens, input and
+// output.
+func (in *App) newBilling() *billing.Service {
+	known := prices(in.Config.Model)
+	return billing.NewService(billing.Deps{
+		Store: in.Store, Clock: in.Clock, Audit: in.Audit, DefaultPlan: in.Config.DefaultPlan,
+		PriceVersion: func(model string) string {
+			price, _ := known.Of(model)
+			return fmt.Sprintf("%d/%d", price.In, price.Out)
+		},
 	})
 }
 
-// tendSpend closes what crashes left open and says so, loudly, when sums are not those of the ledger.
-func (in *installation) tendSpend(ctx context.Context, log *slog.Logger) error {
-	differences, err := in.spending.Tend(ctx)
+// reconcileSpend closes holds left open by crashes and logs totals that differ from the ledger.
+func (in *App) reconcileSpend(ctx context.Context, log *slog.Logger) error {
+	differences, err := in.Billing.Spending.Reconcile(ctx)
 	for _, d := range differences {
-		log.ErrorContext(ctx, "a sum of what was spent is not that of its rows; see: carrel admin spend check",
+		log.ErrorContext(ctx, "spend total differs from the ledger; see: carrel admin spend check",
 			"of", d.Of, "id", d.ID, "month", d.Month, "spent", d.Spent, "rows", d.RowsSpent, "reserved", d.Reserved, "rowsReserved", d.RowsReserved)
 	}
 	return err

@@ -9,20 +9,20 @@ import (
 	"carrel/internal/httpapi"
 )
 
-// system tells those who administer the installation how it is doing.
+// system reports the state of the installation to administrators.
 type system struct {
-	in      *installation
+	in      *App
 	started time.Time
 }
 
-// State looks at what runs now.
+// State returns the current state.
 func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, error) {
 	if err := actor.Allow(core.OpAdmin); err != nil {
 		return httpapi.State{}, err
 	}
-	kind, bytes, sizeErr := s.in.store.Size(ctx)
-	nodes, nodesErr := s.in.store.Nodes(ctx)
-	tasks, tasksErr := s.in.tasks.Stats(ctx)
+	kind, bytes, sizeErr := s.in.Store.Size(ctx)
+	nodes, nodesErr := s.in.Store.Nodes(ctx)
+	tasks, tasksErr := s.in.Tasks.Stats(ctx)
 	if err := errors.Join(sizeErr, nodesErr, tasksErr); err != nil {
 		return httpapi.State{}, err
 	}
@@ -33,7 +33,7 @@ func (s system) State(ctx context.Context, actor core.Actor) (httpapi.State, err
 	for _, n := range nodes {
 		out.Nodes = append(out.Nodes, httpapi.Node(n))
 	}
-	// A server that stops answers a last request without its index.
+	// The index is already closed when a stopping server answers its last requests.
 	if index := s.in.engine.index.Load(); index != nil {
 		i := index.Stats()
 		out.Index = httpapi.IndexState{Documents: i.Documents, Segments: i.Segments, Bytes: i.Bytes, Rebuilding: i.Rebuilding}

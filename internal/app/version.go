@@ -1,17 +1,13 @@
 package app
 
 import (
-	"encoding/json"
-	"fmt"
-	"runtime"
 	"runtime/debug"
-	"text/tabwriter"
 )
 
-// version is set by the linker when a release is built.
+// version is set by the linker in release builds.
 var version = ""
 
-// Version names this build: the release, or the commit it was built from.
+// Version returns the release, or the commit of a development build.
 func Version() string {
 	if version != "" {
 		return version
@@ -24,37 +20,4 @@ func Version() string {
 		}
 	}
 	return "dev"
-}
-
-type versionCommand struct{}
-
-// Run shows the version.
-func (versionCommand) Run(env *Env) error {
-	_, err := fmt.Fprintf(env.Out, "carrel %s (%s, %s/%s)\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}
-
-type configCommand struct {
-	Data *string `placeholder:"DIR" help:"${help_data}"`
-	JSON bool    `help:"Print JSON."`
-}
-
-// Run shows the settings.
-func (c configCommand) Run(env *Env) error {
-	cfg, err := flags{"data": c.Data}.load(env)
-	if err != nil {
-		return err
-	}
-	settings := cfg.Describe()
-	if c.JSON {
-		return json.NewEncoder(env.Out).Encode(map[string]any{"settings": settings})
-	}
-	w := tabwriter.NewWriter(env.Out, 0, 4, 2, ' ', 0)
-	for _, s := range settings {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, s.Value, s.Source, s.Env) // Flush tells
-	}
-	for _, warning := range cfg.Warnings {
-		_, _ = fmt.Fprintln(env.Err, "carrel:", warning)
-	}
-	return w.Flush()
 }

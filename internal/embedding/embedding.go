@@ -82,21 +82,32 @@ type Service struct {
 	tasks   Tasks
 	clock   core.Clock
 	log     *slog.Logger
-	// price is in dollars for a million tokens.
-	price float64
-	// payer is nil where nobody pays.
-	payer    Payer
+	payer   Payer
+	// price is in dollars per million tokens.
+	price    float64
 	maxSteps int
 	// failing says that the log has heard of the failure that lasts.
 	failing atomic.Bool
 }
 
-// NewService returns a service on this store that asks this embedder. Its kind of task must be registered with the
-// engine. The price is in dollars for a million tokens.
-func NewService(store Store, e model.Embedder, tasks Tasks, clock core.Clock, log *slog.Logger, price float64) *Service {
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
+	Store    Store
+	Embedder model.Embedder
+	Tasks    Tasks
+	// Payer charges the owners of documents.
+	Payer Payer
+	Clock core.Clock
+	Log   *slog.Logger
+}
+
+// NewService returns a Service whose vectors cost price dollars per million tokens. It panics when a dependency is
+// missing. The caller registers Kind with the task engine.
+func NewService(d Deps, price float64) *Service {
+	core.RequireDeps(d)
 	return &Service{
-		store: store, embedder: e, queries: model.NewBreaker(e, clock), tasks: tasks, clock: clock, log: log, price: price,
-		maxSteps: maxSteps,
+		store: d.Store, embedder: d.Embedder, queries: model.NewBreaker(d.Embedder, d.Clock), tasks: d.Tasks, payer: d.Payer,
+		clock: d.Clock, log: d.Log, price: price, maxSteps: maxSteps,
 	}
 }
 

@@ -32,6 +32,7 @@ type world struct {
 	clock    *testkit.Clock
 	endpoint *testkit.Embeddings
 	sources  [2]string
+	payer    embedding.Payer
 }
 
 // onBoth runs a test on an empty database of each kind.
@@ -64,7 +65,7 @@ func onPostgres(t *testing.T) store.Options {
 
 func newWorld(t *testing.T, o store.Options) *world {
 	t.Helper()
-	w := &world{t: t, clock: testkit.NewClock(), endpoint: testkit.NewEmbeddings(t)}
+	w := &world{t: t, clock: testkit.NewClock(), endpoint: testkit.NewEmbeddings(t), payer: free{}}
 	var err error
 	if w.db, err = store.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -136,7 +137,9 @@ func (w *world) start(alone bool, change ...func(embedding.Store, *model.Embeddi
 		db = f(db, &o)
 	}
 	client := model.NewEmbeddingClient(o, w.clock)
-	n.Service = embedding.NewService(db, client, n.engine, w.clock, log, 0.02)
+	n.Service = embedding.NewService(embedding.Deps{
+		Store: db, Embedder: client, Tasks: n.engine, Payer: w.payer, Clock: w.clock, Log: log,
+	}, 0.02)
 	n.engine.Register(n.Kind())
 	w.must(n.engine.Start(w.t.Context()))
 	n.stop = sync.OnceFunc(func() {

@@ -19,9 +19,6 @@ type Payer interface {
 	SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error
 }
 
-// PayBy has the vectors of documents paid for by their owners. Without it nobody pays.
-func (s *Service) PayBy(p Payer) { s.payer = p }
-
 // unpaid are owners whose documents have to wait, because they have reached a cap.
 type unpaid struct {
 	users []string
@@ -51,7 +48,7 @@ const charBytes = 4
 
 // hold puts aside the most that the texts of a step can cost.
 func (s *Service) hold(ctx context.Context, w *work) (id string, err error) {
-	if s.payer == nil || len(w.texts) == 0 {
+	if len(w.texts) == 0 {
 		return "", nil
 	}
 	return s.payer.HoldVectors(ctx, w.payer.Owner, s.Model(), s.price, s.micros(w.bytes()))

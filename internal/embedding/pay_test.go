@@ -2,20 +2,32 @@ package embedding_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"carrel/internal/account"
 	"carrel/internal/agent"
+	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/embedding"
 )
 
+// free charges nobody.
+type free struct{}
+
+func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64) (string, error) {
+	return "", nil
+}
+
+func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
+
 // purse pays from the accounts of the database, as the server does.
-type purse struct{ *account.Spending }
+type purse struct{ *billing.Spending }
 
 func (p purse) HoldVectors(ctx context.Context, o embedding.Owner, model string, _ float64, micros int64) (string, error) {
-	return p.Hold(ctx, account.Purchase{UserID: o.UserID, AgentID: o.AgentID, Kind: account.MeteredEmbedding, Model: model, Micros: micros})
+	return p.Hold(ctx, billing.Purchase{UserID: o.UserID, AgentID: o.AgentID, Kind: billing.MeteredEmbedding, Model: model, Micros: micros})
 }
 
 func (p purse) SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error {
@@ -31,8 +43,10 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 			ID: theirAgent, UserID: "other", Name: "three", CreatedAt: now, UpdatedAt: now,
 			Sources: []agent.Source{{ID: theirs, Name: "three", Kind: "upload", Default: true, Status: "ready"}},
 		}))
+		w.payer = purse{billing.NewService(billing.Deps{
+			Store: w.db, Clock: w.clock, Audit: audit.New(audit.Deps{Store: w.db, Clock: w.clock, Log: slog.New(slog.DiscardHandler)}),
+		}).Spending}
 		n := w.start(true)
-		n.PayBy(purse{account.NewSpending(w.db, w.clock, nil)})
 		w.must(w.db.SetSpendCap(ctx, "usr", new(int64(0))))
 		w.put(w.sources[0], 1, "mine: one two three", "also mine: four five")
 		w.put(theirs, 1, "theirs: six seven eight")
@@ -52,8 +66,8 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		lines, err := w.db.UsageLines(ctx, "other", day, day)
 		w.must(err)
 		// A million tokens cost 2 cents, and a part of a micro-dollar is one.
-		w.same("the ledger", lines, []account.UsageLine{{
-			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: account.MeteredEmbedding, Usage: account.Usage{Name: "", Calls: 1, Spent: 1},
+		w.same("the ledger", lines, []billing.UsageLine{{
+			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: billing.MeteredEmbedding, Usage: billing.Usage{Name: "", Calls: 1, Spent: 1},
 		}})
 		differences, err := w.db.SpendDifferences(ctx)
 		w.must(err)

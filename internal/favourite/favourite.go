@@ -38,38 +38,45 @@ type Store interface {
 	DeleteFavourite(ctx context.Context, userID, agentID, cardID string) error
 }
 
-// Agents decides whether an actor may do something with an agent.
+// Agents decides whether an actor may carry out an operation on an agent.
 type Agents interface {
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
 
-// Threads says whether a thread is one of the actor's under an agent.
+// Threads checks that a thread belongs to the actor and the agent.
 type Threads interface {
 	Reach(ctx context.Context, actor core.Actor, agentID, threadID string) error
 }
 
-// Documents are what cards are of, as far as they are in the agent's sources.
+// Documents keeps the documents of saved cards.
 type Documents interface {
-	// KeepCard lets the document of a card stay that would be thrown away after a while. A card of anything else is let be.
+	// KeepCard removes the expiry of a card's document, which a federated source found. It does nothing for other cards.
 	KeepCard(ctx context.Context, userID, agentID, cardID string) error
 }
 
-// Service is the door to favourites.
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
+	Store     Store
+	Agents    Agents
+	Threads   Threads
+	Documents Documents
+	Clock     core.Clock
+}
+
+// Service saves, lists and exports favourites.
 type Service struct {
-	documents Documents // or nil
 	store     Store
 	agents    Agents
 	threads   Threads
+	documents Documents
 	clock     core.Clock
 }
 
-// NewService returns a service on this store.
-func NewService(store Store, agents Agents, threads Threads, clock core.Clock) *Service {
-	return &Service{store: store, agents: agents, threads: threads, clock: clock}
+// NewService returns a Service. It panics when a dependency is missing.
+func NewService(d Deps) *Service {
+	core.RequireDeps(d)
+	return &Service{store: d.Store, agents: d.Agents, threads: d.Threads, documents: d.Documents, clock: d.Clock}
 }
-
-// KeepDocumentsIn lets the documents of saved cards stay. Call it before the first card is saved.
-func (s *Service) KeepDocumentsIn(d Documents) { s.documents = d }
 
 func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	return s.agents.Allow(ctx, actor, op, agentID)
@@ -96,10 +103,9 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 			return Favourite{}, err
 		}
 	}
-	if s.documents != nil { // before the card is saved: one that can't be kept is better saved again
-		if err := s.documents.KeepCard(ctx, actor.UserID, agentID, cardID); err != nil {
-			return Favourite{}, err
-		}
+	// Before the card is saved, so that a failure leaves no favourite whose document expires.
+	if err := s.documents.KeepCard(ctx, actor.UserID, agentID, cardID); err != nil {
+		return Favourite{}, err
 	}
 	now := s.clock.Now()
 	return s.store.SaveFavourite(ctx, actor.UserID, agentID, Favourite{

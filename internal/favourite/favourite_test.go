@@ -24,6 +24,7 @@ import (
 type world struct {
 	*favourite.Service
 	threads               *thread.Service
+	documents             *keeper
 	clock                 *testkit.Clock
 	ada, bob              core.Actor
 	agent, second, theirs string
@@ -38,8 +39,10 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
 	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
-	w := &world{threads: thread.NewService(db, agents, clock, nil, nil), clock: clock}
-	w.Service = favourite.NewService(db, agents, w.threads, clock)
+	w := &world{threads: thread.NewService(db, agents, clock, nil, nil), clock: clock, documents: &keeper{}}
+	w.Service = favourite.NewService(favourite.Deps{
+		Store: db, Agents: agents, Threads: w.threads, Documents: w.documents, Clock: clock,
+	})
 	user := func() core.Actor {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanNone, CreatedAt: clock.Now()}
@@ -255,8 +258,7 @@ func (k *keeper) KeepCard(_ context.Context, userID, agentID, cardID string) err
 func TestTheDocumentOfASavedCardStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	k := &keeper{}
-	w.KeepDocumentsIn(k)
+	k := w.documents
 	if _, err := w.Save(t.Context(), w.ada, w.agent, []byte(`{"cardId": "card_1"}`), ""); err != nil {
 		t.Fatal(err)
 	}

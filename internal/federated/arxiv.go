@@ -11,8 +11,8 @@ import (
 )
 
 // arXiv searches export.arxiv.org/api/query, which answers with an Atom feed.
-func arXiv(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
-	terms := arXivTerms(q.Text)
+func arXiv(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
+	terms := arXivQuery(q.Text)
 	if terms == "" {
 		return nil, nil
 	}
@@ -33,15 +33,15 @@ func arXiv(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Doc
 	out := make([]source.Document, 0, len(feed.Entries))
 	for _, e := range feed.Entries {
 		if strings.Contains(e.ID, "/api/errors") {
-			return nil, statusError{status: 400} // it tells of mistakes in an entry of the feed
+			return nil, statusError{status: 400} // the API reports errors as an entry of the feed
 		}
 		out = append(out, e.document())
 	}
 	return out, nil
 }
 
-// arXivTerms makes a query of all words; its language has operators that a question must not trip over.
-func arXivTerms(text string) string {
+// arXivQuery requires all words of a text, without the operators and punctuation of arXiv's query language.
+func arXivQuery(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"()[]{}:+?!,;", r) })
 	var terms []string
 	for _, w := range words {
@@ -55,16 +55,14 @@ func arXivTerms(text string) string {
 }
 
 type arXivEntry struct {
-	ID        string `xml:"http://www.w3.org/2005/Atom id"`
-	Title     string `xml:"http://www.w3.org/2005/Atom title"`
-	Summary   string `xml:"http://www.w3.org/2005/Atom summary"`
-	Published string `xml:"http://www.w3.org/2005/Atom published"`
-	Authors   []struct {
-		Name string `xml:"http://www.w3.org/2005/Atom name"`
-	} `xml:"http://www.w3.org/2005/Atom author"`
-	DOI     string `xml:"http://arxiv.org/schemas/atom doi"`
-	Journal string `xml:"http://arxiv.org/schemas/atom journal_ref"`
-	Links   []struct {
+	ID        string   `xml:"http://www.w3.org/2005/Atom id"`
+	Title     string   `xml:"http://www.w3.org/2005/Atom title"`
+	Summary   string   `xml:"http://www.w3.org/2005/Atom summary"`
+	Published string   `xml:"http://www.w3.org/2005/Atom published"`
+	Authors   []author `xml:"http://www.w3.org/2005/Atom author"`
+	DOI       string   `xml:"http://arxiv.org/schemas/atom doi"`
+	Journal   string   `xml:"http://arxiv.org/schemas/atom journal_ref"`
+	Links     []struct {
 		Href  string `xml:"href,attr"`
 		Title string `xml:"title,attr"`
 	} `xml:"http://www.w3.org/2005/Atom link"`
@@ -72,14 +70,10 @@ type arXivEntry struct {
 
 func (e arXivEntry) document() source.Document {
 	d := source.Document{
-		ExternalID: arXivID(e.ID), Title: plain(e.Title), Text: plain(e.Summary), Year: year(e.Published), PublishedAt: date(e.Published),
-		DOI: doi(e.DOI), Venue: first(plain(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
+		ExternalID: arXivID(e.ID), Title: plainText(e.Title), Text: plainText(e.Summary), Year: leadingYear(e.Published), PublishedAt: normalizeDate(e.Published),
+		DOI: normalizeDOI(e.DOI), Venue: firstNonEmpty(plainText(e.Journal), "arXiv"), Type: "preprint", URL: strings.Replace(e.ID, "http://", "https://", 1),
 	}
-	var authors []string
-	for _, a := range e.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.Authors = authorNames(e.Authors)
 	for _, l := range e.Links {
 		if l.Title == "pdf" {
 			d.OpenAccessURL = strings.Replace(l.Href, "http://", "https://", 1)
@@ -88,7 +82,7 @@ func (e arXivEntry) document() source.Document {
 	return d
 }
 
-// arXivID is the identifier without its version, so that the next version is the same document.
+// arXivID returns the identifier without its version, so that all versions are one document.
 func arXivID(address string) string {
 	_, id, found := strings.Cut(address, "/abs/")
 	if !found {

@@ -10,8 +10,8 @@ import (
 	"carrel/internal/source"
 )
 
-// coreWorks searches api.core.ac.uk/v3. The slash at the end matters: without it the API sends the caller elsewhere.
-func coreWorks(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// coreWorks searches api.core.ac.uk/v3. The path ends with a slash, because the API redirects without it.
+func coreWorks(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	terms := []string{"(" + q.Text + ")"}
 	if q.FromYear != 0 {
 		terms = append(terms, "yearPublished>="+strconv.Itoa(q.FromYear))
@@ -20,20 +20,7 @@ func coreWorks(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 		terms = append(terms, "yearPublished<="+strconv.Itoa(q.ToYear))
 	}
 	v := url.Values{"q": {strings.Join(terms, " AND ")}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(n)}}
-	var reply struct {
-		Results []coreWork `json:"results"`
-	}
-	if err := c.getJSON(ctx, request{path: "/v3/search/works/", query: v, header: c.bearer()}, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Results))
-	for i, w := range reply.Results {
-		out[i] = w.document()
-	}
-	return out, nil
+	return fetchResults[coreWork](ctx, c, request{path: "/v3/search/works/", query: v, header: c.bearerHeader()})
 }
 
 type coreWork struct {
@@ -47,10 +34,8 @@ type coreWork struct {
 	CitedBy   *int        `json:"citationCount"`
 	Download  string      `json:"downloadUrl"`
 	Publisher string      `json:"publisher"`
-	Authors   []struct {
-		Name string `json:"name"`
-	} `json:"authors"`
-	Journals []struct {
+	Authors   []author    `json:"authors"`
+	Journals  []struct {
 		Title string `json:"title"`
 	} `json:"journals"`
 	Links []struct {
@@ -61,25 +46,21 @@ type coreWork struct {
 
 func (w coreWork) document() source.Document {
 	d := source.Document{
-		ExternalID: w.ID.String(), Title: plain(w.Title), Text: plain(w.Abstract), Year: w.Year, PublishedAt: date(w.Date), DOI: doi(w.DOI),
-		Type: w.Type, CitationCount: count(w.CitedBy), OpenAccessURL: w.Download, Venue: plain(w.Publisher),
+		ExternalID: w.ID.String(), Title: plainText(w.Title), Text: plainText(w.Abstract), Year: w.Year, PublishedAt: normalizeDate(w.Date), DOI: normalizeDOI(w.DOI),
+		Type: w.Type, CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.Download, Venue: plainText(w.Publisher),
 	}
 	if d.Year == 0 {
-		d.Year = year(w.Date)
+		d.Year = leadingYear(w.Date)
 	}
 	if len(w.Journals) > 0 && w.Journals[0].Title != "" {
-		d.Venue = plain(w.Journals[0].Title)
+		d.Venue = plainText(w.Journals[0].Title)
 	}
-	var authors []string
-	for _, a := range w.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.Authors = authorNames(w.Authors)
 	for _, l := range w.Links {
 		if l.Type == "display" {
 			d.URL = l.URL
 		}
 	}
-	d.URL = first(d.URL, doiURL(d.DOI), w.Download)
+	d.URL = firstNonEmpty(d.URL, doiURL(d.DOI), w.Download)
 	return d
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // crossref searches api.crossref.org/works.
-func crossref(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func crossref(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{"query.bibliographic": {q.Text}, "rows": {strconv.Itoa(n)}, "offset": {strconv.Itoa(offset)}}
 	filter := ""
 	if q.FromYear != 0 {
@@ -35,14 +35,7 @@ func crossref(ctx context.Context, c *caller, q Query, offset, n int) ([]source.
 	if err := c.getJSON(ctx, request{path: "/works", query: v}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Message.Items == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Message.Items))
-	for i, w := range reply.Message.Items {
-		out[i] = w.document()
-	}
-	return out, nil
+	return documents(reply.Message.Items)
 }
 
 type crossrefWork struct {
@@ -64,16 +57,16 @@ type crossrefWork struct {
 }
 
 func (w crossrefWork) document() source.Document {
-	id := doi(w.DOI)
+	id := normalizeDOI(w.DOI)
 	d := source.Document{
-		ExternalID: id, DOI: id, Title: plain(first(w.Title...)), Venue: plain(first(w.Container...)), Text: plain(w.Abstract),
-		Type: w.Type, CitationCount: count(w.CitedBy), URL: first(w.URL, doiURL(id)),
+		ExternalID: id, DOI: id, Title: plainText(firstNonEmpty(w.Title...)), Venue: plainText(firstNonEmpty(w.Container...)), Text: plainText(w.Abstract),
+		Type: w.Type, CitationCount: nonNegative(w.CitedBy), URL: firstNonEmpty(w.URL, doiURL(id)),
 	}
 	var authors []string
 	for _, a := range w.Author {
-		authors = append(authors, first(a.Name, a.Given+" "+a.Family))
+		authors = append(authors, firstNonEmpty(a.Name, a.Given+" "+a.Family))
 	}
-	d.Authors = names(authors)
+	d.Authors = cleanNames(authors)
 	var parts [3]int
 	if len(w.Issued.Parts) > 0 { // a second date is the end of a range
 		for i, part := range w.Issued.Parts[0] {
@@ -82,6 +75,6 @@ func (w crossrefWork) document() source.Document {
 			}
 		}
 	}
-	d.Year, d.PublishedAt = max(0, parts[0]), dateOf(parts[0], parts[1], parts[2])
+	d.Year, d.PublishedAt = max(0, parts[0]), joinDate(parts[0], parts[1], parts[2])
 	return d
 }

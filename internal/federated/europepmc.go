@@ -8,8 +8,9 @@ import (
 	"carrel/internal/source"
 )
 
-// europePMC searches www.ebi.ac.uk/europepmc. It pages with marks instead of numbers, but one page holds all we ask for.
-func europePMC(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// europePMC searches www.ebi.ac.uk/europepmc. The API pages with cursors, but its first page holds as many results as
+// we ever request.
+func europePMC(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
 	}
@@ -29,14 +30,7 @@ func europePMC(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 	if err := c.getJSON(ctx, request{path: "/europepmc/webservices/rest/search", query: v}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.List.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.List.Results))
-	for i, r := range reply.List.Results {
-		out[i] = r.document()
-	}
-	return out, nil
+	return documents(reply.List.Results)
 }
 
 type europePMCResult struct {
@@ -74,8 +68,8 @@ type europePMCResult struct {
 
 func (r europePMCResult) document() source.Document {
 	d := source.Document{
-		ExternalID: r.Source + ":" + r.ID, Title: plain(r.Title), Text: plain(r.Abstract), Year: year(r.Year), PublishedAt: date(r.Date),
-		DOI: doi(r.DOI), Venue: plain(r.Journal.Journal.Title), CitationCount: count(r.CitedBy), Type: first(r.Types.List...),
+		ExternalID: r.Source + ":" + r.ID, Title: plainText(r.Title), Text: plainText(r.Abstract), Year: leadingYear(r.Year), PublishedAt: normalizeDate(r.Date),
+		DOI: normalizeDOI(r.DOI), Venue: plainText(r.Journal.Journal.Title), CitationCount: nonNegative(r.CitedBy), Type: firstNonEmpty(r.Types.List...),
 		URL: "https://europepmc.org/article/" + r.Source + "/" + r.ID,
 	}
 	if r.ID == "" {
@@ -87,9 +81,9 @@ func (r europePMCResult) document() source.Document {
 		if a.First != "" {
 			name = a.First + " " + a.Last
 		}
-		authors = append(authors, first(name, a.Collective))
+		authors = append(authors, firstNonEmpty(name, a.Collective))
 	}
-	d.Authors = names(authors)
+	d.Authors = cleanNames(authors)
 	for _, f := range r.FullText.List {
 		if f.Availability == "OA" || f.Availability == "F" {
 			d.OpenAccessURL = f.URL

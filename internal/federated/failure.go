@@ -10,44 +10,44 @@ import (
 	"carrel/internal/source"
 )
 
-// failure makes a sentence of any error. It never quotes one: errors of requests hold the address, and the address may
-// hold a key.
-func (c *caller) failure(ctx context.Context, err error) *source.Failure {
+// failure turns an error into a sentence for the user. It never quotes the error, which may contain a URL with an API
+// key.
+func (c *apiClient) failure(ctx context.Context, err error) *source.Failure {
 	var f *source.Failure
 	var s statusError
 	switch {
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil:
-		return &source.Failure{Code: source.WarnSourceTimeout, Detail: "It did not answer in time. Try again, or search without it."}
+		return &source.Failure{Code: source.WarnSourceTimeout, Detail: "The source did not reply in time. Try again, or search without it."}
 	case errors.Is(err, outbound.ErrTooLarge):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results."}
 	case errors.As(err, &s):
 		return s.failure()
 	case errors.Is(err, errUnexpected):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is not what it used to be. Look for a newer version of Carrel."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply has an unknown format. Check for a newer version of Carrel."}
 	}
-	// An unknown name and a private one get the same reply: the difference would map the private network (see
+	// An unknown name and a private one fail alike: the difference would map the private network (see
 	// outbound.ErrNotPublic).
 	return &source.Failure{
-		Code: source.WarnSourceUnavailable, Detail: "It can't be reached. Check its address, or try again later.",
+		Code: source.WarnSourceUnavailable, Detail: "The source can't be reached. Check its address, or try again later.",
 	}
 }
 
-// errUnexpected is an answer that can't be read.
-var errUnexpected = errors.New("live: unexpected answer")
+// errUnexpected means that a reply has another shape than the API documents.
+var errUnexpected = errors.New("federated: unexpected reply")
 
-func unexpected(err error) error { return fmt.Errorf("%w: %w", errUnexpected, err) }
+func errUnexpectedBecause(err error) error { return fmt.Errorf("%w: %w", errUnexpected, err) }
 
-// statusError is an answer that is none.
+// statusError is a reply with a status other than 200.
 type statusError struct {
 	status int
 }
 
-func (s statusError) Error() string { return fmt.Sprintf("live: status %d", s.status) }
+func (s statusError) Error() string { return fmt.Sprintf("federated: status %d", s.status) }
 
-// again reports whether the same request may work a moment later.
-func (s statusError) again() bool {
+// retryable reports whether the same request may succeed later.
+func (s statusError) retryable() bool {
 	switch s.status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -58,11 +58,11 @@ func (s statusError) again() bool {
 func (s statusError) failure() *source.Failure {
 	switch {
 	case s.status == http.StatusTooManyRequests:
-		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "It is asked too often. Try again in a while, or give it a key of your own."}
+		return &source.Failure{Code: source.WarnSourceRateLimited, Detail: "The source's rate limit is reached. Try again later, or set your own API key."}
 	case s.status == http.StatusUnauthorized, s.status == http.StatusForbidden, s.status == http.StatusPaymentRequired:
-		return &source.Failure{Code: source.WarnSourceRefused, Detail: "It refuses the key, or wants one. Check the key in the settings of the source."}
+		return &source.Failure{Code: source.WarnSourceRefused, Detail: "The source rejects the API key or requires one. Check the key in the settings of the source."}
 	case s.status >= http.StatusInternalServerError:
-		return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "It has a fault of its own. Try again later."}
+		return &source.Failure{Code: source.WarnSourceUnavailable, Detail: "The source reports an internal error. Try again later."}
 	}
-	return &source.Failure{Code: source.WarnSourceUnexpected, Detail: fmt.Sprintf("It refuses the question (status %d). Ask with other words.", s.status)}
+	return &source.Failure{Code: source.WarnSourceUnexpected, Detail: fmt.Sprintf("The source rejects the query (status %d). Rephrase it.", s.status)}
 }

@@ -17,14 +17,14 @@ import (
 	"carrel/internal/source"
 )
 
-// TestFaultsBecomeSentences is the table of what can go wrong at the other end, for every kind.
+// Every kind of source runs through the same table of failures.
 func TestFaultsBecomeSentences(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
 		for name, c := range map[string]struct {
 			serve http.HandlerFunc
 			code  string
-			// asked is how often, where that matters.
+			// asked is the expected number of requests, 0 for any.
 			asked int64
 		}{
 			"too many for long": {answerWith(429, "Retry-After", "3600"), source.WarnSourceRateLimited, 1},
@@ -54,7 +54,7 @@ func TestFaultsBecomeSentences(t *testing.T) {
 					t.Fatalf("%v, %v", found, err)
 				}
 				if kind == "mcp" && name != "never" && !strings.HasSuffix(name, "key") && name != "too many for long" {
-					return // its SDK does not tell faults apart; that it is a sentence is enough
+					return // the MCP SDK does not distinguish failures, so any sentence is accepted
 				}
 				if f.Code != c.code {
 					t.Errorf("%s: %s", f.Code, f.Detail)
@@ -88,7 +88,7 @@ func cutOff(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"results":[`)
 }
 
-// silence reads the question, as a server sees a client hang up only then, and never answers.
+// silence never replies. It reads the request first, because a server notices a disconnect only then.
 func silence(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -108,16 +108,16 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	for _, status := range []int{429, 500, 502, 503, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
-			var a *api
+			var a *testAPI
 			a = serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if a.asked.Load() < tries {
+				if a.asked.Load() < maxAttempts {
 					answerWith(status, "Retry-After", "0")(w, r)
 					return
 				}
 				text(dated["europepmc"]())(w, r)
 			})
 			found, err := search(t.Context(), "europepmc", a, Query{Text: "x"})
-			if err != nil || len(found.Documents) != 5 || a.asked.Load() != tries {
+			if err != nil || len(found.Documents) != 5 || a.asked.Load() != maxAttempts {
 				t.Errorf("%d documents after %d requests, %v", len(found.Documents), a.asked.Load(), err)
 			}
 		})
@@ -150,17 +150,17 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 	a := serve(t, text(`{"results":[]}`))
 	for _, kind := range []string{"searxng", "mcp"} {
 		c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second}), Version: "test"})
-		// A name can lead anywhere, so it is looked at when the connection is made.
+		// A name may resolve to any address, so the check happens when the connection is made.
 		for address, want := range map[string]string{
 			a.URL: "invalid_request", "https://10.0.0.1/": "invalid_request", "https://[::1]/x": "invalid_request", "ftp://example.org": "invalid_request",
 			"": "invalid_request", "https://user:pass@example.org/": "invalid_request",
 		} {
-			_, err := c.Search(t.Context(), kind, Settings{Address: address}, Query{Text: "x", Limit: 1})
+			_, err := c.searchKind(t.Context(), kind, Settings{Address: address}, Query{Text: "x", Limit: 1})
 			if e := core.AsError(err); e == nil || e.Code != want {
 				t.Errorf("%s %s: %v", kind, address, err)
 			}
 		}
-		_, err := c.Search(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
+		_, err := c.searchKind(t.Context(), kind, Settings{Address: strings.Replace(a.URL, "http://127.0.0.1", "https://localhost", 1)}, Query{Text: "x", Limit: 1})
 		var f *source.Failure
 		if !errors.As(err, &f) || a.asked.Load() != 0 {
 			t.Errorf("%s: a name for this machine: %v, asked %d times", kind, err, a.asked.Load())
@@ -168,29 +168,28 @@ func TestAnAddressOfOnesOwnMustBePublic(t *testing.T) {
 	}
 }
 
-// reached notes where requests go, and lets none through.
-type reached struct{ hosts []string }
+// recordingTransport records the hosts of requests and sends none.
+type recordingTransport struct{ hosts []string }
 
-func (r *reached) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.hosts = append(r.hosts, req.URL.Scheme+"://"+req.URL.Host)
 	return nil, outbound.ErrNotPublic
 }
 
-// TestNothingLeadsACatalogueElsewhere looks at where the requests of a source go whose owner would like them to go
-// somewhere else.
+// The owner of a source must not be able to send the requests of a catalogue to another host.
 func TestNothingLeadsACatalogueElsewhere(t *testing.T) {
 	t.Parallel()
 	const evil = "https://evil.example"
 	for kind, k := range kinds {
-		if k.address == must {
+		if k.address == required {
 			continue
 		}
-		r := &reached{}
+		r := &recordingTransport{}
 		c := New(Options{Client: &http.Client{Transport: r}, Version: "test", Private: true})
 		for _, s := range []Settings{
 			settingsOf(kind, ""), {Key: settingsOf(kind, "").Key, Address: evil}, {Key: settingsOf(kind, "").Key, Language: "evil.example/"}, {Key: evil + "/?"},
 		} {
-			_, _ = c.Search(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
+			_, _ = c.searchKind(t.Context(), kind, s, Query{Text: evil + " @evil.example/\r\nHost: evil.example", Limit: 1})
 		}
 		want := strings.Replace(k.host, "{language}", "en", 1)
 		if len(r.hosts) == 0 || !strings.HasPrefix(want, "https://") || slices.ContainsFunc(r.hosts, func(h string) bool { return h != want }) {
@@ -222,8 +221,8 @@ func TestRequestsToAHostAreKeptApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
-		p := c.pace("arxiv", 3*time.Second)
-		if c.pace("arxiv", 3*time.Second) != p {
+		p := c.rateLimit("arxiv", 3*time.Second)
+		if c.rateLimit("arxiv", 3*time.Second) != p {
 			t.Error("two sources of a host have paces of their own")
 		}
 		start := time.Now()
@@ -232,7 +231,7 @@ func TestRequestsToAHostAreKeptApart(t *testing.T) {
 				t.Errorf("request %d after %s, %v", i, time.Since(start), err)
 			}
 		}
-		// Who can't wait so long is told at once, and nobody waits for them.
+		// A caller with a short deadline fails at once and takes no slot.
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := p.wait(hurried)

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// canned answers every request with the same.
-type canned string
+// cannedReply is the body of every reply.
+type cannedReply string
 
-func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+func (c cannedReply) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
 }
 
-// FuzzAnswers lets every kind read any answer: it must come out as documents that can be stored, or as a sentence.
+// FuzzAnswers feeds any reply to every kind: the result must be documents that can be stored, or a failure.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(s.answer)
@@ -25,10 +25,10 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		for kind := range kinds {
 			if kind == "mcp" {
-				continue // its SDK reads the answers; what it hands on is fuzzed below
+				continue // the SDK parses the replies; FuzzMCPResults covers its output
 			}
-			c := New(Options{Client: &http.Client{Transport: canned(answer)}})
-			found, err := c.Search(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
+			c := New(Options{Client: &http.Client{Transport: cannedReply(answer)}})
+			found, err := c.searchKind(t.Context(), kind, settingsOf(kind, "https://example.org"), Query{Text: "x", Limit: 5})
 			if err != nil {
 				continue
 			}
@@ -46,14 +46,13 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// FuzzMCPResults reads whatever a tool may say.
 func FuzzMCPResults(f *testing.F) {
 	f.Add(`{"results":[{"id":7,"title":"x"}]}`)
 	f.Add(`[{"id":null}]`)
 	f.Add(`{"results":"x"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range mcpDocuments(said(text)) {
-			if d = tidy(d); !utf8.ValidString(d.Text) || !utf8.ValidString(d.Title) {
+		for _, d := range mcpDocuments(textResult(text)) {
+			if d = sanitize(d); !utf8.ValidString(d.Text) || !utf8.ValidString(d.Title) {
 				t.Errorf("%+v", d)
 			}
 		}

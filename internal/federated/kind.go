@@ -12,18 +12,18 @@ import (
 	"carrel/internal/source"
 )
 
-// Names returns the names of all kinds of live sources, in order.
+// Names returns the names of all kinds, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Kinds returns all kinds of live sources, as the service of sources wants them.
-func (c *Catalogue) Kinds() []source.Kind {
+// Kinds returns all kinds for the source service.
+func (c *Searcher) Kinds() []source.Kind {
 	out := make([]source.Kind, 0, len(kinds))
 	for _, name := range Names() {
 		k := source.Kind{
-			Name: name, Live: true, Paid: kinds[name].paid,
+			Name: name, Federated: true, Paid: kinds[name].paid,
 			Check: func(set *source.Settings, secret string) []core.FieldError { return c.checkSource(name, set, secret) },
 		}
-		if kinds[name].key != never {
+		if kinds[name].key != forbidden {
 			k.SecretScope = kinds[name].secretScope
 		}
 		out = append(out, k)
@@ -31,78 +31,78 @@ func (c *Catalogue) Kinds() []source.Kind {
 	return out
 }
 
-// secretScope binds the key of a source to the origin of its address. A kind with a host of its own needs no more than
+// secretScope binds the key of a source to the origin of its address. A kind with a fixed host needs no scope beyond
 // its name: the host is part of the program, and a provider that moves keeps its keys.
 func (k kind) secretScope(set source.Settings) string {
-	if k.address == never {
+	if k.address == forbidden {
 		return ""
 	}
 	return outbound.Origin(set.URL)
 }
 
-// Ask searches a source for the service of sources.
-func (c *Catalogue) Ask(ctx context.Context, r source.LiveRequest) (source.LiveAnswer, error) {
-	found, err := c.Search(ctx, r.Kind, settings(r.Settings, r.Secret), Query{
+// Search implements source.Federated.
+func (c *Searcher) Search(ctx context.Context, r source.FederatedRequest) (source.FederatedReply, error) {
+	found, err := c.searchKind(ctx, r.Kind, settings(r.Settings, r.Secret), Query{
 		Text: r.Text, Limit: r.Limit, FromYear: r.FromYear, ToYear: r.ToYear,
 	})
-	if core.IsKind(err, core.KindInvalid) { // it was accepted under other rules of the installation
-		err = &source.Failure{Code: source.WarnSourceRefused, Detail: "Its settings are no longer allowed here. Change them."}
+	if core.IsKind(err, core.KindInvalid) { // the rules of the installation have changed since the settings were saved
+		err = &source.Failure{Code: source.WarnSourceRefused, Detail: "The settings of the source are no longer allowed. Change them."}
 	}
-	return source.LiveAnswer(found), err
+	return found, err
 }
 
-// settings are those that a kind may have, of all that sources can.
+// settings picks the settings that federated kinds use.
 func settings(set source.Settings, secret string) Settings {
 	return Settings{Address: set.URL, Language: set.Language, Tool: set.Tool, Key: secret}
 }
 
-// checkSource trims the settings of a source and returns what is wrong with them. What would have no effect is refused:
-// its owner meant something by it.
-func (c *Catalogue) checkSource(kind string, set *source.Settings, secret string) []core.FieldError {
+// checkSource trims the settings of a source and validates them. Settings without effect are rejected rather than
+// ignored.
+func (c *Searcher) checkSource(kind string, set *source.Settings, secret string) []core.FieldError {
 	set.URL, set.Language, set.Tool = strings.TrimSpace(set.URL), strings.TrimSpace(set.Language), strings.TrimSpace(set.Tool)
-	bad := c.wrong(kind, settings(*set, secret))
+	bad := c.settingsErrors(kind, settings(*set, secret))
 	ours := source.Settings{URL: set.URL, Language: set.Language, Tool: set.Tool, SyncMinutes: set.SyncMinutes}
 	if !reflect.DeepEqual(*set, ours) {
-		bad = append(bad, core.FieldError{Pointer: "/settings", Detail: "Holds what a source of this kind does not have."})
+		bad = append(bad, core.FieldError{Pointer: "/settings", Detail: "Contains settings that this kind of source does not have."})
 	}
 	return bad
 }
 
-// Check returns what is wrong with the settings of a source, as fields of it.
-func (c *Catalogue) Check(kind string, s Settings) error {
-	if bad := c.wrong(kind, s); bad != nil {
+// Check validates the settings of a source.
+func (c *Searcher) Check(kind string, s Settings) error {
+	if bad := c.settingsErrors(kind, s); bad != nil {
 		return core.Invalid(bad...)
 	}
 	return nil
 }
 
-// Bounds of settings, in bytes. The longest code of an encyclopaedia has twelve letters.
+// Limits in bytes. The longest language code of Wikipedia has twelve letters.
 const (
 	maxLanguage = 12
 	maxTool     = 200
 )
 
-func (c *Catalogue) wrong(kind string, s Settings) []core.FieldError {
+func (c *Searcher) settingsErrors(kind string, s Settings) []core.FieldError {
 	k, ok := kinds[kind]
 	if !ok {
-		return []core.FieldError{{Pointer: "/kind", Detail: "There is no such kind of source."}}
+		return []core.FieldError{{Pointer: "/kind", Detail: "Unknown kind of source."}}
 	}
 	var bad []core.FieldError
 	add := func(pointer, detail string) {
 		bad = append(bad, core.FieldError{Pointer: pointer, Detail: detail})
 	}
 	switch {
-	case k.key == must && s.Key == "":
-		add("/secret", "This kind of source needs a key of its provider.")
-	case k.key == never && s.Key != "":
-		add("/secret", "This kind of source takes no key.")
+	case k.key == required && s.Key == "":
+		add("/secret", "This kind of source requires an API key.")
+	case k.key == forbidden && s.Key != "":
+		add("/secret", "This kind of source takes no API key.")
 	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		add("/secret", "Must be printable ASCII without spaces.")
 	}
 	switch {
-	case k.address == never && s.Address != "":
-		add("/settings/url", "This kind of source has an address of its own.")
-	case k.address == must:
+	case k.address == forbidden && s.Address != "":
+		add("/settings/url", "This kind of source has a fixed address.")
+	case k.address == required:
 		if detail := outbound.CheckURL(s.Address, c.options.Private); detail != "" {
 			add("/settings/url", detail)
 		}
@@ -111,13 +111,13 @@ func (c *Catalogue) wrong(kind string, s Settings) []core.FieldError {
 	case !k.language && s.Language != "":
 		add("/settings/language", "This kind of source searches in all languages.")
 	case len(s.Language) > maxLanguage || strings.ContainsFunc(s.Language, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' }):
-		add("/settings/language", "Must be the code of a language, such as en or de.")
+		add("/settings/language", "Must be a language code, such as en or de.")
 	}
 	switch {
 	case !k.tool && s.Tool != "":
 		add("/settings/tool", "This kind of source has no tools.")
 	case len(s.Tool) > maxTool || core.HasNUL(s.Tool):
-		add("/settings/tool", "Must be the name of a tool, of at most 200 bytes.")
+		add("/settings/tool", "Must be a tool name of at most 200 bytes.")
 	}
 	return bad
 }

@@ -15,13 +15,13 @@ import (
 	"carrel/internal/source"
 )
 
-// mcpServer searches another MCP server with a tool of its own. Answers have no set form: we read the one that search
-// tools have agreed on, results with an id, a title, an address and a text, and take plain text for one document.
-func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// mcpServer searches another MCP server with its search tool. MCP does not define the shape of search results. We
+// read the common one, a list of objects with id, title, URL and text, and treat plain text as one document.
+func mcpServer(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	if offset > 0 {
 		return nil, nil
 	}
-	if err := c.pace.wait(ctx); err != nil {
+	if err := c.limit.wait(ctx); err != nil {
 		return nil, err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "carrel", Version: c.options.Version}, nil)
@@ -31,7 +31,7 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 	if err != nil {
 		return nil, mcpFailure(err)
 	}
-	defer func() { _ = session.Close() }() // the answer is here; how the line ends is not of interest
+	defer func() { _ = session.Close() }() // the reply is complete; errors of closing do not matter
 	tool, err := c.searchTool(ctx, session)
 	if err != nil {
 		return nil, err
@@ -41,22 +41,22 @@ func mcpServer(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 		return nil, mcpFailure(err)
 	}
 	if result.IsError {
-		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its tool " + strconv.Quote(tool.Name) + " reports an error. Ask with other words, or name another tool."}
+		return nil, &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The tool " + strconv.Quote(tool.Name) + " reports an error. Rephrase the query, or set another tool."}
 	}
 	return mcpDocuments(result), nil
 }
 
-// mcpClient is the client of the installation with the key in each request and an end to each answer.
-func (c *caller) mcpClient() *http.Client {
+// mcpClient returns the installation's client with the key in each request and a limit on each reply.
+func (c *apiClient) mcpClient() *http.Client {
 	client := *c.options.Client
 	client.Transport = &mcpTransport{
-		next: client.Transport, origin: outbound.Origin(c.host), header: c.bearer(), agent: c.userAgent(),
+		next: client.Transport, origin: outbound.Origin(c.host), header: c.bearerHeader(), agent: c.userAgent(),
 	}
 	return &client
 }
 
-// mcpTransport adds the key to requests. It sends it to the origin of the source alone, whatever address the SDK
-// makes of the server's replies.
+// mcpTransport adds the key to requests. It refuses every other origin than the source's, because the SDK may follow
+// addresses in replies.
 type mcpTransport struct {
 	next   http.RoundTripper
 	origin string
@@ -64,13 +64,13 @@ type mcpTransport struct {
 	agent  string
 }
 
-// errElsewhere is a request that the MCP SDK would make to another origin than the source's.
-var errElsewhere = errors.New("live: the MCP server points to another origin")
+// errOtherOrigin is returned for a request to another origin than the source's.
+var errOtherOrigin = errors.New("federated: the MCP server points to another origin")
 
-// RoundTrip adds the key, and bounds the answer.
+// RoundTrip adds the key and limits the reply.
 func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if outbound.Origin(r.URL.String()) != t.origin {
-		return nil, errElsewhere
+		return nil, errOtherOrigin
 	}
 	r = r.Clone(r.Context())
 	for name, values := range t.header {
@@ -87,27 +87,27 @@ func (t *mcpTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		_ = resp.Body.Close() // what matters is the status
+		_ = resp.Body.Close() // only the status is used
 		return nil, statusError{status: resp.StatusCode}
 	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxReplyBytes)
 	return resp, nil
 }
 
-// mcpFailure keeps what is known of an error. That of the SDK quotes addresses and answers.
+// mcpFailure reduces an error of the SDK, which quotes addresses and replies, to its cause.
 func mcpFailure(err error) error {
 	var s statusError
 	switch {
 	case errors.As(err, &s):
 		return s
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "Its answer is too large. Ask for fewer results."}
+		return &source.Failure{Code: source.WarnSourceUnexpected, Detail: "The reply is too large. Request fewer results."}
 	}
-	return bare(err)
+	return withoutURL(err)
 }
 
-// searchTool returns the tool that the settings name, or the one that looks like a search.
-func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*mcp.Tool, error) {
+// searchTool returns the tool named in the settings, or else one whose name contains "search".
+func (c *apiClient) searchTool(ctx context.Context, session *mcp.ClientSession) (*mcp.Tool, error) {
 	var best *mcp.Tool
 	var names []string
 	for tool, err := range session.Tools(ctx, nil) {
@@ -118,7 +118,7 @@ func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*m
 		switch {
 		case tool.Name == c.settings.Tool:
 			return tool, nil
-		case c.settings.Tool != "" || queryField(tool) == "":
+		case c.settings.Tool != "" || queryArgument(tool) == "":
 		case tool.Name == "search", best == nil && strings.Contains(tool.Name, "search"):
 			best = tool
 		}
@@ -128,16 +128,16 @@ func (c *caller) searchTool(ctx context.Context, session *mcp.ClientSession) (*m
 	}
 	if best == nil {
 		slices.Sort(names)
-		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "It has no such tool to search with. Name one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
+		return nil, &source.Failure{Code: source.WarnSourceRefused, Detail: "The server has no such search tool. Set one of its tools in the settings: " + strings.Join(names[:min(len(names), 10)], ", ") + "."}
 	}
 	return best, nil
 }
 
-// maxTools bounds how many tools of a server are looked at.
+// maxTools limits how many tools of a server are considered.
 const maxTools = 500
 
-// fields returns the names of a tool's arguments.
-func fields(tool *mcp.Tool) map[string]bool {
+// argumentNames returns the names of a tool's arguments.
+func argumentNames(tool *mcp.Tool) map[string]bool {
 	b, err := json.Marshal(tool.InputSchema)
 	if err != nil {
 		return nil
@@ -155,9 +155,9 @@ func fields(tool *mcp.Tool) map[string]bool {
 	return out
 }
 
-// queryField is the argument that takes the question.
-func queryField(tool *mcp.Tool) string {
-	has := fields(tool)
+// queryArgument returns the name of the argument for the search text, or "".
+func queryArgument(tool *mcp.Tool) string {
+	has := argumentNames(tool)
 	for _, name := range []string{"query", "q", "search", "question", "text"} {
 		if has[name] {
 			return name
@@ -166,10 +166,10 @@ func queryField(tool *mcp.Tool) string {
 	return ""
 }
 
-// mcpArguments fills in what the tool takes of what we know.
+// mcpArguments sets those of the tool's arguments whose names we recognize.
 func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
-	has := fields(tool)
-	arguments := map[string]any{first(queryField(tool), "query"): q.Text}
+	has := argumentNames(tool)
+	arguments := map[string]any{firstNonEmpty(queryArgument(tool), "query"): q.Text}
 	for _, name := range []string{"numResults", "num_results", "limit", "max_results", "maxResults", "count", "k"} {
 		if has[name] {
 			arguments[name] = n
@@ -189,7 +189,7 @@ func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	return arguments
 }
 
-// mcpDocuments reads the results of a tool.
+// mcpDocuments converts the result of a tool call.
 func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 	if result.StructuredContent != nil {
 		if b, err := json.Marshal(result.StructuredContent); err == nil {
@@ -206,16 +206,16 @@ func mcpDocuments(result *mcp.CallToolResult) []source.Document {
 				out = append(out, list...)
 			} else if text := strings.TrimSpace(content.Text); text != "" {
 				title, _, _ := strings.Cut(text, "\n")
-				out = append(out, source.Document{ExternalID: "text:" + strconv.Itoa(i) + ":" + digest(text), Title: cut(plain(title), maxTitle), Text: text})
+				out = append(out, source.Document{ExternalID: "text:" + strconv.Itoa(i) + ":" + shortHash(text), Title: truncate(plainText(title), maxTitle), Text: text})
 			}
 		case *mcp.ResourceLink:
-			out = append(out, source.Document{ExternalID: content.URI, Title: first(content.Title, content.Name), Text: content.Description, URL: webAddress(content.URI)})
+			out = append(out, source.Document{ExternalID: content.URI, Title: firstNonEmpty(content.Title, content.Name), Text: content.Description, URL: webAddress(content.URI)})
 		}
 	}
 	return out
 }
 
-// mcpResult is a result by the names that tools use for its parts.
+// mcpResult has the field names that search tools commonly use.
 type mcpResult struct {
 	ID         any      `json:"id"`
 	DocumentID string   `json:"documentId"`
@@ -236,7 +236,8 @@ type mcpResult struct {
 	Authors    []string `json:"authors"`
 }
 
-// mcpResults reads a list of results, bare or under a name. A result that has an odd field is left out; others stay.
+// mcpResults decodes a list of results, bare or in a field of an object. A result with a field of an unexpected type
+// is dropped.
 func mcpResults(b []byte) ([]source.Document, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(b, &list) != nil {
@@ -265,11 +266,11 @@ func mcpResults(b []byte) ([]source.Document, bool) {
 
 func (r mcpResult) document() source.Document {
 	d := source.Document{
-		Title: plain(first(r.Title, r.Name)), URL: webAddress(first(r.URL, r.Link)), DOI: doi(r.DOI), Venue: plain(r.Venue), Year: max(0, r.Year),
-		Text: plain(first(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)), PublishedAt: date(first(r.Published, r.Date)), Authors: names(r.Authors),
+		Title: plainText(firstNonEmpty(r.Title, r.Name)), URL: webAddress(firstNonEmpty(r.URL, r.Link)), DOI: normalizeDOI(r.DOI), Venue: plainText(r.Venue), Year: max(0, r.Year),
+		Text: plainText(firstNonEmpty(r.Text, r.Content, r.Abstract, r.Snippet, r.Descr)), PublishedAt: normalizeDate(firstNonEmpty(r.Published, r.Date)), Authors: cleanNames(r.Authors),
 	}
 	if d.Year == 0 {
-		d.Year = year(d.PublishedAt)
+		d.Year = leadingYear(d.PublishedAt)
 	}
 	switch id := r.ID.(type) {
 	case string:
@@ -277,9 +278,9 @@ func (r mcpResult) document() source.Document {
 	case float64:
 		d.ExternalID = strconv.FormatFloat(id, 'f', -1, 64)
 	}
-	d.ExternalID = first(d.ExternalID, r.DocumentID, d.URL, d.DOI)
+	d.ExternalID = firstNonEmpty(d.ExternalID, r.DocumentID, d.URL, d.DOI)
 	if d.ExternalID == "" && d.Title != "" {
-		d.ExternalID = "text:" + digest(d.Title+"\n"+d.Text)
+		d.ExternalID = "text:" + shortHash(d.Title+"\n"+d.Text)
 	}
 	return d
 }

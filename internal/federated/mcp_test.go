@@ -13,20 +13,20 @@ import (
 	"carrel/internal/source"
 )
 
-// find is the argument of the tools of a test's server.
-type find struct {
+// searchCall is the argument of the test server's tools.
+type searchCall struct {
 	Query    string `json:"query"`
 	Limit    int    `json:"limit,omitempty"`
 	FromYear int    `json:"fromYear,omitempty"`
 	ToYear   int    `json:"toYear,omitempty"`
 }
 
-// mcpAPI is a real MCP server whose tools answer with what is given for their names.
-func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(find)) *api {
+// mcpAPI is a real MCP server whose tools return fixed results.
+func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(searchCall)) *testAPI {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)
 	for name, result := range tools {
-		mcp.AddTool(server, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in find) (*mcp.CallToolResult, any, error) {
+		mcp.AddTool(server, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in searchCall) (*mcp.CallToolResult, any, error) {
 			asked(in)
 			return result, nil, nil
 		})
@@ -41,7 +41,7 @@ func mcpAPI(t *testing.T, tools map[string]*mcp.CallToolResult, asked func(find)
 	})
 }
 
-func said(text string) *mcp.CallToolResult {
+func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
@@ -62,26 +62,26 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 		tool  string
 		q     Query
 		want  []source.Document
-		asked find
+		asked searchCall
 	}{
 		"structured, with bounds": {
-			tools: map[string]*mcp.CallToolResult{"add": said("no"), "search": structured}, q: Query{Text: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
-			want: two, asked: find{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
+			tools: map[string]*mcp.CallToolResult{"add": textResult("no"), "search": structured}, q: Query{Text: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
+			want: two, asked: searchCall{Query: "x", Limit: 5, FromYear: 1970, ToYear: 1980},
 		},
 		"JSON in a text, by name": {
-			tools: map[string]*mcp.CallToolResult{"search": said("no"), "lookup": said(`{"results":[{"id":"a","title":"A","text":"B"}]}`)}, tool: "lookup",
-			q: Query{Text: "x", Limit: 5}, want: []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}}, asked: find{Query: "x", Limit: 5},
+			tools: map[string]*mcp.CallToolResult{"search": textResult("no"), "lookup": textResult(`{"results":[{"id":"a","title":"A","text":"B"}]}`)}, tool: "lookup",
+			q: Query{Text: "x", Limit: 5}, want: []source.Document{{ExternalID: "a", Title: "A", Text: "B", Authors: []string{}}}, asked: searchCall{Query: "x", Limit: 5},
 		},
 		"plain text": {
-			tools: map[string]*mcp.CallToolResult{"docs_search": said("A title\nand a text")}, q: Query{Text: "x", Limit: 5},
-			want: []source.Document{{ExternalID: "text:0:" + digest("A title\nand a text"), Title: "A title", Text: "A title\nand a text"}}, asked: find{Query: "x", Limit: 5},
+			tools: map[string]*mcp.CallToolResult{"docs_search": textResult("A title\nand a text")}, q: Query{Text: "x", Limit: 5},
+			want: []source.Document{{ExternalID: "text:0:" + shortHash("A title\nand a text"), Title: "A title", Text: "A title\nand a text"}}, asked: searchCall{Query: "x", Limit: 5},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var got find
-			a := mcpAPI(t, c.tools, func(in find) { got = in })
-			found, err := catalogue("", "").Search(t.Context(), "mcp", Settings{Address: a.URL, Key: secret, Tool: c.tool}, c.q)
+			var got searchCall
+			a := mcpAPI(t, c.tools, func(in searchCall) { got = in })
+			found, err := catalogue("", "").searchKind(t.Context(), "mcp", Settings{Address: a.URL, Key: secret, Tool: c.tool}, c.q)
 			if err != nil || !reflect.DeepEqual(found.Documents, c.want) || got != c.asked {
 				t.Errorf("%v\ngot  %+v\nwant %+v\nasked %+v", err, found.Documents, c.want, got)
 			}
@@ -91,9 +91,9 @@ func TestAnotherMCPServerIsSearchedWithItsTool(t *testing.T) {
 
 func TestAnMCPServerThatIsOfNoUseSaysWhy(t *testing.T) {
 	t.Parallel()
-	broken := said("boom")
+	broken := textResult("boom")
 	broken.IsError = true
-	a := mcpAPI(t, map[string]*mcp.CallToolResult{"add": said("1"), "search": broken}, func(find) {})
+	a := mcpAPI(t, map[string]*mcp.CallToolResult{"add": textResult("1"), "search": broken}, func(searchCall) {})
 	for name, c := range map[string]struct {
 		settings Settings
 		code     string
@@ -108,7 +108,7 @@ func TestAnMCPServerThatIsOfNoUseSaysWhy(t *testing.T) {
 		if s.Address == "" {
 			s.Address = a.URL
 		}
-		_, err := catalogue("", "").Search(t.Context(), "mcp", s, Query{Text: "x", Limit: 3})
+		_, err := catalogue("", "").searchKind(t.Context(), "mcp", s, Query{Text: "x", Limit: 3})
 		var f *source.Failure
 		if !errors.As(err, &f) || f.Code != c.code || !strings.Contains(f.Detail, c.says) {
 			t.Errorf("%s: %v", name, err)

@@ -9,8 +9,8 @@ import (
 	"carrel/internal/source"
 )
 
-// openAlex searches api.openalex.org/works. Its key goes into the address, as the API takes it nowhere else.
-func openAlex(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// openAlex searches api.openalex.org/works. The API accepts its key only as a query parameter.
+func openAlex(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{"search": {q.Text}, "per-page": {strconv.Itoa(n)}, "page": {strconv.Itoa(offset/n + 1)}}
 	if q.bounded() {
 		v.Set("filter", "publication_year:"+yearOr(q.FromYear, firstYear)+"-"+yearOr(q.ToYear, lastYear))
@@ -21,20 +21,7 @@ func openAlex(ctx context.Context, c *caller, q Query, offset, n int) ([]source.
 	if c.options.Contact != "" {
 		v.Set("mailto", c.options.Contact)
 	}
-	var reply struct {
-		Results []openAlexWork `json:"results"`
-	}
-	if err := c.getJSON(ctx, request{path: "/works", query: v}, &reply); err != nil {
-		return nil, err
-	}
-	if reply.Results == nil {
-		return nil, errUnexpected
-	}
-	out := make([]source.Document, len(reply.Results))
-	for i, w := range reply.Results {
-		out[i] = w.document()
-	}
-	return out, nil
+	return fetchResults[openAlexWork](ctx, c, request{path: "/works", query: v})
 }
 
 type openAlexWork struct {
@@ -64,29 +51,29 @@ type openAlexWork struct {
 
 func (w openAlexWork) document() source.Document {
 	d := source.Document{
-		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plain(w.Title), Text: plain(uninvert(w.Abstract)),
-		Year: w.Year, DOI: doi(w.DOI), Type: w.Type, PublishedAt: date(w.Date), CitationCount: count(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
+		ExternalID: strings.TrimPrefix(w.ID, "https://openalex.org/"), Title: plainText(w.Title), Text: plainText(textFromInvertedIndex(w.Abstract)),
+		Year: w.Year, DOI: normalizeDOI(w.DOI), Type: w.Type, PublishedAt: normalizeDate(w.Date), CitationCount: nonNegative(w.CitedBy), OpenAccessURL: w.OpenAccess.URL,
 	}
 	var authors []string
 	for _, a := range w.Authorships {
 		authors = append(authors, a.Author.Name)
 	}
-	d.Authors = names(authors)
+	d.Authors = cleanNames(authors)
 	if l := w.PrimaryLocation; l != nil {
 		d.URL = l.LandingPage
 		if l.Source != nil {
-			d.Venue = plain(l.Source.Name)
+			d.Venue = plainText(l.Source.Name)
 		}
 	}
-	d.URL = first(d.URL, doiURL(d.DOI), w.ID)
+	d.URL = firstNonEmpty(d.URL, doiURL(d.DOI), w.ID)
 	return d
 }
 
-// maxAbstractWords bounds an abstract that is put together from places, each of which could be a billion.
+// maxAbstractWords limits an abstract, because a hostile inverted index may contain any position.
 const maxAbstractWords = 20_000
 
-// uninvert puts an abstract together that comes as the places of its words.
-func uninvert(index map[string][]int) string {
+// textFromInvertedIndex rebuilds an abstract from the positions of its words.
+func textFromInvertedIndex(index map[string][]int) string {
 	last := -1
 	for _, places := range index {
 		for _, p := range places {

@@ -11,8 +11,8 @@ import (
 	"carrel/internal/source"
 )
 
-// pubMed searches with E-utilities: esearch finds the numbers of articles, efetch reads them.
-func pubMed(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// pubMed searches with E-utilities: esearch returns the ids of articles, efetch the articles.
+func pubMed(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := c.entrez(url.Values{
 		"retmode": {"json"}, "sort": {"relevance"}, "term": {q.Text}, "retstart": {strconv.Itoa(offset)}, "retmax": {strconv.Itoa(n)},
 	})
@@ -47,7 +47,7 @@ func pubMed(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Do
 	for _, a := range set.Articles {
 		byID[a.PMID] = a.document()
 	}
-	// The order is that of the search.
+	// efetch does not keep the order of relevance.
 	out := make([]source.Document, 0, len(byID))
 	for _, id := range ids.Result.IDs {
 		out = append(out, byID[id])
@@ -55,8 +55,8 @@ func pubMed(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Do
 	return out, nil
 }
 
-// entrez adds what every request of E-utilities has.
-func (c *caller) entrez(v url.Values) url.Values {
+// entrez adds the parameters that all E-utilities share.
+func (c *apiClient) entrez(v url.Values) url.Values {
 	v.Set("db", "pubmed")
 	v.Set("tool", "carrel")
 	if c.options.Contact != "" {
@@ -92,7 +92,7 @@ type pubMedArticle struct {
 	} `xml:"PubmedData>ArticleIdList>ArticleId"`
 }
 
-// markup is a text with elements in it.
+// markup is a text with child elements.
 type markup struct {
 	Inner string `xml:",innerxml"`
 }
@@ -104,9 +104,9 @@ type pubMedDate struct {
 	Medline string `xml:"MedlineDate"`
 }
 
-// read returns the year and, where it is known, the day. Months are numbers or English names.
+// read returns the year and, if it is known, the date. Months are numbers or English abbreviations.
 func (d pubMedDate) read() (y int, day string) {
-	y = year(first(d.Year, d.Medline))
+	y = leadingYear(firstNonEmpty(d.Year, d.Medline))
 	m, err := strconv.Atoi(d.Month)
 	if err != nil {
 		if t, err := time.Parse("Jan", d.Month); err == nil {
@@ -117,17 +117,17 @@ func (d pubMedDate) read() (y int, day string) {
 	if err != nil {
 		return y, ""
 	}
-	return y, dateOf(y, m, n)
+	return y, joinDate(y, m, n)
 }
 
 func (a pubMedArticle) document() source.Document {
 	d := source.Document{
-		ExternalID: a.PMID, Title: plain(a.Article.Title.Inner), Venue: plain(a.Article.Journal), Type: strings.ToLower(first(a.Article.Types...)),
+		ExternalID: a.PMID, Title: plainText(a.Article.Title.Inner), Venue: plainText(a.Article.Journal), Type: strings.ToLower(firstNonEmpty(a.Article.Types...)),
 		URL: "https://pubmed.ncbi.nlm.nih.gov/" + a.PMID + "/",
 	}
 	var parts []string
 	for _, p := range a.Article.Abstract {
-		text := plain(p.Inner)
+		text := plainText(p.Inner)
 		if p.Label != "" && text != "" {
 			text = p.Label + ": " + text
 		}
@@ -136,16 +136,16 @@ func (a pubMedArticle) document() source.Document {
 	d.Text = strings.TrimSpace(strings.Join(parts, "\n\n"))
 	var authors []string
 	for _, x := range a.Article.Authors {
-		authors = append(authors, first(x.Collective, x.Fore+" "+x.Last))
+		authors = append(authors, firstNonEmpty(x.Collective, x.Fore+" "+x.Last))
 	}
-	d.Authors = names(authors)
+	d.Authors = cleanNames(authors)
 	if d.Year, d.PublishedAt = a.Article.PubDate.read(); d.Year == 0 {
 		d.Year, d.PublishedAt = a.Article.Date.read()
 	}
 	for _, id := range a.IDs {
 		switch id.Type {
 		case "doi":
-			d.DOI = doi(id.ID)
+			d.DOI = normalizeDOI(id.ID)
 		case "pmc":
 			d.OpenAccessURL = "https://pmc.ncbi.nlm.nih.gov/articles/" + strings.TrimSpace(id.ID) + "/"
 		}

@@ -13,12 +13,12 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestNoRedirectTakesAKeyToAnotherOrigin covers every kind that takes a key: the server that is asked sends us to
-// another one, with every status that a client could follow with the same method, headers and body.
+// Every kind that takes a key is redirected with every status that a client could follow with the same method,
+// headers and body.
 func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {
-		if k.key == never {
+		if k.key == forbidden {
 			continue
 		}
 		for _, status := range []int{301, 302, 303, 307, 308} {
@@ -41,10 +41,10 @@ func TestNoRedirectTakesAKeyToAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestTheKeyOfAnMCPSourceGoesToItsOriginAlone holds the transport to the origin, whatever the SDK asks it for.
+// The transport must refuse other origins whatever the SDK requests.
 func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	t.Parallel()
-	r := &reached{}
+	r := &recordingTransport{}
 	c := New(Options{Client: &http.Client{Transport: r}, Version: "test"}).caller("mcp", kinds["mcp"], Settings{Address: "https://wiki.example.org/mcp", Key: secret})
 	for address, want := range map[string]int{
 		"https://wiki.example.org/other": 1, "https://WIKI.example.org:443/mcp": 1, "http://wiki.example.org/mcp": 0,
@@ -65,12 +65,11 @@ func TestTheKeyOfAnMCPSourceGoesToItsOriginAlone(t *testing.T) {
 	}
 }
 
-// TestAPrivateNameAndAnUnknownOneFailAlike compares all that the owner of a source sees: the error, and how often the
-// name was looked up, which is the part of the time that we decide on.
+// Both the error and the number of DNS lookups are compared, because the owner of a source sees the time as well.
 func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 	t.Parallel()
 	for kind, k := range kinds {
-		if k.address != must {
+		if k.address != required {
 			continue
 		}
 		var failures []error
@@ -78,7 +77,7 @@ func TestAPrivateNameAndAnUnknownOneFailAlike(t *testing.T) {
 		for _, answers := range [][][4]byte{nil, {{10, 0, 0, 1}}, {{127, 0, 0, 1}}, {{169, 254, 169, 254}}} {
 			names, asked := testkit.CountedNames(t, answers...)
 			c := New(Options{Client: outbound.NewClient(outbound.Options{Timeout: time.Second, Resolver: names}), Version: "test"})
-			_, err := c.Search(t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1})
+			_, err := c.searchKind(t.Context(), kind, Settings{Address: "https://intranet.example.org"}, Query{Text: "x", Limit: 1})
 			failures, lookups = append(failures, err), append(lookups, asked())
 		}
 		for i := range failures {

@@ -9,33 +9,29 @@ import (
 )
 
 // semanticScholar searches api.semanticscholar.org/graph/v1/paper/search.
-func semanticScholar(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+func semanticScholar(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"query": {q.Text}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(n)},
 		"fields": {"title,abstract,authors,year,venue,externalIds,url,citationCount,openAccessPdf,publicationDate,publicationTypes"},
 	}
 	if q.bounded() {
-		v.Set("year", openEnded(q.FromYear)+"-"+openEnded(q.ToYear))
+		v.Set("year", yearOrOpen(q.FromYear)+"-"+yearOrOpen(q.ToYear))
 	}
 	var reply struct {
 		Total *int           `json:"total"`
 		Data  []scholarPaper `json:"data"`
 	}
-	if err := c.getJSON(ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyIn("X-Api-Key")}, &reply); err != nil {
+	if err := c.getJSON(ctx, request{path: "/graph/v1/paper/search", query: v, header: c.keyHeader("X-Api-Key")}, &reply); err != nil {
 		return nil, err
 	}
-	if reply.Total == nil && reply.Data == nil { // without a hit there is no list
-		return nil, errUnexpected
+	if reply.Total != nil && reply.Data == nil {
+		return nil, nil // a reply without hits has no list
 	}
-	out := make([]source.Document, len(reply.Data))
-	for i, p := range reply.Data {
-		out[i] = p.document()
-	}
-	return out, nil
+	return documents(reply.Data)
 }
 
-// openEnded is a bound, or nothing, which leaves that side open.
-func openEnded(y int) string {
+// yearOrOpen returns a bound, or "" for an open end of the range.
+func yearOrOpen(y int) string {
 	if y == 0 {
 		return ""
 	}
@@ -58,22 +54,16 @@ type scholarPaper struct {
 		URL string `json:"url"`
 	} `json:"openAccessPdf"`
 	Types   []string `json:"publicationTypes"`
-	Authors []struct {
-		Name string `json:"name"`
-	} `json:"authors"`
+	Authors []author `json:"authors"`
 }
 
 func (p scholarPaper) document() source.Document {
 	d := source.Document{
-		ExternalID: p.ID, Title: plain(p.Title), Text: plain(p.Abstract), Year: p.Year, PublishedAt: date(p.Date), Venue: plain(p.Venue),
-		DOI: doi(p.ExternalIDs.DOI), CitationCount: count(p.CitedBy), Type: first(p.Types...),
+		ExternalID: p.ID, Title: plainText(p.Title), Text: plainText(p.Abstract), Year: p.Year, PublishedAt: normalizeDate(p.Date), Venue: plainText(p.Venue),
+		DOI: normalizeDOI(p.ExternalIDs.DOI), CitationCount: nonNegative(p.CitedBy), Type: firstNonEmpty(p.Types...),
 	}
-	d.URL = first(p.URL, doiURL(d.DOI))
-	var authors []string
-	for _, a := range p.Authors {
-		authors = append(authors, a.Name)
-	}
-	d.Authors = names(authors)
+	d.URL = firstNonEmpty(p.URL, doiURL(d.DOI))
+	d.Authors = authorNames(p.Authors)
 	if p.OpenAccess != nil {
 		d.OpenAccessURL = p.OpenAccess.URL
 	}

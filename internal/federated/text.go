@@ -13,8 +13,8 @@ import (
 	"carrel/internal/core"
 )
 
-// plain makes one line of a text that may hold marks of HTML or JATS, which the catalogues leave in titles and abstracts.
-func plain(s string) string {
+// plainText removes the HTML and JATS markup that catalogues leave in titles and abstracts, and folds white space.
+func plainText(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return core.OneLine(s)
 	}
@@ -23,25 +23,25 @@ func plain(s string) string {
 	for {
 		switch z.Next() {
 		case xhtml.ErrorToken:
-			return core.OneLine(html.UnescapeString(b.String())) // some escape twice
+			return core.OneLine(html.UnescapeString(b.String())) // some catalogues escape twice
 		case xhtml.TextToken:
 			b.Write(z.Text())
 		case xhtml.StartTagToken, xhtml.EndTagToken, xhtml.SelfClosingTagToken:
-			if name, _ := z.TagName(); !inline[string(name)] {
+			if name, _ := z.TagName(); !inlineElements[string(name)] {
 				b.WriteByte(' ')
 			}
 		}
 	}
 }
 
-// inline are elements inside of words; all others part them.
-var inline = map[string]bool{
+// inlineElements occur inside words; all other elements separate words.
+var inlineElements = map[string]bool{
 	"i": true, "b": true, "em": true, "strong": true, "sub": true, "sup": true, "u": true, "span": true, "mark": true,
 	"jats:italic": true, "jats:bold": true, "jats:sub": true, "jats:sup": true, "jats:sc": true,
 }
 
-// doi brings an identifier into the form 10.…, without the address of a resolver.
-func doi(s string) string {
+// normalizeDOI returns a DOI in lower case without the address of a resolver, or "" for any other text.
+func normalizeDOI(s string) string {
 	s = strings.ToLower(strings.TrimSpace(s))
 	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"} {
 		s = strings.TrimPrefix(s, prefix)
@@ -52,7 +52,7 @@ func doi(s string) string {
 	return s
 }
 
-// doiURL is the address of a document that has none but its identifier.
+// doiURL returns the resolver address of a DOI, or "" for none.
 func doiURL(id string) string {
 	if id == "" {
 		return ""
@@ -60,8 +60,7 @@ func doiURL(id string) string {
 	return "https://doi.org/" + id
 }
 
-// first returns the first text that is not empty.
-func first(list ...string) string {
+func firstNonEmpty(list ...string) string {
 	for _, s := range list {
 		if s != "" {
 			return s
@@ -70,8 +69,8 @@ func first(list ...string) string {
 	return ""
 }
 
-// year reads the year that a date starts with, or 0.
-func year(date string) int {
+// leadingYear returns the year at the start of a date, or 0.
+func leadingYear(date string) int {
 	if len(date) < 4 {
 		return 0
 	}
@@ -82,12 +81,12 @@ func year(date string) int {
 	return y
 }
 
-// The forms of dates that the APIs use.
-var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
+// dateLayouts are the formats that the APIs use.
+var dateLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.000", "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123, time.RFC1123Z}
 
-// date brings a day into the form 2006-01-02; what is none is empty.
-func date(s string) string {
-	for _, form := range dateForms {
+// normalizeDate returns a date as 2006-01-02, or "" if it can't be parsed.
+func normalizeDate(s string) string {
+	for _, form := range dateLayouts {
 		if t, err := time.Parse(form, s); err == nil && t.Year() >= 1 {
 			return t.Format(time.DateOnly)
 		}
@@ -95,8 +94,8 @@ func date(s string) string {
 	return ""
 }
 
-// dateOf puts a date together of its parts, as far as they go to the day.
-func dateOf(y, m, d int) string {
+// joinDate formats a complete and valid date, else "".
+func joinDate(y, m, d int) string {
 	if y < 1 || y > 9999 || m < 1 || d < 1 {
 		return ""
 	}
@@ -107,7 +106,7 @@ func dateOf(y, m, d int) string {
 	return t.Format(time.DateOnly)
 }
 
-// yearOr is a bound or, without one, what stands for none.
+// yearOr returns y, or other if y is 0.
 func yearOr(y, other int) string {
 	if y == 0 {
 		y = other
@@ -115,14 +114,14 @@ func yearOr(y, other int) string {
 	return strconv.Itoa(y)
 }
 
-// The widest bounds, for APIs that want both.
+// The widest bounds, for APIs that require both.
 const (
 	firstYear = 1000
 	lastYear  = 3000
 )
 
-// names leaves out authors without a name.
-func names(list []string) []string {
+// cleanNames folds white space and drops empty names.
+func cleanNames(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, n := range list {
 		if n = core.OneLine(n); n != "" {
@@ -132,30 +131,42 @@ func names(list []string) []string {
 	return out
 }
 
-// count returns how often something was cited, where that is known.
-func count(n *int) *int {
+// author is the author element of CORE and Semantic Scholar (JSON) and arXiv (Atom).
+type author struct {
+	Name string `json:"name" xml:"http://www.w3.org/2005/Atom name"`
+}
+
+func authorNames(authors []author) []string {
+	list := make([]string, len(authors))
+	for i, a := range authors {
+		list[i] = a.Name
+	}
+	return cleanNames(list)
+}
+
+// nonNegative drops a count that is unknown or negative.
+func nonNegative(n *int) *int {
 	if n == nil || *n < 0 {
 		return nil
 	}
 	return n
 }
 
-// maxTitle bounds a title that is made of the beginning of a text, in code points.
+// maxTitle limits a title taken from the start of a text, in code points.
 const maxTitle = 120
 
-// cut shortens a text to n code points.
-func cut(s string, n int) string {
+// truncate shortens a text to n code points, with an ellipsis.
+func truncate(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return strings.TrimSpace(string(r[:n-1])) + "…"
 	}
 	return s
 }
 
-// digest names a text that has no name.
-func digest(s string) string {
+// shortHash identifies a text that has no id.
+func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:12])
 }
 
-// webAddress returns an address that a person can open, or nothing.
 func webAddress(s string) string { return core.WebLink(s) }

@@ -9,9 +9,9 @@ import (
 	"carrel/internal/source"
 )
 
-// wikipedia searches the encyclopaedia of a language and returns the introductions of its articles. An article has no
-// year: with bounds there is nothing to ask for.
-func wikipedia(ctx context.Context, c *caller, q Query, offset, n int) ([]source.Document, error) {
+// wikipedia searches one edition and returns the introductions of articles. Articles have no year, so a bounded query
+// has no results.
+func wikipedia(ctx context.Context, c *apiClient, q Query, offset, n int) ([]source.Document, error) {
 	v := url.Values{
 		"action": {"query"}, "format": {"json"}, "formatversion": {"2"}, "maxlag": {"5"},
 		"generator": {"search"}, "gsrsearch": {q.Text}, "gsrlimit": {strconv.Itoa(n)}, "gsroffset": {strconv.Itoa(offset)}, "gsrnamespace": {"0"},
@@ -30,20 +30,20 @@ func wikipedia(ctx context.Context, c *caller, q Query, offset, n int) ([]source
 		return nil, err
 	}
 	if reply.Error != nil {
-		// Mistakes come with the status of success.
+		// Errors have status 200.
 		if reply.Error.Code == "maxlag" || reply.Error.Code == "ratelimited" {
 			return nil, statusError{status: 429}
 		}
 		return nil, statusError{status: 400}
 	}
-	if reply.Complete == nil && reply.Query.Pages == nil { // without a hit there are no pages
+	if reply.Complete == nil && reply.Query.Pages == nil { // a reply without hits has no pages
 		return nil, errUnexpected
 	}
 	slices.SortFunc(reply.Query.Pages, func(a, b wikipediaPage) int { return a.Index - b.Index })
 	out := make([]source.Document, len(reply.Query.Pages))
 	for i, p := range reply.Query.Pages {
 		out[i] = source.Document{
-			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plain(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
+			ExternalID: c.language + ":" + strconv.Itoa(p.ID), Title: plainText(p.Title), Text: p.Extract, URL: p.URL, Type: "encyclopedia-article", Venue: "Wikipedia",
 		}
 	}
 	return out, nil

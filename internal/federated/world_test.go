@@ -13,22 +13,21 @@ import (
 	"carrel/internal/source"
 )
 
-// contact is whom public APIs may write to, and secret a key that nobody must see.
 const (
 	contact = "library@example.org"
 	secret  = "SECRET-0123456789"
 )
 
-// api is a server that stands for one public API.
-type api struct {
+// testAPI is a local server in place of a public API.
+type testAPI struct {
 	*httptest.Server
 	asked atomic.Int64
 }
 
-// serve starts an API. What the handler finds wrong with a request it answers with 400, as the real ones do.
-func serve(t testing.TB, h http.HandlerFunc) *api {
+// serve starts an API. Handlers reply to invalid requests with status 400, as the real APIs do.
+func serve(t testing.TB, h http.HandlerFunc) *testAPI {
 	t.Helper()
-	a := &api{}
+	a := &testAPI{}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.asked.Add(1)
 		h(w, r)
@@ -37,43 +36,42 @@ func serve(t testing.TB, h http.HandlerFunc) *api {
 	return a
 }
 
-// catalogue returns one whose requests of a kind go to an address on this machine.
-func catalogue(kind, host string) *Catalogue {
+// catalogue returns a Searcher that sends the requests of a kind to a local address.
+func catalogue(kind, host string) *Searcher {
 	return New(Options{
 		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
 		Contact: contact, Version: "test", Private: true, Hosts: map[string]string{kind: host},
 	})
 }
 
-// settingsOf are settings that a kind accepts.
+// settingsOf returns valid settings of a kind.
 func settingsOf(kind, host string) Settings {
 	var s Settings
-	if kinds[kind].key != never {
+	if kinds[kind].key != forbidden {
 		s.Key = secret
 	}
-	if kinds[kind].address == must {
+	if kinds[kind].address == required {
 		s.Address = host
 	}
 	return s
 }
 
-// search asks an API of a kind.
-func search(ctx context.Context, kind string, a *api, q Query) (Found, error) {
+func search(ctx context.Context, kind string, a *testAPI, q Query) (source.FederatedReply, error) {
 	if q.Limit == 0 {
 		q.Limit = 10
 	}
-	return catalogue(kind, a.URL).Search(ctx, kind, settingsOf(kind, a.URL), q)
+	return catalogue(kind, a.URL).searchKind(ctx, kind, settingsOf(kind, a.URL), q)
 }
 
-// want fails a request that is not as it must be.
-type want struct {
+// wantRequest describes the expected request.
+type wantRequest struct {
 	path   string
 	method string
 	query  map[string]string
 	header map[string]string
 }
 
-func (x want) wrong(r *http.Request) string {
+func (x wantRequest) wrong(r *http.Request) string {
 	if r.Method != x.method && (x.method != "" || r.Method != http.MethodGet) {
 		return "method " + r.Method
 	}

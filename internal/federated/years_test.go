@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// dated are answers with a document of 1969, one of 1970, one of 1980, one of 1981 and one without a year, in the form of
-// each API.
+// dated are replies with documents of 1969, 1970, 1980, 1981 and one without a year, in the format of each API.
 var dated = map[string]func() string{
 	"openalex": func() string {
 		return list(`{"results":[%s]}`, `{"id":"%[1]s","display_name":"%[1]s","publication_year":%[1]s}`, `{"id":"u","display_name":"u"}`)
@@ -57,7 +56,8 @@ func list(around, each, undated string) string {
 	return fmt.Sprintf(around, strings.Join(append(parts, undated), ","))
 }
 
-// bounds is how each API is told of the years 1970 to 1980, from 1970 on, and up to 1980. An empty one has no such filter.
+// bounds are the parameters of each API for 1970 to 1980, from 1970, and up to 1980. Empty means that the API has no
+// such filter.
 var bounds = map[string][3]string{
 	"openalex":        {"filter=publication_year:1970-1980", "filter=publication_year:1970-3000", "filter=publication_year:1000-1980"},
 	"crossref":        {"filter=from-pub-date:1970,until-pub-date:1980", "filter=from-pub-date:1970", "filter=until-pub-date:1980"},
@@ -113,10 +113,10 @@ func TestYearsGoToTheAPIAndAreCheckedAgain(t *testing.T) {
 func TestPagesAreReadUntilThereAreEnough(t *testing.T) {
 	t.Parallel()
 	for kind, param := range map[string]string{"brave": "offset", "wikipedia": "gsroffset", "searxng": "pageno"} {
-		for limit, want := range map[int]int{7: 7, 25: 25, 50: 45} { // there are 45
+		for limit, want := range map[int]int{7: 7, 25: 25, 50: 45} { // 45 results exist
 			t.Run(fmt.Sprint(kind, limit), func(t *testing.T) {
 				t.Parallel()
-				size := min(kinds[kind].page, limit)
+				size := min(kinds[kind].pageSize, limit)
 				a := serve(t, func(w http.ResponseWriter, r *http.Request) {
 					var at int
 					if _, err := fmt.Sscan(r.URL.Query().Get(param), &at); err != nil {

@@ -15,13 +15,12 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// maxEntryName is how long the name of a file in an archive may be. It bounds what a report about many of them holds.
+// maxEntryName limits the name of a file in an archive, and so the size of a report about many of them.
 const maxEntryName = 1000
 
-// archiveFiles are the files of an archive by name.
 type archiveFiles map[string]*zip.File
 
-// Open returns the content of a file. What it unpacks to counts.
+// Open returns the content of a file. Its unpacked bytes are charged to the budget.
 func (a archiveFiles) Open(name string, b *budget.Budget) (io.ReadCloser, error) {
 	f := a[name]
 	if f == nil {
@@ -37,26 +36,26 @@ func (a archiveFiles) Open(name string, b *budget.Budget) (io.ReadCloser, error)
 	}{b.Reader(r), r}, nil
 }
 
-// openArchive lists the texts of a zip file as if it were a folder.
+// openArchive lists the files of a zip archive like those of a folder.
 func openArchive(ctx context.Context, path string, size int64, l Limits) (reader, error) {
 	f := &folder{archive: size, open: func(b *budget.Budget) (opener, func() error, error) { return unzip(path, size, b) }}
 	files, done, err := unzip(path, size, budget.New(ctx, l.Limits, size, nil))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = done() }() // nothing was written
+	defer func() { _ = done() }() // opened for reading only
 	for name, entry := range files {
 		f.listEntry(name, entry)
 	}
 	if len(f.files) == 0 {
-		return nil, unsupported("This archive holds nothing that can be read.")
+		return nil, unsupported("The archive has no file of a supported format.")
 	}
 	f.sort()
 	return f, nil
 }
 
-// unzip opens an archive. The standard library's view of it as a file system is not used: it makes a folder of every part
-// of every name, which for a name of 64 KiB of slashes is 32,000 of them.
+// unzip opens an archive. It does not use zip.Reader as an fs.FS, which creates a directory for every part of every
+// name: 32,000 for a name of 64 KiB of slashes.
 func unzip(path string, size int64, b *budget.Budget) (archiveFiles, func() error, error) {
 	damaged := unsupported("This is not a zip file, or one that is damaged.")
 	file, err := os.Open(path) //nolint:gosec // as in open
@@ -65,7 +64,7 @@ func unzip(path string, size int64, b *budget.Budget) (archiveFiles, func() erro
 	}
 	z, err := openZip(file, size, b)
 	if err != nil {
-		_ = file.Close() // nothing was written
+		_ = file.Close() // opened for reading only
 		if over, is := errors.AsType[*Exceeded](err); is {
 			return nil, nil, over
 		}
@@ -86,12 +85,12 @@ func unzip(path string, size int64, b *budget.Budget) (archiveFiles, func() erro
 	return out, file.Close, nil
 }
 
-// entryName is the path of a file inside its archive, which it can't leave.
+// entryName returns the path of a file inside its archive, without "..".
 func entryName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/")
 }
 
-// openZip reads the list of files of an archive and spends its entries.
+// openZip reads the directory of an archive and charges its entries.
 func openZip(r io.ReaderAt, size int64, b *budget.Budget) (*zip.Reader, error) {
 	d := &directoryReader{r: r, left: b.EntriesLeft() + directorySlack}
 	z, err := zip.NewReader(d, size)
@@ -106,15 +105,16 @@ func openZip(r io.ReaderAt, size int64, b *budget.Budget) (*zip.Reader, error) {
 	return z, nil
 }
 
-// directoryReader ends the reading of a zip file's directory when it lists too many files: the standard library keeps
-// some 300 bytes for each before it tells how many there are.
+// directoryReader stops reading a zip directory with too many entries, because archive/zip allocates some 300 bytes
+// for each before it returns.
 type directoryReader struct {
 	r io.ReaderAt
-	// left is how many more entries may be read, or -1 after the directory, when files are read.
+	// left is the number of entries that may still be read, or -1 once the directory is read.
 	left int
 }
 
-// directorySlack allows for entries that are counted twice, when the end of a directory is read to find its start.
+// directorySlack allows for entries that are counted twice, because archive/zip reads the end of the directory to
+// find its start.
 const directorySlack = 2000
 
 var (
@@ -134,7 +134,7 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// listEntry adds a file of the archive, if it is one that is read.
+// listEntry adds a file of the archive if its format is supported.
 func (f *folder) listEntry(name string, entry *zip.File) {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") {
@@ -152,7 +152,7 @@ func (f *folder) listEntry(name string, entry *zip.File) {
 	}
 }
 
-// broken turns what a damaged archive answers into the trouble of one file.
+// broken turns an error of a damaged archive into a fault of one file.
 func broken(err error) error {
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault("can't be unpacked: it is damaged or packed in an unknown way")

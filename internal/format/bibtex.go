@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// readBibTeX reads a bibliography as LaTeX has it. Entries are independent: one that is not closed ends where the next
-// begins.
-func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) (err error) {
+// readBibTeX reads BibTeX entries. An entry that is not closed ends where the next begins.
+func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) (err error) {
 	waited := b.Document(maxListed, func() { err = readEntries(b, r, tell, yield) })
 	if waited != nil {
 		return waited
@@ -18,13 +18,13 @@ func readBibTeX(b *budget.Budget, r io.Reader, tell func(), yield func(Document,
 	return err
 }
 
-func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
-	source, err := readListed(b, r)
+func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
+	content, err := readListed(b, r)
 	if err != nil {
 		return err
 	}
 	tell()
-	p := &bibParser{s: source, line: 1, macros: map[string]string{}, b: b}
+	p := &bibParser{s: content, line: 1, macros: map[string]string{}, b: b}
 	seen := make(idSet)
 	for entries := 0; ; entries++ {
 		if err := b.Err(); err != nil {
@@ -32,7 +32,7 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 		}
 		b.Work(workRecord)
 		kind, ok := p.nextEntry()
-		if !ok && entries == 0 && strings.TrimSpace(source) != "" {
+		if !ok && entries == 0 && strings.TrimSpace(content) != "" {
 			return &RecordError{"the file", "holds no entry: in BibTeX each begins as @article{ does"}
 		}
 		if !ok {
@@ -42,15 +42,15 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 		place := "line " + strconv.Itoa(line)
 		var fields map[string]string
 		var key string
-		d, err := guarded(place, func() (Document, error) {
+		d, err := guarded(place, func() (source.Document, error) {
 			var err error
 			if key, fields, err = p.entry(kind); err != nil || fields == nil {
-				return Document{ExternalID: "-", Title: "-"}, err
+				return source.Document{ExternalID: "-", Title: "-"}, err
 			}
 			return bibReference(key, kind, fields).document(), nil
 		})
 		if err == nil && fields == nil {
-			continue // a macro, a comment
+			continue // a macro or comment
 		}
 		if err == nil {
 			d, err = seen.once(d, place, line)
@@ -61,10 +61,10 @@ func readEntries(b *budget.Budget, r io.Reader, tell func(), yield func(Document
 	}
 }
 
-// once refuses a document whose id a line before it had.
-func (s idSet) once(d Document, place string, line int) (Document, error) {
+// once rejects a document whose id occurred on an earlier line.
+func (s idSet) once(d source.Document, place string, line int) (source.Document, error) {
 	if first, again := s.add(d.ExternalID, line); again {
-		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+		return source.Document{}, &RecordError{place, "repeats the id of line " + strconv.Itoa(first)}
 	}
 	return d, nil
 }
@@ -75,9 +75,9 @@ func readListed(b *budget.Budget, r io.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b.Hold(len(data)) // for the text made of them
+	b.Hold(len(data)) // for the string
 	if len(data) > maxListed {
-		return "", &RecordError{"the file", "is larger than 64 MiB; part it"}
+		return "", &RecordError{"the file", "is larger than 64 MiB; split it"}
 	}
 	s, err := decodeText(data)
 	if err != nil {
@@ -86,21 +86,20 @@ func readListed(b *budget.Budget, r io.Reader) (string, error) {
 	return s, nil
 }
 
-// bibParser reads entries from a text.
 type bibParser struct {
 	s      string
 	pos    int
 	line   int
 	macros map[string]string
 	b      *budget.Budget
-	// size is how much the values of the current entry hold.
+	// size is the length of the current entry's values.
 	size int
 }
 
-// maxMacro is how long a macro may be. Macros are made of macros: without a limit each could be twice the one before.
+// maxMacro limits a macro. Macros may contain macros, so without a limit each could double the previous one.
 const maxMacro = 64 << 10
 
-// nextEntry goes to the next "@kind{" and returns the kind in lower case.
+// nextEntry advances to the next "@kind{" and returns the kind in lower case.
 func (p *bibParser) nextEntry() (string, bool) {
 	for {
 		at := strings.IndexByte(p.s[p.pos:], '@')
@@ -145,12 +144,12 @@ func (p *bibParser) identifier() string {
 
 const errBibEntry = fault("is not closed, has a field without a value, or is longer than 16 MiB")
 
-// entry reads the inside of an entry. What is no reference has no fields.
+// entry parses the body of an entry. Entries that are not references have no fields.
 func (p *bibParser) entry(kind string) (key string, fields map[string]string, err error) {
 	p.size = 0
 	switch kind {
 	case "comment", "preamble":
-		return "", nil, nil // what follows is passed over on the way to the next "@"
+		return "", nil, nil // nextEntry skips the rest
 	case "string":
 		p.skipSpace()
 		name := strings.ToLower(p.identifier())
@@ -188,7 +187,7 @@ func (p *bibParser) entry(kind string) (key string, fields map[string]string, er
 	}
 }
 
-// assigned reads "= value # value".
+// assigned parses "= value # value".
 func (p *bibParser) assigned() (string, bool) {
 	p.skipSpace()
 	if p.peek() != '=' {
@@ -214,7 +213,7 @@ func (p *bibParser) assigned() (string, bool) {
 	}
 }
 
-// value reads one value: in braces, in quotes, a number, or the name of a macro.
+// value parses a value: in braces, in quotes, a number, or a macro name.
 func (p *bibParser) value() (string, bool) {
 	switch open := p.peek(); open {
 	case '{', '"':
@@ -234,13 +233,13 @@ func (p *bibParser) value() (string, bool) {
 	return word, true
 }
 
-// delimited reads up to the closing brace or quote; braces inside nest.
+// delimited parses up to the closing brace or quote. Braces nest.
 func (p *bibParser) delimited(open byte) (string, bool) {
 	depth := 0
 	for i := p.pos; i < len(p.s); i++ {
 		c := p.s[i]
 		if (i-p.pos)&1023 == 1023 {
-			p.b.Work(workTable * 1024) // also where the value does not end, and is read again for the next entry
+			p.b.Work(workTable * 1024) // charged even if the value is not closed, because its text is parsed again for the next entry
 		}
 		switch {
 		case c == '\\':
@@ -254,7 +253,7 @@ func (p *bibParser) delimited(open byte) (string, bool) {
 		case c == '}':
 			depth--
 		case c == '@' && i > 0 && p.s[i-1] == '\n' && depth >= 0 && looksLikeEntry(p.s[i:]):
-			return "", false // this one was never closed, and the next begins
+			return "", false // not closed: the next entry begins
 		}
 	}
 	return "", false
@@ -297,13 +296,13 @@ func bibReference(key, kind string, f map[string]string) reference {
 	return r
 }
 
-// splitAtAnd parts names at "and" outside braces: a company in braces may have one in its name.
+// splitAtAnd splits names at "and" outside braces, because names of companies in braces may contain it.
 func splitAtAnd(s string) []string {
 	var out []string
 	depth, start := 0, 0
 	for i := 0; i < len(s); i++ {
 		if i > start && strings.IndexByte(" \n\t", s[i]) >= 0 && strings.IndexByte(" \n\t", s[i-1]) >= 0 {
-			continue // a run of white space is looked past once
+			continue // skip white space
 		}
 		switch s[i] {
 		case '{':

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/source"
 )
 
-// What a document may have. Ids and titles count code points, texts bytes: the first are what people see, the
-// last is what memory holds.
+// Limits of a document: ids and titles in code points, texts in bytes.
 const (
 	maxExternalID = 512
 	maxTitle      = 2000
@@ -17,8 +17,8 @@ const (
 	maxURL        = 4096
 )
 
-// check holds every document, of whatever format, to the same rules, and returns a fault.
-func check(d Document) error {
+// check applies the limits to a document of any format. Its error is a fault.
+func check(d source.Document) error {
 	switch {
 	case strings.TrimSpace(d.ExternalID) == "":
 		return fault("has no id")
@@ -44,7 +44,7 @@ func check(d Document) error {
 	return nil
 }
 
-// checkString refuses what a database can't keep as text. URL and DOI need no such check: neither can hold it.
+// checkString rejects text that databases can't store. URL and DOI are checked elsewhere.
 func checkString(s string) error {
 	switch {
 	case core.HasNUL(s):

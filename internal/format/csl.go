@@ -14,9 +14,10 @@ import (
 	"golang.org/x/text/transform"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// cslItem is a reference as CSL-JSON has it. Numbers may be strings and strings numbers.
+// cslItem is a reference in CSL-JSON. Programs write numbers as strings and strings as numbers.
 type cslItem struct {
 	ID        cslText   `json:"id"`
 	Type      string    `json:"type"`
@@ -44,12 +45,12 @@ type cslName struct {
 	Literal  string `json:"literal"`
 }
 
-// cslText is a string, a number, or the first of a list of them, as Crossref has titles.
+// cslText is a string, a number, or the first element of a list, as in Crossref's titles.
 type cslText string
 
-// UnmarshalJSON takes any of these forms, and nothing of others: a field that is odd is not worth an entry.
+// UnmarshalJSON ignores values of other types instead of rejecting the whole entry.
 func (t *cslText) UnmarshalJSON(b []byte) error {
-	// Only one list is opened: a list in a list would be read anew for each level.
+	// Nested lists are not decoded, because each level would be parsed again.
 	if b[0] == '[' {
 		start := skipSpace(b, 1)
 		if b[start] == ']' || b[start] == '[' {
@@ -69,9 +70,9 @@ func (t *cslText) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// readCSL reads references as CSL-JSON: a list of them, an object with a list of "items", or one reference. Entries are
-// decoded one by one, and none may be longer than a record.
-func readCSL(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+// readCSL reads CSL-JSON: a list of references, an object with "items", or a single reference. Items are decoded one
+// by one and limited to the size of a record.
+func readCSL(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	bounded := &recordBound{r: r, left: maxLine}
 	in := bufio.NewReaderSize(transform.NewReader(bounded, unicode.BOMOverride(transform.Nop)), readBuffer)
 	c := &cslReader{b: b, bound: bounded, tell: tell, yield: yield, seen: make(idSet)}
@@ -92,7 +93,7 @@ func readCSL(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 	return c.readList()
 }
 
-// firstByte returns the first byte that is no white space, which stays to be read.
+// firstByte peeks at the first byte that is not white space.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		c, err := in.ReadByte()
@@ -110,7 +111,7 @@ type cslReader struct {
 	bound *recordBound
 	d     *json.Decoder
 	tell  func()
-	yield func(Document, error) bool
+	yield func(source.Document, error) bool
 	seen  idSet
 	n     int
 }
@@ -119,7 +120,7 @@ func (c *cslReader) notCSL() error {
 	return &RecordError{"the file", "is not a list of references in CSL-JSON"}
 }
 
-// readObject reads an object that has "items", or is a reference itself. Its other members are kept to make that reference.
+// readObject reads an object with "items", or a single reference, whose members are collected until its end.
 func (c *cslReader) readObject() error {
 	if _, err := c.d.Token(); err != nil {
 		return c.notCSL()
@@ -154,7 +155,7 @@ func (c *cslReader) readObject() error {
 	return nil
 }
 
-// readList reads references up to the end of their list.
+// readList reads references up to the end of the list.
 func (c *cslReader) readList() error {
 	for c.d.More() {
 		if err := c.b.Err(); err != nil {
@@ -174,20 +175,19 @@ func (c *cslReader) readList() error {
 	return nil
 }
 
-// next reads the value that comes next.
 func (c *cslReader) next() (json.RawMessage, error) {
 	c.bound.left = maxLine
 	var raw json.RawMessage
 	err := c.d.Decode(&raw)
 	c.tell()
-	c.b.Work(workRecord + 6*workJSON*len(raw)) // decoded into fields, and looked at several times
+	c.b.Work(workRecord + 6*workJSON*len(raw)) // decoding and several passes over the fields
 	if err != nil {
 		return nil, c.cutOff(err)
 	}
 	return raw, nil
 }
 
-// cutOff says where the file can't be read any further.
+// cutOff returns the error of a file that can't be read to its end.
 func (c *cslReader) cutOff(err error) error {
 	after := " after entry " + strconv.Itoa(c.n)
 	if errors.Is(err, errLongLine) {
@@ -196,30 +196,30 @@ func (c *cslReader) cutOff(err error) error {
 	return &RecordError{"the file", "stops being JSON" + after}
 }
 
-// give makes a document of a reference and passes it on.
+// give converts a reference and yields it.
 func (c *cslReader) give(raw []byte) bool {
 	c.n++
 	place := "entry " + strconv.Itoa(c.n)
-	doc, err := guarded(place, func() (Document, error) { return cslDocument(c.b, raw) })
+	doc, err := guarded(place, func() (source.Document, error) { return cslDocument(c.b, raw) })
 	if err == nil {
 		if first, again := c.seen.add(doc.ExternalID, c.n); again {
-			doc, err = Document{}, &RecordError{place, "has the id of entry " + strconv.Itoa(first) + " again"}
+			doc, err = source.Document{}, &RecordError{place, "repeats the id of entry " + strconv.Itoa(first)}
 		}
 	}
 	return c.yield(doc, err)
 }
 
-func cslDocument(b *budget.Budget, raw []byte) (Document, error) {
+func cslDocument(b *budget.Budget, raw []byte) (source.Document, error) {
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
-		return Document{}, fault("is not UTF-8 text; save it as UTF-8")
+		return source.Document{}, fault("is not UTF-8 text; save it as UTF-8")
 	}
 	var item cslItem
 	if err := json.Unmarshal(raw, &item); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return Document{}, fault("is not valid JSON")
+			return source.Document{}, fault("is not valid JSON")
 		}
-		return Document{}, fault("is not a reference in CSL-JSON")
+		return source.Document{}, fault("is not a reference in CSL-JSON")
 	}
 	r := reference{
 		id: string(item.ID), title: string(item.Title), abstract: stripTags(b, string(item.Abstract)), url: string(item.URL), doi: string(item.DOI),
@@ -239,7 +239,7 @@ func cslDocument(b *budget.Budget, raw []byte) (Document, error) {
 	return r.document(), nil
 }
 
-// date writes the parts of a date as RFC 3339 has it, as far as there are any.
+// date formats the date parts as a full or partial RFC 3339 date.
 func (i cslItem) date() string {
 	if len(i.Issued.Parts) == 0 || len(i.Issued.Parts[0]) == 0 {
 		return firstOf(string(i.Issued.Raw), string(i.Issued.Literal))
@@ -255,7 +255,7 @@ func (i cslItem) date() string {
 	return out
 }
 
-// stripTags takes the markup out of an abstract: Crossref's have some.
+// stripTags removes markup from an abstract, which Crossref includes.
 func stripTags(b *budget.Budget, s string) string {
 	if !strings.Contains(s, "<") {
 		return s

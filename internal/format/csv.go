@@ -12,9 +12,10 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// csvColumns are the names that columns have in the tables of reference managers and databases.
+// csvColumns maps the column names of reference managers and databases to fields.
 var csvColumns = map[string]string{
 	"id": "id", "key": "id", "eid": "id", "citation key": "id", "item id": "id", "title": "title", "document title": "title",
 	"article title": "title", "name": "title", "text": "text", "abstract": "text", "abstract note": "text", "content": "text",
@@ -25,19 +26,19 @@ var csvColumns = map[string]string{
 }
 
 const (
-	// maxColumns is how many columns a table may have.
+	// maxColumns limits the columns of a table.
 	maxColumns = 2000
-	// maxCommas is how many separators one row may hold, those in its texts included. The standard library keeps 40 bytes
-	// for each field before it returns the row.
+	// maxCommas limits the separators in one row, including those in quoted text, because encoding/csv allocates 40
+	// bytes per field before it returns the row.
 	maxCommas = 500_000
 )
 
-// readCSV reads a table whose first row names its columns. Columns of unknown names become part of the text.
-func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+// readCSV reads a table whose first row names the columns. Unknown columns become part of the text.
+func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	bounded := &recordBound{r: r}
 	buffered := bufio.NewReaderSize(bounded, readBuffer)
 	if mark, _ := buffered.Peek(3); bytes.Equal(mark, utf8BOM) {
-		_, _ = buffered.Discard(3) // they were peeked at
+		_, _ = buffered.Discard(3) // the byte order mark
 	}
 	table := csv.NewReader(buffered)
 	head, _ := buffered.Peek(4096)
@@ -69,12 +70,12 @@ func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 		if err != nil {
 			place = "row " + strconv.Itoa(row)
 		}
-		d, recordErr := guarded(place, func() (Document, error) {
+		d, recordErr := guarded(place, func() (source.Document, error) {
 			if _, is := errors.AsType[*csv.ParseError](err); is {
-				return Document{}, fault("is not a row of a table")
+				return source.Document{}, fault("is not a row of a table")
 			}
 			if err != nil {
-				return Document{}, err
+				return source.Document{}, err
 			}
 			return csvDocument(columns, values, row)
 		})
@@ -94,7 +95,7 @@ func readCSV(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 	}
 }
 
-// readColumns reads the row that names the columns of a table. An empty table has none.
+// readColumns reads the header row. An empty table has no columns.
 func readColumns(table *csv.Reader) ([]csvColumn, error) {
 	names, err := table.Read()
 	if errors.Is(err, io.EOF) {
@@ -110,11 +111,11 @@ func readColumns(table *csv.Reader) ([]csvColumn, error) {
 	return columns, nil
 }
 
-// recordBound ends a record that never ends. What a table's reader has read ahead is allowed for.
+// recordBound limits the length of a record, with some slack for read-ahead.
 type recordBound struct {
 	r    io.Reader
 	left int
-	// commas is how many more separators may be read.
+	// commas is the number of separators that may still be read.
 	comma  byte
 	commas int
 }
@@ -136,7 +137,7 @@ func (b *recordBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// csvComma guesses what parts the columns: what the first line has most of.
+// csvComma guesses the separator: the most frequent candidate in the first line.
 func csvComma(head []byte) rune {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	best, most := ',', bytes.Count(line, []byte(","))
@@ -165,13 +166,13 @@ func csvHead(names []string) []csvColumn {
 	return out
 }
 
-func csvDocument(columns []csvColumn, values []string, row int) (Document, error) {
+func csvDocument(columns []csvColumn, values []string, row int) (source.Document, error) {
 	fields := map[string]string{}
 	var rest strings.Builder
 	for i, v := range values {
 		v = strings.TrimSpace(v)
 		if !utf8.ValidString(v) {
-			return Document{}, fault("is not valid UTF-8; save the table as UTF-8")
+			return source.Document{}, fault("is not valid UTF-8; save the table as UTF-8")
 		}
 		switch {
 		case v == "" || i >= len(columns):

@@ -16,8 +16,8 @@ var (
 	utf16BEBOM = []byte("\xfe\xff")
 )
 
-// decodeText returns the characters of a text file, with line ends as "\n". It reads UTF-8, and UTF-16 where the
-// file begins by saying so. No other encoding is guessed: a wrong guess would be stored and never noticed.
+// decodeText decodes a text file and normalizes line ends to "\n". It accepts UTF-8, and UTF-16 with a byte order
+// mark. Other encodings are not guessed, because a wrong guess would be stored unnoticed.
 func decodeText(data []byte) (string, error) {
 	var s string
 	switch {
@@ -40,7 +40,7 @@ func decodeText(data []byte) (string, error) {
 	return s, nil
 }
 
-// decodeUTF16 decodes; what is no character, an odd last byte included, becomes U+FFFD.
+// decodeUTF16 replaces invalid units and an odd last byte with U+FFFD.
 func decodeUTF16(data []byte, order binary.ByteOrder) string {
 	units := make([]uint16, 0, len(data)/2+1)
 	for ; len(data) >= 2; data = data[2:] {

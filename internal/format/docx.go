@@ -5,33 +5,34 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// parseDOCX makes a document of a word processor's file (Office Open XML).
-func parseDOCX(b *budget.Budget, name string, data []byte) (Document, error) {
+// parseDOCX reads a Word file (Office Open XML).
+func parseDOCX(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	o, leave, err := openOffice(b, data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	defer leave()
 	w := &docxWriter{}
 	found, err := o.tokens("word/document.xml", w.visit)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if !found {
-		return Document{}, fault("holds no text document")
+		return source.Document{}, fault("holds no text document")
 	}
 	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
 		w.flow.want(gapParagraph)
 		if _, err := o.tokens(notes, w.visit); err != nil {
-			return Document{}, err
+			return source.Document{}, err
 		}
 	}
 	core := coreReader{values: dublinCore{}}
-	_, _ = o.tokens("docProps/core.xml", core.visit) // what was read before an error counts: it is only about the document
+	_, _ = o.tokens("docProps/core.xml", core.visit) // the metadata is optional; values before an error are kept
 	dc := core.values
-	d := Document{Text: w.flow.String()}
+	d := source.Document{Text: w.flow.String()}
 	d.Title = oneLine(firstOf(dc.first("title"), w.title, w.heading, titleLine(d.Text), stem(name)))
 	d.Authors = splitNames(dc.first("creator"))
 	d.DOI = doiIn(d.Text)
@@ -44,15 +45,15 @@ func parseDOCX(b *budget.Budget, name string, data []byte) (Document, error) {
 	return d, nil
 }
 
-// docxWriter writes the text of a word processor's file as its elements are read.
+// docxWriter collects the text of a Word file.
 type docxWriter struct {
 	flow flow
-	// The first paragraphs in the styles of titles, of headings and of dates.
+	// The first paragraphs in title, heading and date styles.
 	title, heading, date string
 	style                string
 	paragraph            strings.Builder
 	inText               bool
-	// cells is how many cells of tables are open: in one, paragraphs are parts of a line.
+	// cells is the number of open table cells, in which paragraphs are parts of a line.
 	cells int
 }
 
@@ -93,7 +94,7 @@ func (w *docxWriter) open(e xml.StartElement) {
 	}
 }
 
-// around asks for the room around a paragraph.
+// around requests a gap around a paragraph.
 func (w *docxWriter) around() {
 	if w.cells > 0 {
 		w.flow.want(gapSpace)

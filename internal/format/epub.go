@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// maxChapters is how many parts of a book are read.
+// maxChapters limits the chapters that are read.
 const maxChapters = 5000
 
-// parseEPUB makes a document of a book. Its chapters come in the order in which it says they are read.
-func parseEPUB(b *budget.Budget, name string, data []byte) (Document, error) {
+// parseEPUB reads a book, with its chapters in the order of the spine.
+func parseEPUB(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	o, leave, err := openOffice(b, data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	defer leave()
 	var opf string
@@ -25,22 +26,22 @@ func parseEPUB(b *budget.Budget, name string, data []byte) (Document, error) {
 			opf = attribute(e, "full-path")
 		}
 	}); err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	chapters, dc, err := spine(o, opf)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	var text flow
 	for _, chapter := range chapters {
 		if err := readChapter(o, chapter, &text); err != nil {
-			return Document{}, err
+			return source.Document{}, err
 		}
 		if text.b.Len() > maxText {
-			break // the book is refused for its length
+			break // the document exceeds the limit and is rejected
 		}
 	}
-	d := Document{Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date"))}
+	d := source.Document{Text: text.String(), Type: "book", Venue: oneLine(dc.first("publisher")), Year: yearOfDate(dc.first("date"))}
 	d.Title = oneLine(firstOf(dc.first("title"), titleLine(d.Text), stem(name)))
 	d.Authors = cleanNames(dc["creator"])
 	for _, id := range dc["identifier"] {
@@ -49,29 +50,28 @@ func parseEPUB(b *budget.Budget, name string, data []byte) (Document, error) {
 	return d, nil
 }
 
-// readChapter adds the text of a chapter.
 func readChapter(o *office, name string, text *flow) error {
 	page, err := o.page(name)
 	if err != nil {
 		return err
 	}
 	defer o.b.Release(cap(page))
-	o.b.Hold(len(page)) // for the text made of it
+	o.b.Hold(len(page)) // for the string
 	defer o.b.Release(len(page))
-	source, err := decodeText(page)
+	content, err := decodeText(page)
 	if err != nil {
-		return nil // a chapter in an encoding of its own: the others are still worth having
+		return nil // a chapter in an unknown encoding is skipped
 	}
 	text.want(gapParagraph)
-	text.verbatim(readPage(o.b, source).text.String())
+	text.verbatim(readPage(o.b, content).text.String())
 	text.want(gapParagraph)
 	return nil
 }
 
-// maxItems is how many items of a book are listed.
+// maxItems limits the items of the manifest.
 const maxItems = 20_000
 
-// spine returns the parts of a book in the order of reading, and what the book says of itself.
+// spine returns the chapters in reading order, and the metadata.
 func spine(o *office, opf string) ([]string, dublinCore, error) {
 	hrefs := map[string]string{}
 	var order []string

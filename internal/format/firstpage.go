@@ -8,21 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// wordProcessor are titles that programs write for want of one.
+// wordProcessor matches placeholder titles that programs write.
 var wordProcessor = regexp.MustCompile(`(?i)^(?:untitled.*|microsoft word\b.*|document\d*|slide \d+|paper|title|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))$`)
 
-// saysSomething reports whether a file's own title is one that a person gave it.
+// saysSomething reports whether a title of the metadata is a real one.
 func saysSomething(title string) bool {
 	return utf8.RuneCountInString(title) > 3 && strings.IndexFunc(title, unicode.IsLetter) >= 0 && !wordProcessor.MatchString(title)
 }
 
-// firstLook is how much of a text is looked through for what it says of itself.
+// firstLook is how many bytes of a text are searched for metadata.
 const firstLook = 6000
 
 var doiInText = regexp.MustCompile(`(?i)(?:doi\s*[:.]?\s*|doi\.org/)(10\.\d{4,9}/[^\s"<>{}|\\^]+)`)
 
-// doiIn finds the DOI that a paper prints on its first page. Only one that is called a DOI counts: the others are those
-// of its references.
+// doiIn finds the DOI printed on a first page. It must be labelled as a DOI, because others belong to references.
 func doiIn(text string) string {
 	m := doiInText.FindStringSubmatch(text[:min(len(text), firstLook)])
 	if m == nil {
@@ -40,7 +39,7 @@ var yearInText = []*regexp.Regexp{
 	regexp.MustCompile(`\b(?:Vol(?:ume|\.)|Proceedings)[^\n]{0,80}?\b((?:19|20)\d\d)\b`),
 }
 
-// yearIn finds the year that a first page gives as its own, by the most reliable sign there is.
+// yearIn finds the publication year on a first page, by the most reliable pattern first.
 func yearIn(text string) int {
 	text = text[:min(len(text), firstLook)]
 	for _, sign := range yearInText {
@@ -54,10 +53,11 @@ func yearIn(text string) int {
 
 var personName = regexp.MustCompile(`^\p{Lu}[\pL'’\-]*\.?(?:\s+(?:(?:de|da|van|von|der|den|la|le|del|di|bin|al)\s+)*\p{Lu}[\pL'’\-]*\.?){1,3}$`)
 
-// maxBylines is how many lines below the title may be those of the authors.
+// maxBylines is how many lines below the title are searched for authors.
 const maxBylines = 8
 
-// authorsBelow takes the names that stand below the title. It is careful: no authors are better than wrong ones.
+// authorsBelow returns the names below the title. In doubt it returns none, because wrong authors are worse than
+// missing ones.
 func authorsBelow(text, title string) []string {
 	if title == "" {
 		return nil
@@ -96,7 +96,7 @@ var (
 	nameMarks      = regexp.MustCompile(`[\d*†‡§¶∗]+`)
 )
 
-// namesIn returns the names of a line that holds nothing else.
+// namesIn returns the names in a line that contains nothing else.
 func namesIn(line string) []string {
 	switch strings.ToLower(line) {
 	case "abstract", "introduction", "summary":
@@ -116,5 +116,5 @@ func namesIn(line string) []string {
 	return out
 }
 
-// notNames are capitalised words that stand below titles and are no people.
+// notNames matches capitalized words that occur below titles and are not names.
 var notNames = regexp.MustCompile(`(?i)\b(?:university|institute|department|school|laborator(?:y|ies)|research|college|center|centre|conference|proceedings|journal|january|february|march|april|may|june|july|august|september|october|november|december|abstract|faculty|inc|corp|press|working|technical|report|volume)\b`)

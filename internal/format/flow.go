@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// gap is what must stand between what was written and what comes next. A wider gap swallows a narrower one.
+// gap is the white space between the text written and the next text. A wider gap replaces a narrower one.
 type gap int
 
 const (
@@ -19,14 +19,14 @@ const (
 
 var gaps = [...]string{gapNone: "", gapSpace: " ", gapCell: " | ", gapLine: "\n", gapParagraph: "\n\n"}
 
-// flow builds readable plain text from the pieces of a marked-up one: white space is folded, and blocks ask for
-// the room around them. Gaps are written only between words, so the text neither begins nor ends with one.
+// flow builds plain text from marked-up text: it folds white space, and blocks request gaps around them. Gaps are
+// written only between words, so the text neither begins nor ends with one.
 type flow struct {
 	b   strings.Builder
 	due gap
 }
 
-// want asks for a gap before what comes next.
+// want requests a gap before the next text.
 func (f *flow) want(g gap) { f.due = max(f.due, g) }
 
 // words writes running text.
@@ -41,13 +41,13 @@ func (f *flow) words(s string) {
 		f.write(word)
 		f.want(gapSpace)
 	}
-	// The last word asked for a space that only the text itself can grant.
+	// Unless the text ends with white space, no space follows its last word.
 	if r, _ := utf8.DecodeLastRuneInString(s); !unicode.IsSpace(r) {
 		f.due = gapNone
 	}
 }
 
-// verbatim writes text whose line breaks and spaces mean something, such as code. It may come in pieces.
+// verbatim writes text with significant white space, such as code. It may be called several times for one block.
 func (f *flow) verbatim(s string) {
 	if strings.HasPrefix(s, "\n") {
 		f.want(gapLine)
@@ -62,8 +62,8 @@ func (f *flow) verbatim(s string) {
 	}
 }
 
-// write appends text. Past the limit of a document the rest is dropped: the document is refused for its length, and need
-// not be held in memory for that.
+// write appends text. Beyond the limit of a document the rest is dropped to save memory, because the document will be
+// rejected for its length.
 func (f *flow) write(s string) {
 	if f.b.Len() > maxText {
 		return

@@ -14,37 +14,36 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// folder is a set of texts in files of their own.
+// folder is a set of files, in a folder or an archive.
 type folder struct {
-	// open returns the files, and what to call when they are no longer needed.
+	// open returns the files and a function that closes them.
 	open  func(b *budget.Budget) (opener, func() error, error)
 	files []file
-	// archive is the size of the archive that the files are packed in, or 0.
+	// archive is the size of the archive that contains the files, or 0.
 	archive int64
 }
 
-// opener opens files by their names in a folder or an archive.
+// opener opens files of a folder or an archive by name.
 type opener interface {
 	Open(name string, b *budget.Budget) (io.ReadCloser, error)
 }
 
-// onDisk are files that are not packed.
 type onDisk struct{ fs.FS }
 
 // Open returns the content of a file.
 func (d onDisk) Open(name string, _ *budget.Budget) (io.ReadCloser, error) { return d.FS.Open(name) }
 
-// file is one text of a folder.
 type file struct {
 	name string
 	size int64
-	// wrong is why the file can't be read at all, known from its name.
+	// wrong is the reason why the file can't be read, if its name shows that.
 	wrong fault
 }
 
-// openFolder lists the texts of a folder, so that every reading sees the same ones and the size is known.
+// openFolder lists the files of a folder, so that every pass reads the same files and the size is known.
 func openFolder(dir string) (reader, error) {
 	f := &folder{open: func(*budget.Budget) (opener, func() error, error) {
 		root, err := os.OpenRoot(dir)
@@ -57,7 +56,7 @@ func openFolder(dir string) (reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder: %w", err)
 	}
-	defer func() { _ = root.Close() }() // nothing was written
+	defer func() { _ = root.Close() }() // opened for reading only
 	fsys := root.FS()
 	if err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -68,13 +67,13 @@ func openFolder(dir string) (reader, error) {
 		return nil, fmt.Errorf("list the folder: %w", err)
 	}
 	if len(f.files) == 0 {
-		return nil, unsupported("This folder holds nothing that can be read.")
+		return nil, unsupported("The folder has no file of a supported format.")
 	}
 	return f, nil
 }
 
-// list adds an entry of the folder, if it is a text. A link to a file is followed while it stays in the folder,
-// which os.Root sees to; a link to a folder never is, for it may lead back to where it came from.
+// list adds an entry of the folder if its format is supported. Links to files are followed if they stay in the
+// folder, which os.Root enforces; links to folders are not, because they may form a cycle.
 func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
 	switch {
 	case name == ".":
@@ -91,7 +90,7 @@ func (f *folder) list(fsys fs.FS, name string, entry fs.DirEntry) error {
 	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil || !info.Mode().IsRegular() {
-		// A link that leads nowhere or outside, a pipe, a device: no text of this folder.
+		// A broken link, a link out of the folder, a pipe or a device is skipped.
 		return nil //nolint:nilerr // see above
 	}
 	f.files = append(f.files, file{name: name, size: info.Size()})
@@ -124,12 +123,12 @@ func (f *folder) sort() {
 	slices.SortFunc(f.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 }
 
-func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	files, done, err := f.open(b)
 	if err != nil {
 		return fmt.Errorf("open the folder: %w", err)
 	}
-	defer func() { _ = done() }() // nothing was written
+	defer func() { _ = done() }() // opened for reading only
 	if f.archive > 0 {
 		defer b.Enter()()
 	}
@@ -147,15 +146,16 @@ func (f *folder) documents(b *budget.Budget, progress func(int64), yield func(Do
 	return nil
 }
 
-// readable reports whether a file in a folder is read. An archive in a folder is not opened: it may hold another.
+// readable reports whether a file in a folder is read. Archives in folders are not opened, because they may be
+// nested.
 func readable(name string) bool {
-	_, _, known := kindOf(name)
+	_, _, known := formatOf(name)
 	return known
 }
 
-// read gives the documents of one file to yield, and reports whether reading goes on with the next.
-func (f file) read(b *budget.Budget, files opener, yield func(Document, error) bool) (more bool, err error) {
-	if k, packed, _ := kindOf(f.name); k.many != nil && f.wrong == "" {
+// read yields the documents of one file and reports whether to continue with the next.
+func (f file) read(b *budget.Budget, files opener, yield func(source.Document, error) bool) (more bool, err error) {
+	if k, packed, _ := formatOf(f.name); k.many != nil && f.wrong == "" {
 		return f.readMany(b, files, k.many, packed, yield)
 	}
 	d, err := f.readOne(b, files)
@@ -165,18 +165,18 @@ func (f file) read(b *budget.Budget, files opener, yield func(Document, error) b
 	return yield(d, err), nil
 }
 
-// readOne makes the document of a file that holds one.
-func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
+// readOne parses a file that is one document.
+func (f file) readOne(b *budget.Budget, files opener) (d source.Document, err error) {
 	place := printable(f.name)
 	if f.wrong != "" {
-		return Document{}, &RecordError{place, string(f.wrong)}
+		return source.Document{}, &RecordError{place, string(f.wrong)}
 	}
-	k, _, _ := kindOf(f.name)
+	k, _, _ := formatOf(f.name)
 	waited := b.Document(f.size*max(1, k.weight), func() {
-		d, err = guarded(place, func() (Document, error) {
+		d, err = guarded(place, func() (source.Document, error) {
 			data, err := f.content(b, files, k.limit)
 			if err != nil {
-				return Document{}, broken(err)
+				return source.Document{}, broken(err)
 			}
 			d, err := k.one(b, f.name, data)
 			d.ExternalID = f.name
@@ -184,15 +184,15 @@ func (f file) readOne(b *budget.Budget, files opener) (d Document, err error) {
 		})
 	})
 	if waited != nil {
-		return Document{}, waited
+		return source.Document{}, waited
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return Document{}, &RecordError{place, "can't be opened: permission denied"}
+		return source.Document{}, &RecordError{place, "can't be opened: permission denied"}
 	}
 	return d, err
 }
 
-// content reads a file, which may have grown since its size was seen. One that is too large is a fault.
+// content reads a file, which may have grown since it was listed. A file that is too large is a fault.
 func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, error) {
 	opened, err := files.Open(f.name, b)
 	if err != nil {
@@ -209,8 +209,9 @@ func (f file) content(b *budget.Budget, files opener, limit int64) ([]byte, erro
 	return data, nil
 }
 
-// readMany gives the records of a file. Their ids are made those of the file's: other files may have the same.
-func (f file) readMany(b *budget.Budget, files opener, read records, packed bool, yield func(Document, error) bool) (more bool, err error) {
+// readMany yields the records of a file. Their ids are prefixed with the file's name, because other files may use the
+// same ids.
+func (f file) readMany(b *budget.Budget, files opener, read recordReader, packed bool, yield func(source.Document, error) bool) (more bool, err error) {
 	place := printable(f.name)
 	more = true
 	err = func() error {
@@ -224,7 +225,7 @@ func (f file) readMany(b *budget.Budget, files opener, read records, packed bool
 			return err
 		}
 		defer leave()
-		return read(b, content, func() {}, func(d Document, err error) bool {
+		return read(b, content, func() {}, func(d source.Document, err error) bool {
 			if record, is := errors.AsType[*RecordError](err); is {
 				err = &RecordError{place + ", " + record.Place, record.Reason}
 			} else {
@@ -241,22 +242,22 @@ func (f file) readMany(b *budget.Budget, files opener, read records, packed bool
 	case b.Err() != nil || over || errors.Is(err, fs.ErrNotExist):
 		return false, err
 	case errors.Is(err, fs.ErrPermission):
-		return yield(Document{}, &RecordError{place, "can't be opened: permission denied"}), nil
+		return yield(source.Document{}, &RecordError{place, "can't be opened: permission denied"}), nil
 	}
 	reason := "can't be read to its end: it is damaged"
 	if record, is := errors.AsType[*RecordError](err); is {
 		reason = record.Reason
 	}
-	return yield(Document{}, &RecordError{place, reason}), nil
+	return yield(source.Document{}, &RecordError{place, reason}), nil
 }
 
-// stem is a file's name as a title of last resort.
+// stem returns a file's base name as a fallback title.
 func stem(name string) string {
 	base := path.Base(name)
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// printable makes a name safe to show: one that could drive a terminal is quoted.
+// printable quotes a name with control characters, which could drive a terminal.
 func printable(name string) string {
 	if utf8.ValidString(name) && strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return name

@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
-// one reads a library of a single document.
-func one(t *testing.T, path string) format.Document {
+// one returns the only document of a library.
+func one(t *testing.T, path string) source.Document {
 	t.Helper()
 	docs, wrong := read(t, open(t, path))
 	if len(docs) != 1 || len(wrong) != 0 {
@@ -49,7 +50,7 @@ func TestDocumentsOfOtherProgramsAreRead(t *testing.T) {
 func TestAPaperSaysItsTitleAuthorsYearAndDOIOnItsFirstPage(t *testing.T) {
 	t.Parallel()
 	d := one(t, filepath.Join("pdf", "testdata", "two-columns.pdf"))
-	want := format.Document{
+	want := source.Document{
 		ExternalID: "two-columns.pdf", Title: "Reading Order in Two Columns", Authors: []string{"Ada Lovelace", "Alan Turing"},
 		Year: 2021, DOI: "10.1234/carrel.2021.77", Text: d.Text,
 	}
@@ -62,8 +63,8 @@ func TestAPaperSaysItsTitleAuthorsYearAndDOIOnItsFirstPage(t *testing.T) {
 	}
 }
 
-// codd is the same reference in all the formats of bibliographies.
-var codd = format.Document{
+// codd is one reference, which testdata has in every bibliography format.
+var codd = source.Document{
 	ExternalID: "codd1970", Title: "A Relational Model of Data for Large Shared Data Banks", Authors: []string{"Edgar F. Codd"}, Year: 1970,
 	DOI: "10.1145/362384.362685", Venue: "Communications of the ACM", Type: "article",
 	Text: "Future users of large data banks must be protected — so Gödel said.",
@@ -143,7 +144,7 @@ func TestMailIsReadFromFilesAndMailboxes(t *testing.T) {
 		"a.eml": message, "a.mbox": "From ada Fri\n" + strings.ReplaceAll(message, "\r\n", "\n") + "\n>From here on\n\nFrom ada Sat\n" + second, "b.mbox": "no mail",
 	})
 	d := one(t, filepath.Join(dir, "a.eml"))
-	want := format.Document{
+	want := source.Document{
 		ExternalID: "a.eml", Title: "Grüße", Authors: []string{"Ada Lövelace"}, Year: 2019, PublishedAt: "2019-04-05T08:00:00Z", Type: "email", Text: "Schöne Grüße",
 	}
 	if !reflect.DeepEqual(d, want) {
@@ -235,8 +236,8 @@ func TestHostileFilesAreReportedWithTheirReason(t *testing.T) {
 	for name, want := range map[string]string{
 		"bomb.docx": "a tag or text of more than 1 MiB", "bomb.epub": "a part of more than 20 MiB", "entities.docx": "XML that is damaged",
 		"deep.docx":  "nested deeper than 1,000 levels",
-		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not what its name says",
-		"wrong.epub": "not what its name says", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",
+		"empty.docx": "no text document", "bomb.zip": "larger than 20 MiB", "wrong.pdf": "not a PDF", "wrong.docx": "not match its extension",
+		"wrong.epub": "not match its extension", "wrong.txt": "UTF-8", "long.jsonl.gz": "longer than 16 MiB", "open.csv": "longer than 16 MiB",
 		"deep.json": "stops being JSON", "head.csv": "names no column",
 	} {
 		t.Run(name, func(t *testing.T) {

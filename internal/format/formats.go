@@ -6,86 +6,134 @@ import (
 	"strings"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// How much of one file is read. A text is small, however long; a file with pictures in it need not be.
+// Limits on the bytes read from one file. Texts are small; files with embedded pictures are not.
 const (
 	maxFile   = 20 << 20
 	maxBinary = 100 << 20
 	maxListed = 64 << 20
 )
 
-// format makes a document of one file's content. The name is the file's path in its folder, for what the content
-// does not say; the id is set by the caller.
-type format func(b *budget.Budget, name string, data []byte) (Document, error)
+// documentParser reads one file as one document. name is the file's path in its folder, used where the content has no title.
+// The caller sets the document's id.
+type documentParser func(b *budget.Budget, name string, data []byte) (source.Document, error)
 
-// records reads a file that holds many documents. It gives each to yield until that has enough, tells after each how
-// far it is, and returns what ended the reading too early.
-type records func(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error
+// recordReader reads a file that holds many documents. It passes each to yield until yield returns false, calls
+// progress after each record, and returns an error if the file ends early or is malformed as a whole.
+type recordReader func(b *budget.Budget, r io.Reader, progress func(), yield func(source.Document, error) bool) error
 
-// kind is how one sort of file is read: as one document, or as many.
-type kind struct {
-	one  format
-	many records
-	// limit is how large a file of one document may be.
+// fileFormat describes one supported file format. Either one or many is set.
+type fileFormat struct {
+	// extensions are the lower-case endings of file names.
+	extensions []string
+	// mediaTypes are the Content-Types under which web servers send this format.
+	mediaTypes []string
+	one        documentParser
+	many       recordReader
+	// limit is the maximum size of a file that is one document.
 	limit int64
-	// weight is how many times as much memory as others a document takes; 0 means once.
+	// weight multiplies the memory that is reserved for a document; 0 means 1.
 	weight int64
 }
 
-// kinds are the sorts of files by the end of their names.
-var kinds = map[string]kind{
-	".md": {one: parseMarkdown, limit: maxFile, weight: weightTree}, ".markdown": {one: parseMarkdown, limit: maxFile, weight: weightTree},
-	".txt": {one: parsePlain, limit: maxFile}, ".text": {one: parsePlain, limit: maxFile},
-	".html": {one: parseHTML, limit: maxFile}, ".htm": {one: parseHTML, limit: maxFile},
-	".xhtml": {one: parseHTML, limit: maxFile},
-	".pdf":   {one: parsePDF, limit: maxBinary},
-	".docx":  {one: parseDOCX, limit: maxBinary},
-	".epub":  {one: parseEPUB, limit: maxBinary},
-	".eml":   {one: parseMail, limit: maxMessage},
-	".jsonl": {many: readLines}, ".ndjson": {many: readLines},
-	".csv": {many: readCSV}, ".tsv": {many: readCSV},
-	".bib": {many: readBibTeX}, ".bibtex": {many: readBibTeX},
-	".ris":  {many: readRIS},
-	".json": {many: readCSL},
-	".mbox": {many: readMbox},
+const archiveExtension = ".zip"
+
+// formats lists the supported file formats. Messages, help texts, the media types of web pages and the contract's list
+// are derived from it or compared with it.
+var formats = []fileFormat{
+	{extensions: []string{".pdf"}, mediaTypes: []string{"application/pdf"}, one: parsePDF, limit: maxBinary},
+	{
+		extensions: []string{".docx"}, one: parseDOCX, limit: maxBinary,
+		mediaTypes: []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+	},
+	{extensions: []string{".epub"}, mediaTypes: []string{"application/epub+zip"}, one: parseEPUB, limit: maxBinary},
+	{
+		extensions: []string{".html", ".htm", ".xhtml"}, one: parseHTML, limit: maxFile,
+		mediaTypes: []string{"text/html", "application/xhtml+xml"},
+	},
+	{
+		extensions: []string{".md", ".markdown"}, one: parseMarkdown, limit: maxFile, weight: weightTree,
+		mediaTypes: []string{"text/markdown"},
+	},
+	{extensions: []string{".txt", ".text"}, mediaTypes: []string{"text/plain"}, one: parsePlain, limit: maxFile},
+	{extensions: []string{".eml"}, one: parseMail, limit: maxMessage},
+	{extensions: []string{".mbox"}, many: readMbox},
+	{extensions: []string{".jsonl", ".ndjson"}, many: readLines},
+	{extensions: []string{".csv", ".tsv"}, many: readCSV},
+	{extensions: []string{".bib", ".bibtex"}, many: readBibTeX},
+	{extensions: []string{".ris"}, many: readRIS},
+	{extensions: []string{".json"}, many: readCSL},
 }
 
-// Steps of the budget that parsers take, by how long each takes.
+var byExtension, byMediaType = indexFormats()
+
+func indexFormats() (byExtension map[string]fileFormat, byMediaType map[string]string) {
+	byExtension, byMediaType = map[string]fileFormat{}, map[string]string{}
+	for _, f := range formats {
+		for _, extension := range f.extensions {
+			byExtension[extension] = f
+		}
+		for _, mediaType := range f.mediaTypes {
+			byMediaType[mediaType] = f.extensions[0]
+		}
+	}
+	return byExtension, byMediaType
+}
+
+// Extensions returns the endings of the names of all files that can be read, archives included.
+func Extensions() []string {
+	var out []string
+	for _, f := range formats {
+		out = append(out, f.extensions...)
+	}
+	return append(out, archiveExtension)
+}
+
+// ExtensionList returns Extensions as text for messages.
+func ExtensionList() string { return strings.Join(Extensions(), ", ") }
+
+// ExtensionOf returns the extension of files of a media type, without parameters, that web pages may have.
+func ExtensionOf(mediaType string) (extension string, ok bool) {
+	extension, ok = byMediaType[mediaType]
+	return extension, ok
+}
+
+// Costs in work units of the budget, proportional to the measured CPU time.
 const (
-	workRecord = 250 // a record: its place, its hash, and the error that it may be
-	workText   = 1   // a byte of text
-	workJSON   = 2   // a byte of JSON
-	workTable  = 2   // a byte of a table, or of a bibliography
-	workHTML   = 12  // a byte of HTML
-	workXML    = 16  // a byte of XML
-	workToken  = 100 // a tag or a text of XML
+	workRecord = 250 // per record: its place, hash and possible error
+	workText   = 1   // per byte of text
+	workJSON   = 2   // per byte of JSON
+	workTable  = 2   // per byte of a table or bibliography
+	workHTML   = 12  // per byte of HTML
+	workXML    = 16  // per byte of XML
+	workToken  = 100 // per tag or text node of XML
 )
 
-// kindOf returns how a file is read by its name, and whether it is packed with gzip, as files of many records may be.
-func kindOf(name string) (k kind, packed, known bool) {
+// formatOf returns the format of a file by its name, and whether the file is compressed with gzip, which only files of
+// many records may be.
+func formatOf(name string) (f fileFormat, gzipped, ok bool) {
 	name = strings.ToLower(name)
-	if inner, isPacked := strings.CutSuffix(name, ".gz"); isPacked {
-		k = kinds[path.Ext(inner)]
-		return k, true, k.many != nil
+	if inner, isGzip := strings.CutSuffix(name, ".gz"); isGzip {
+		f = byExtension[path.Ext(inner)]
+		return f, true, f.many != nil
 	}
-	k, known = kinds[path.Ext(name)]
-	return k, false, known
+	f, ok = byExtension[path.Ext(name)]
+	return f, false, ok
 }
 
-// Reads reports whether a file of this name can be read, an archive of such files included.
+// Reads reports whether a file with this name can be read, including archives.
 func Reads(name string) bool {
-	_, _, known := kindOf(name)
-	return known || isArchive(name)
+	_, _, ok := formatOf(name)
+	return ok || IsArchive(name)
 }
 
-func isArchive(name string) bool { return strings.EqualFold(path.Ext(name), ".zip") }
+// IsArchive reports whether a file with this name is an archive of other files.
+func IsArchive(name string) bool { return strings.EqualFold(path.Ext(name), archiveExtension) }
 
-// Archive reports whether a file of this name is an archive of others.
-func Archive(name string) bool { return isArchive(name) }
-
-// Lists reports whether a file of this name holds many records with ids of their own.
-func Lists(name string) bool {
-	k, _, _ := kindOf(name)
-	return k.many != nil
+// HoldsRecords reports whether a file with this name holds many records, each with its own id.
+func HoldsRecords(name string) bool {
+	f, _, _ := formatOf(name)
+	return f.many != nil
 }

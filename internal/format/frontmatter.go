@@ -1,15 +1,18 @@
 package format
 
-import "strings"
+import (
+	"strings"
 
-// frontMatter is what a Markdown file says of itself between two lines of "---": values by key, in lower case.
+	"carrel/internal/source"
+)
+
+// frontMatter is the metadata between two "---" lines of a Markdown file: values by lower-case key.
 type frontMatter map[string][]string
 
-// maxFrontMatter is how far its end is looked for: notes are short.
+// maxFrontMatter limits the search for the closing line.
 const maxFrontMatter = 64 << 10
 
-// cutFrontMatter parts front matter from the text after it. Where it is not closed there is none, and the line
-// that looked like its start is part of the text.
+// cutFrontMatter splits front matter from the text. Front matter that is not closed is part of the text.
 func cutFrontMatter(source string) (frontMatter, string) {
 	first, rest, more := strings.Cut(source, "\n")
 	if !more || strings.TrimRight(first, " \t") != "---" {
@@ -25,9 +28,8 @@ func cutFrontMatter(source string) (frontMatter, string) {
 	return nil, source
 }
 
-// parseFrontMatter reads the small part of YAML that people write there: "key: value", "key: [a, b]", and a key
-// with "- a" lines or indented text below it. What is more than that is passed over, never an error: a text is not
-// refused for its notes.
+// parseFrontMatter parses the common subset of YAML: "key: value", "key: [a, b]", and a key followed by "- a" lines
+// or indented text. Other YAML is skipped, because a text should not be rejected for its metadata.
 func parseFrontMatter(head string) frontMatter {
 	fm := make(frontMatter)
 	key, open := "", ""
@@ -38,7 +40,7 @@ func parseFrontMatter(head string) frontMatter {
 		switch {
 		case trimmed == "" || trimmed[0] == '#':
 		case open != "":
-			// A list in brackets goes on until it is closed.
+			// A list in brackets continues until it is closed.
 			if open += " " + trimmed; strings.Contains(trimmed, "]") {
 				fm.set(key, open)
 				open = ""
@@ -62,11 +64,11 @@ func parseFrontMatter(head string) frontMatter {
 	return fm
 }
 
-// set takes what follows a key on its line.
+// set stores the value on the line of its key.
 func (fm frontMatter) set(key, value string) {
 	switch value {
 	case "", "|", ">", "|-", ">-", "|+", ">+", "~", "null":
-		// The value is on the lines below, or there is none.
+		// The value is on the following lines, or missing.
 		delete(fm, key)
 		return
 	}
@@ -87,7 +89,7 @@ func (fm frontMatter) add(key, value string) {
 	}
 }
 
-// lengthen takes an indented line as more of the value above it, unless it is a pair of a nested object.
+// lengthen appends an indented line to the value above it, unless it is a pair of a nested object.
 func (fm frontMatter) lengthen(key, line string) {
 	values := fm[key]
 	switch {
@@ -99,8 +101,8 @@ func (fm frontMatter) lengthen(key, line string) {
 	}
 }
 
-// itemValue returns the value of a list item. An item may be an object whose first pair is the name, as in lists
-// of authors.
+// itemValue returns the value of a list item. An item may be an object whose first pair is the name, as in lists of
+// authors.
 func itemValue(item string) string {
 	for _, name := range []string{"name:", "literal:"} {
 		if value, isName := strings.CutPrefix(item, name); isName {
@@ -110,7 +112,7 @@ func itemValue(item string) string {
 	return item
 }
 
-// splitList splits at the commas that are not in quotes.
+// splitList splits at commas outside quotes.
 func splitList(s string) []string {
 	var out []string
 	var quote rune
@@ -131,7 +133,7 @@ func splitList(s string) []string {
 	return append(out, s[start:])
 }
 
-// scalar takes the quotes off a value, or the comment after one without quotes.
+// scalar removes the quotes of a value, or the comment after an unquoted one.
 func scalar(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "'") {
@@ -181,8 +183,8 @@ func (fm frontMatter) first(keys ...string) string {
 }
 
 // document returns what the front matter says of the document.
-func (fm frontMatter) document() Document {
-	d := Document{
+func (fm frontMatter) document() source.Document {
+	d := source.Document{
 		Title: oneLine(fm.first("title")),
 		Year:  yearOfDate(fm.first("year", "date")),
 		URL:   webAddress(fm.first("url")),

@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/core"
+	"carrel/internal/source"
 )
 
-// sound holds what is true of every document, whatever it came from.
-func sound(t *testing.T, d Document, err error) {
+// sound checks the invariants of every document and error.
+func sound(t *testing.T, d source.Document, err error) {
 	t.Helper()
 	if err != nil {
 		var record *RecordError
-		if !errors.As(err, &record) || record.Reason == "" || strings.Contains(record.Reason, "upsets") {
+		if !errors.As(err, &record) || record.Reason == "" || strings.Contains(record.Reason, "parser failed") {
 			t.Fatalf("not a plain record error: %v", err)
 		}
 		return
@@ -39,7 +40,7 @@ func sound(t *testing.T, d Document, err error) {
 
 func TestAPanicOfAParserConcernsItsRecordOnly(t *testing.T) {
 	t.Parallel()
-	_, err := guarded("line 1", func() (Document, error) { panic("oops") })
+	_, err := guarded("line 1", func() (source.Document, error) { panic("oops") })
 	if record, is := errors.AsType[*RecordError](err); !is || record.Place != "line 1" {
 		t.Errorf("got %v", err)
 	}
@@ -63,7 +64,7 @@ func FuzzJSONLine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// The standard decoder, which is more lenient, must have seen the same.
+		// encoding/json, which is more lenient, must agree.
 		var std map[string]any
 		if json.Unmarshal(line, &std) != nil || std["text"] != nil && std["text"] != d.Text || std["title"] != nil && std["title"] != d.Title {
 			t.Fatalf("the standard decoder disagrees: %v %+v", std, d)
@@ -107,11 +108,11 @@ func FuzzFrontMatter(f *testing.F) {
 	})
 }
 
-// fuzzFile reads the content as if it were that of a file.
+// fuzzFile parses the content of a file with this name.
 func fuzzFile(t *testing.T, name string, content []byte) {
 	t.Helper()
-	d, err := guarded(name, func() (Document, error) {
-		k, _, _ := kindOf(name)
+	d, err := guarded(name, func() (source.Document, error) {
+		k, _, _ := formatOf(name)
 		d, err := k.one(testBudget(t), name, content)
 		d.ExternalID = name
 		return d, err
@@ -119,11 +120,11 @@ func fuzzFile(t *testing.T, name string, content []byte) {
 	sound(t, d, err)
 }
 
-// fuzzRecords reads the content as if it were that of a file of many records.
-func fuzzRecords(t *testing.T, read records, content []byte) {
+// fuzzRecords parses a file of many records.
+func fuzzRecords(t *testing.T, read recordReader, content []byte) {
 	t.Helper()
 	n := 0
-	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), bytes.NewReader(content), func() {}, func(d source.Document, err error) bool {
 		sound(t, d, err)
 		n++
 		return n < 1000

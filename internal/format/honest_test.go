@@ -12,7 +12,7 @@ import (
 	"carrel/internal/testkit/hostile"
 )
 
-// readHonest reads a file within limits and returns how many documents came of it, and what that cost. Nothing may be wrong.
+// readHonest reads a file within limits and returns the number of documents and the cost. Any error fails the test.
 func readHonest(t *testing.T, path string, limits budget.Limits) (documents int, used budget.Usage) {
 	t.Helper()
 	library, err := OpenWithin(t.Context(), path, Limits{Limits: limits, Pool: budget.NewPool(limits.Memory)})
@@ -32,7 +32,7 @@ func readHonest(t *testing.T, path string, limits budget.Limits) (documents int,
 
 func TestALargeListIsReadWithinTheDefaultLimits(t *testing.T) {
 	t.Parallel()
-	const documents = 200_000 // of a kilobyte each
+	const documents = 200_000 // of one kilobyte each
 	path := filepath.Join(t.TempDir(), "large.jsonl")
 	f, err := os.Create(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAPDFOfAThousandPagesIsReadWithinTheDefaultLimits(t *testing.T) {
 	}
 }
 
-// TestTextThatIsReadEarnsWorkForTheRest reads an archive that takes many times the work of its limit.
+// The archive needs many times the base limit of work.
 func TestTextThatIsReadEarnsWorkForTheRest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.zip")

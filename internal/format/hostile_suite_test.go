@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// hostileFile names the file that a child of the test reads, and hostileFull has it read with the default limits.
+	// hostileFile names the file that a child process of the test reads; hostileFull selects the default limits.
 	hostileFile = "CARREL_TEST_HOSTILE_FILE"
 	hostileFull = "CARREL_TEST_HOSTILE_FULL"
-	// hostileHeap is how far the heap may grow. It is twice the memory that one document may take: garbage counts, too.
+	// hostileHeap is twice the memory limit of one document, because garbage counts as well.
 	hostileHeap = 320 << 20
-	// hostileCPU is a backstop, far above what any file takes on an idle machine; the counters are what is promised.
+	// hostileCPU is a backstop far above what any file needs on an idle machine; the work counters are the actual
+	// limit.
 	hostileCPU = 2 * time.Minute
 )
 
-// hostileLimits are small, so that the suite is quick under the race detector: what is hostile at a part of the default
-// limits is at all of them.
+// hostileLimits are small, so that the suite is quick under the race detector.
 var hostileLimits = budget.Limits{Unpacked: 48 << 20, Entries: 100_000, Depth: 4, Work: 80e6, Memory: 160 << 20, Time: time.Hour}
 
-// hostileResult is what became of a hostile file.
+// hostileResult is the outcome of a hostile file.
 type hostileResult struct {
 	Documents int
 	Text      int
@@ -43,9 +43,9 @@ type hostileResult struct {
 	CPU       time.Duration
 }
 
-// readHostile reads a file as a server does and prints what became of it.
+// readHostile reads a file with the server's settings and prints the outcome.
 func readHostile(path string) {
-	debug.SetGCPercent(50) // as the server has it
+	debug.SetGCPercent(50) // as the server sets it
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -60,7 +60,7 @@ func readHostile(path string) {
 			err = errors.New(told.Detail)
 		}
 		if len(r.Reasons) == 3 {
-			r.Reasons = r.Reasons[:2] // the first ones and the last are enough
+			r.Reasons = r.Reasons[:2] // the first two and the last are enough
 		}
 		r.Reasons = append(r.Reasons, err.Error())
 	}
@@ -80,10 +80,10 @@ func readHostile(path string) {
 	}
 	runtime.ReadMemStats(&after)
 	r.Heap, r.CPU = after.HeapSys-min(before.HeapSys, after.HeapSys), cpuTime()-began
-	_ = json.NewEncoder(os.Stdout).Encode(r) // the parent notices if it is missing
+	_ = json.NewEncoder(os.Stdout).Encode(r) // the parent notices a missing result
 }
 
-// inChild reads a file in a process of its own, whose memory is nobody else's.
+// inChild reads a file in its own process, so that memory can be measured.
 func inChild(t *testing.T, path string) (r hostileResult) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -126,7 +126,7 @@ func TestHostileFilesAreRefusedWithinTheirBudget(t *testing.T) {
 			if read := c.Want == "" || full && strings.HasPrefix(c.Want, "|"); read && (r.Documents == 0 || r.Text > 6<<20) {
 				t.Errorf("%d documents with %d bytes of text came of it", r.Documents, r.Text)
 			}
-			// What is over a limit has spent no more than the last step went over it.
+			// A file that exceeds a limit has overspent by one step at most.
 			size := int64(len(data))
 			const step = 64 << 20
 			if most := max(limits.Unpacked, 20*size) + step; r.Used.Unpacked > most {

@@ -11,14 +11,15 @@ import (
 	"testing"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// gigabyte is a reader of a line of a gigabyte between two texts, made as it is read.
+// gigabyte returns a reader of a line of a gigabyte between two texts, generated while it is read.
 func gigabyte(before, after string) io.Reader {
 	return io.MultiReader(strings.NewReader(before), io.LimitReader(letters{}, 1<<30), strings.NewReader(after))
 }
 
-// letters never ends.
+// letters is an endless reader.
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {
@@ -28,10 +29,10 @@ func (letters) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outcome reads records and returns their ids and what was wrong.
-func outcome(t *testing.T, read records, r io.Reader) (ids, wrong []string) {
+// outcome reads records and returns their ids and errors.
+func outcome(t *testing.T, read recordReader, r io.Reader) (ids, wrong []string) {
 	t.Helper()
-	err := read(testBudget(t), r, func() {}, func(d Document, err error) bool {
+	err := read(testBudget(t), r, func() {}, func(d source.Document, err error) bool {
 		if err == nil {
 			ids = append(ids, d.ExternalID)
 			return true
@@ -46,12 +47,12 @@ func outcome(t *testing.T, read records, r io.Reader) (ids, wrong []string) {
 	return ids, wrong
 }
 
-// TestALineOfAGigabyteTakesLittleMemoryAndIsReported is not parallel: it counts what is allocated meanwhile.
+// Not parallel, because it measures allocations.
 func TestALineOfAGigabyteTakesLittleMemoryAndIsReported(t *testing.T) {
-	const most = 500 << 20 // far less than the line; buffers that grow count with all their sizes
+	const most = 500 << 20 // far less than the line; growing buffers count with all their sizes
 	for _, c := range []struct {
 		name, before, after string
-		read                records
+		read                recordReader
 		ids, wrong          string
 	}{
 		{"JSON Lines", `{"id":1,"text":"`, "\n" + `{"id":2,"text":"y"}`, readLines, "2", "longer than 16 MiB"},
@@ -103,7 +104,7 @@ func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 		t.Errorf("a million headers: %q", d.Text)
 	}
 	words := "Subject: " + strings.Repeat("=?utf-8?q?x?= ", 100_000) + "\n\ntext"
-	if d, err := guarded("m", func() (Document, error) {
+	if d, err := guarded("m", func() (source.Document, error) {
 		d, err := parseMail(testBudget(t), "", []byte(words))
 		d.ExternalID = "m"
 		return d, err
@@ -115,7 +116,7 @@ func TestPartsOfAMessageAreReadToADepthAndANumber(t *testing.T) {
 func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 	t.Parallel()
 	pdf := "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Type/Catalog>>\nendobj\n%%EOF\n"
-	for name, read := range map[string]records{"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines} {
+	for name, read := range map[string]recordReader{"mbox": readMbox, "RIS": readRIS, "BibTeX": readBibTeX, "CSV": readCSV, "CSL": readCSL, "JSON Lines": readLines} {
 		ids, wrong := outcome(t, read, strings.NewReader(pdf))
 		if len(ids) > 0 || len(wrong) == 0 {
 			t.Errorf("a PDF as %s: ids %q, wrong %q", name, ids, wrong)
@@ -125,7 +126,7 @@ func TestAFileUnderTheWrongNameIsToldToBeNone(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a.eml", "a.docx", "a.epub", "a.pdf"} {
-		k, _, _ := kindOf(name)
+		k, _, _ := formatOf(name)
 		if d, err := k.one(testBudget(t), name, []byte("\x89PNG\r\n\x1a\n\x00\x00")); err == nil {
 			t.Errorf("a picture as %s: %+v", name, d)
 		}

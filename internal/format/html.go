@@ -7,62 +7,63 @@ import (
 	"golang.org/x/net/html"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// parseHTML makes a document of a web page.
-func parseHTML(b *budget.Budget, name string, data []byte) (Document, error) {
-	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
-	source, err := decodeText(data)
+// parseHTML reads a web page.
+func parseHTML(b *budget.Budget, name string, data []byte) (source.Document, error) {
+	b.Hold(2 * len(data)) // the text, with and without embedded images
+	content, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	p := readPage(b, dropEmbedded(source))
+	p := readPage(b, dropEmbedded(content))
 	d := p.meta.document()
 	d.Title = oneLine(firstOf(d.Title, p.title.String(), p.heading.String(), stem(name)))
 	d.Text = p.text.String()
 	return d, nil
 }
 
-// page is what is of use in a web page.
+// page collects the text and metadata of a web page.
 type page struct {
 	meta pageMeta
-	// title is the text of <title>, heading that of the first <h1>.
+	// title is the text of <title>, heading of the first <h1>.
 	title, heading, text flow
 
 	inTitle, inHeading bool
-	// pre is how many <pre> are open.
+	// pre is the number of open <pre> elements.
 	pre int
-	// skipped is the element whose content is being left out, depth how many of that name are open.
+	// skipped is the element whose content is dropped, depth the number of open elements with that name.
 	skipped string
 	depth   int
 }
 
-// maxHeading ends a heading that was never closed.
+// maxHeading ends a heading that is not closed.
 const maxHeading = 1000
 
 const (
-	// maxToken is how long a tag or a stretch of text may be. The tokenizer keeps 32 bytes for each attribute of a tag.
+	// maxToken limits a tag or text token. The tokenizer allocates 32 bytes for each attribute.
 	maxToken = 1 << 20
-	// paidAtOnce is how many bytes are counted at once.
+	// paidAtOnce is the number of bytes charged to the budget at once.
 	paidAtOnce = 4096
-	// maxAttributes is how many attributes of a tag are looked at.
+	// maxAttributes limits the attributes that are read of a tag.
 	maxAttributes = 50
 )
 
-// readPage goes over the tokens of a page. It builds no tree: nesting then costs nothing however deep, and time
-// and memory stay in proportion to the page, which the tree builder does not promise.
-func readPage(b *budget.Budget, source string) *page {
+// readPage processes the tokens of a page without building a tree, so that nesting is free and time and memory are
+// proportional to the length, which the tree builder does not guarantee.
+func readPage(b *budget.Budget, content string) *page {
 	p := &page{meta: make(pageMeta)}
-	for source != "" {
-		source = source[p.readTokens(b, source):]
+	for content != "" {
+		content = content[p.readTokens(b, content):]
 	}
 	return p
 }
 
-// readTokens reads to the end, or to where a token gets too long, and returns how far it came. The tokenizer gives such a
-// token up to the limit, and then ends; the next one goes on from there.
-func (p *page) readTokens(b *budget.Budget, source string) (read int) {
-	z := html.NewTokenizer(strings.NewReader(source))
+// readTokens reads up to the end or to a token that is too long, and returns how many bytes it read. The tokenizer
+// stops after such a token, and a new one continues there.
+func (p *page) readTokens(b *budget.Budget, content string) (read int) {
+	z := html.NewTokenizer(strings.NewReader(content))
 	z.SetMaxBuf(maxToken)
 	for paid := 0; ; {
 		kind := z.Next()
@@ -75,7 +76,7 @@ func (p *page) readTokens(b *budget.Budget, source string) (read int) {
 		}
 		switch kind {
 		case html.ErrorToken:
-			return len(source)
+			return len(content)
 		case html.TextToken:
 			p.addText(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -105,7 +106,7 @@ func (p *page) addText(s string) {
 }
 
 func (p *page) open(name string, z *html.Tokenizer, hasAttrs bool) {
-	// A page often keeps its title in a <header>, which is otherwise left out.
+	// Many pages put their title into a <header>, which is otherwise dropped.
 	if name == "h1" && p.heading.b.Len() == 0 && (p.skipped == "" || p.skipped == "header") {
 		p.inHeading = true
 	}
@@ -147,7 +148,7 @@ func (p *page) close(name string) {
 	p.text.want(gapAround[name])
 }
 
-// attributes returns the attributes of the tag that was just read. The first of two equal ones counts.
+// attributes returns the attributes of the current tag. The first of two equal names wins.
 func attributes(z *html.Tokenizer) map[string]string {
 	out := make(map[string]string)
 	for {
@@ -161,13 +162,13 @@ func attributes(z *html.Tokenizer) map[string]string {
 	}
 }
 
-// skippedElements hold what is not the text of a page: programs, and what is around the text on every page.
+// skippedElements contain scripts, navigation and other content that is not the text of the page.
 var skippedElements = map[string]bool{
 	"script": true, "style": true, "template": true, "noscript": true, "title": true, "iframe": true,
 	"nav": true, "header": true, "footer": true, "aside": true,
 }
 
-// gapAround is the room that an element has before and after it. What is not here is part of a line.
+// gapAround maps block elements to the gap before and after them. Other elements are inline.
 var gapAround = map[string]gap{
 	"p": gapParagraph, "h1": gapParagraph, "h2": gapParagraph, "h3": gapParagraph, "h4": gapParagraph,
 	"h5": gapParagraph, "h6": gapParagraph, "ul": gapParagraph, "ol": gapParagraph, "dl": gapParagraph,

@@ -1,17 +1,20 @@
 package format
 
-import "strings"
+import (
+	"strings"
 
-// pageMeta is what a page says of itself in its head: values by name, in lower case.
+	"carrel/internal/source"
+)
+
+// pageMeta holds the metadata in the head of a page: values by lower-case name.
 type pageMeta map[string][]string
 
-// canonicalLink is the name under which the page's own address is kept.
 const canonicalLink = "canonical"
 
-// addMeta takes a <meta> element.
+// addMeta adds a <meta> element.
 func (m pageMeta) addMeta(attrs map[string]string) {
 	name := strings.ToLower(strings.TrimSpace(firstOf(attrs["name"], attrs["property"], attrs["itemprop"])))
-	// Dublin Core is written with either prefix, and with a colon as well as with a dot.
+	// Dublin Core occurs with two prefixes, and with a colon or a dot.
 	name = strings.Replace(name, "dcterms", "dc", 1)
 	if strings.HasPrefix(name, "dc:") {
 		name = "dc." + name[len("dc:"):]
@@ -21,15 +24,15 @@ func (m pageMeta) addMeta(attrs map[string]string) {
 	}
 }
 
-// addLink takes a <link> element.
+// addLink adds a <link> element.
 func (m pageMeta) addLink(attrs map[string]string) {
 	if strings.EqualFold(strings.TrimSpace(attrs["rel"]), "canonical") {
 		m[canonicalLink] = append(m[canonicalLink], attrs["href"])
 	}
 }
 
-// The names under which pages give each thing, the most careful habit first: what publishers write for scholarly
-// search (citation_), Dublin Core, what is written for social networks, and what people write by hand.
+// The names of each field, most reliable first: scholarly metadata of publishers (citation_), Dublin Core, social
+// networks, and names chosen by hand.
 var (
 	metaTitle  = []string{"citation_title", "dc.title", "og:title"}
 	metaAuthor = []string{"citation_author", "citation_authors", "dc.creator", "author", "article:author"}
@@ -43,9 +46,9 @@ var (
 	metaType  = []string{"dc.type"}
 )
 
-// document returns what the page says of itself.
-func (m pageMeta) document() Document {
-	d := Document{
+// document returns the metadata of the page.
+func (m pageMeta) document() source.Document {
+	d := source.Document{
 		Title: m.first(metaTitle, oneLine),
 		URL:   m.first(metaURL, webAddress),
 		DOI:   m.first(metaDOI, bareDOI),
@@ -67,7 +70,7 @@ func (m pageMeta) document() Document {
 	return d
 }
 
-// first returns the first value that is of use.
+// first returns the first value that use accepts.
 func (m pageMeta) first(names []string, use func(string) string) string {
 	for _, name := range names {
 		for _, v := range m[name] {
@@ -79,7 +82,7 @@ func (m pageMeta) first(names []string, use func(string) string) string {
 	return ""
 }
 
-// authors returns the people under one name. Some pages give the address of a profile instead: that is nobody.
+// authors returns the authors under a name, without addresses of profiles.
 func (m pageMeta) authors(name string) []string {
 	var out []string
 	for _, v := range m[name] {

@@ -11,34 +11,35 @@ import (
 	"strconv"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 const (
-	// maxLine bounds what one record can take of memory.
+	// maxLine limits the memory of one record.
 	maxLine = 16 << 20
-	// readBuffer is how much is read at once, and how often progress is told.
+	// readBuffer is the read size, and the interval of progress calls.
 	readBuffer = 256 << 10
 )
 
-// JSONL reads JSON Lines that are at hand already, such as a library that is part of the program.
-func JSONL(ctx context.Context, r io.Reader) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
+// JSONL reads JSON Lines from a reader, such as a library embedded in the program.
+func JSONL(ctx context.Context, r io.Reader) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
 		b := budget.New(ctx, budget.Default, 0, nil)
 		err := budget.Catch(func() error {
-			return readLines(b, r, func() {}, func(d Document, err error) bool {
+			return readLines(b, r, func() {}, func(d source.Document, err error) bool {
 				more := yield(d, err)
 				b.Progress(len(d.Text))
 				return more
 			})
 		})
 		if err != nil {
-			yield(Document{}, err)
+			yield(source.Document{}, err)
 		}
 	}
 }
 
-// readLines gives every record to yield until it has enough. It tells after each line that it has been read.
-func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+// readLines yields every record and calls tell after each line.
+func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	for {
@@ -62,29 +63,28 @@ func readLines(b *budget.Budget, r io.Reader, tell func(), yield func(Document, 
 	}
 }
 
-// record makes the document of one line.
-func record(n int, line []byte, tooLong error, seen idSet) (Document, error) {
+// record parses one line.
+func record(n int, line []byte, tooLong error, seen idSet) (source.Document, error) {
 	place := "line " + strconv.Itoa(n)
-	d, err := guarded(place, func() (Document, error) {
+	d, err := guarded(place, func() (source.Document, error) {
 		if tooLong != nil {
-			return Document{}, tooLong
+			return source.Document{}, tooLong
 		}
 		return parseJSONLine(line)
 	})
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if first, again := seen.add(d.ExternalID, n); again {
-		return Document{}, &RecordError{place, "has the id of line " + strconv.Itoa(first) + " again"}
+		return source.Document{}, &RecordError{place, "repeats the id of line " + strconv.Itoa(first)}
 	}
 	return d, nil
 }
 
-// idSet knows the line of every id by the id's hash, half of SHA-256: short, and wide enough that two ids are
-// never taken for one.
+// idSet maps the hash of each id to its line. The 128-bit hashes save memory and do not collide in practice.
 type idSet map[[16]byte]int
 
-// add keeps an id, or returns the line where it was first.
+// add stores an id, or returns the line of its first occurrence.
 func (s idSet) add(id string, line int) (first int, again bool) {
 	sum := sha256.Sum256([]byte(id))
 	key := [16]byte(sum[:16])
@@ -95,39 +95,39 @@ func (s idSet) add(id string, line int) (first int, again bool) {
 	return 0, false
 }
 
-// errLongLine is a line that was skipped because it is too long to be held.
+// errLongLine is the fault of a line that exceeds maxLine.
 const errLongLine = fault("is longer than 16 MiB")
 
-// lineReader reads lines of any length and returns those that are short enough.
+// lineReader reads lines and skips those that are too long.
 type lineReader struct {
 	r    *bufio.Reader
 	long []byte
-	// n is the number of the line that was read last, counted from 1.
+	// n is the number of the last line, from 1.
 	n int
 }
 
-// keptLine is how much a line may leave allocated for the next one.
+// keptLine limits the buffer that is kept for the next line.
 const keptLine = 1 << 20
 
-// nextFilled is next without the blank lines before it. They are passed over a buffer at a time, so that a file of nothing
-// else costs no more than its reading.
+// nextFilled returns the next line that is not blank. Blank lines are skipped a buffer at a time, so that a file of
+// blank lines is cheap.
 func (l *lineReader) nextFilled() ([]byte, error) {
 	for {
 		if _, err := l.r.Peek(1); err != nil {
 			return l.next()
 		}
-		ready, _ := l.r.Peek(l.r.Buffered()) // it is buffered
+		ready, _ := l.r.Peek(l.r.Buffered()) // already buffered
 		blank := len(ready) - len(bytes.TrimLeft(ready, " \t\r\n"))
 		if blank == 0 {
 			return l.next()
 		}
 		l.n += bytes.Count(ready[:blank], []byte("\n"))
-		_, _ = l.r.Discard(blank) // it is buffered
+		_, _ = l.r.Discard(blank) // already buffered
 	}
 }
 
-// next returns the next line without white space around it, valid until the next call; errLongLine for one that
-// was passed over; or io.EOF.
+// next returns the next line without surrounding white space, valid until the next call; errLongLine for a skipped
+// line; or io.EOF.
 func (l *lineReader) next() ([]byte, error) {
 	if cap(l.long) > keptLine {
 		l.long = nil

@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
-// lines writes a JSONL file and opens it.
+// lines writes a JSON Lines file and opens it.
 func lines(t *testing.T, content string) *format.Library {
 	t.Helper()
 	return open(t, filepath.Join(write(t, map[string]string{"library.jsonl": content}), "library.jsonl"))
@@ -27,41 +28,41 @@ func TestAJSONLineBecomesADocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line string
-		want format.Document
+		want source.Document
 	}{
 		{
 			`{"id":"a/1","title":"T","authors":["A","B"],"text":"x\n\"y\" \u00e4 \ud83d\ude00","year":1936,"url":"https://x.org/a?b","doi":"10.1000/182","venue":"V","type":"article"}`,
-			format.Document{
+			source.Document{
 				ExternalID: "a/1", Title: "T", Authors: []string{"A", "B"}, Text: "x\n\"y\" ä 😀", Year: 1936,
 				URL: "https://x.org/a?b", DOI: "10.1000/182", Venue: "V", Type: "article",
 			},
 		},
-		{`{"id":7.50,"text":"x"}`, format.Document{ExternalID: "7.50", Text: "x"}},
-		{`{"id":-1e3,"title":"x"}`, format.Document{ExternalID: "-1e3", Title: "x"}},
-		{` { "id" : "1" , "text" : "x" , "more" : { "id" : [ "]}" , { } ] } , "year" : null } `, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"\u0069d":"1","text":"x","ID":"2","Title":"no","x\\":"\\"}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","title":null,"authors":null,"url":null,"doi":null,"venue":null,"type":null}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","authors":"Ada Lovelace; Alan Turing;and Grace Hopper;"}`, format.Document{ExternalID: "1", Text: "x", Authors: []string{"Ada Lovelace", "Alan Turing", "Grace Hopper"}}},
-		{`{"id":"1","text":"x","authors":"Lovelace, Ada and Sandy Anderson"}`, format.Document{ExternalID: "1", Text: "x", Authors: []string{"Lovelace, Ada", "Sandy Anderson"}}},
-		{`{"id":"1","text":"x","authors":[" A \n B ","",null]}`, format.Document{ExternalID: "1", Text: "x", Authors: []string{"A B"}}},
-		{`{"id":"1","text":"x","year":"1984"}`, format.Document{ExternalID: "1", Text: "x", Year: 1984}},
-		{`{"id":"1","text":"x","year":1984.0}`, format.Document{ExternalID: "1", Text: "x", Year: 1984}},
-		{`{"id":"1","text":"x","year":0}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","year":" "}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","year":9999}`, format.Document{ExternalID: "1", Text: "x", Year: 9999}},
-		{`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none","openAccessUrl":"ftp://x.org/a"}`, format.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":7.50,"text":"x"}`, source.Document{ExternalID: "7.50", Text: "x"}},
+		{`{"id":-1e3,"title":"x"}`, source.Document{ExternalID: "-1e3", Title: "x"}},
+		{` { "id" : "1" , "text" : "x" , "more" : { "id" : [ "]}" , { } ] } , "year" : null } `, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"\u0069d":"1","text":"x","ID":"2","Title":"no","x\\":"\\"}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","title":null,"authors":null,"url":null,"doi":null,"venue":null,"type":null}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","authors":"Ada Lovelace; Alan Turing;and Grace Hopper;"}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"Ada Lovelace", "Alan Turing", "Grace Hopper"}}},
+		{`{"id":"1","text":"x","authors":"Lovelace, Ada and Sandy Anderson"}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"Lovelace, Ada", "Sandy Anderson"}}},
+		{`{"id":"1","text":"x","authors":[" A \n B ","",null]}`, source.Document{ExternalID: "1", Text: "x", Authors: []string{"A B"}}},
+		{`{"id":"1","text":"x","year":"1984"}`, source.Document{ExternalID: "1", Text: "x", Year: 1984}},
+		{`{"id":"1","text":"x","year":1984.0}`, source.Document{ExternalID: "1", Text: "x", Year: 1984}},
+		{`{"id":"1","text":"x","year":0}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","year":" "}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","year":9999}`, source.Document{ExternalID: "1", Text: "x", Year: 9999}},
+		{`{"id":"1","text":"x","url":"javascript:alert(1)","doi":"none","openAccessUrl":"ftp://x.org/a"}`, source.Document{ExternalID: "1", Text: "x"}},
 		{
 			`{"id":"1","text":"x","publishedAt":"1970-06-01","citationCount":12500,"openAccessUrl":"https://x.org/a.pdf"}`,
-			format.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01", CitationCount: count(12500), OpenAccessURL: "https://x.org/a.pdf"},
+			source.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01", CitationCount: count(12500), OpenAccessURL: "https://x.org/a.pdf"},
 		},
-		{`{"id":"1","text":"x","publishedAt":"0987-12-31T23:59:59.5+01:00"}`, format.Document{ExternalID: "1", Text: "x", Year: 987, PublishedAt: "0987-12-31T23:59:59.5+01:00"}},
-		{`{"id":"1","text":"x","publishedAt":" 1970-06-01 ","year":1969}`, format.Document{ExternalID: "1", Text: "x", Year: 1969, PublishedAt: "1970-06-01"}},
-		{`{"id":"1","text":"x","publishedAt":"1970-06-01","year":0}`, format.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01"}},
-		{`{"id":"1","text":"x","publishedAt":"","citationCount":" ","openAccessUrl":""}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","publishedAt":null,"citationCount":null,"openAccessUrl":null}`, format.Document{ExternalID: "1", Text: "x"}},
-		{`{"id":"1","text":"x","citationCount":0}`, format.Document{ExternalID: "1", Text: "x", CitationCount: count(0)}},
-		{`{"id":"1","text":"x","citationCount":"7"}`, format.Document{ExternalID: "1", Text: "x", CitationCount: count(7)}},
-		{`{"id":"1","text":"x","citationCount":1e9}`, format.Document{ExternalID: "1", Text: "x", CitationCount: count(1e9)}},
+		{`{"id":"1","text":"x","publishedAt":"0987-12-31T23:59:59.5+01:00"}`, source.Document{ExternalID: "1", Text: "x", Year: 987, PublishedAt: "0987-12-31T23:59:59.5+01:00"}},
+		{`{"id":"1","text":"x","publishedAt":" 1970-06-01 ","year":1969}`, source.Document{ExternalID: "1", Text: "x", Year: 1969, PublishedAt: "1970-06-01"}},
+		{`{"id":"1","text":"x","publishedAt":"1970-06-01","year":0}`, source.Document{ExternalID: "1", Text: "x", Year: 1970, PublishedAt: "1970-06-01"}},
+		{`{"id":"1","text":"x","publishedAt":"","citationCount":" ","openAccessUrl":""}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","publishedAt":null,"citationCount":null,"openAccessUrl":null}`, source.Document{ExternalID: "1", Text: "x"}},
+		{`{"id":"1","text":"x","citationCount":0}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(0)}},
+		{`{"id":"1","text":"x","citationCount":"7"}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(7)}},
+		{`{"id":"1","text":"x","citationCount":1e9}`, source.Document{ExternalID: "1", Text: "x", CitationCount: count(1e9)}},
 	} {
 		docs, wrong := read(t, lines(t, c.line))
 		if len(docs) != 1 || !reflect.DeepEqual(docs[0], c.want) {
@@ -162,7 +163,7 @@ func TestReadingGoesOnAfterABadLine(t *testing.T) {
 	want := []string{
 		"line 4 is not valid JSON (at byte 2)",
 		"line 5 is longer than 16 MiB",
-		"line 7 has the id of line 1 again",
+		"line 7 repeats the id of line 1",
 		"line 8 has a year that is not a whole number from 1 to 9999",
 	}
 	if ids(docs) != "1 2 3" || !slices.Equal(wrong, want) {

@@ -10,22 +10,24 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"carrel/internal/source"
 )
 
-// parseJSONLine makes a document of one JSON object. The standard decoder takes "ID" for "id", the last of two
-// equal names, and any bytes for UTF-8; here names are exact and what is ambiguous is refused. It is also the
-// faster way: a value that is not wanted is only stepped over.
-func parseJSONLine(line []byte) (Document, error) {
+// parseJSONLine parses a JSON object into a document. encoding/json matches names without case, accepts duplicate
+// names and replaces invalid UTF-8; here names are exact and ambiguous objects are rejected. Unknown values are
+// skipped without decoding, which is also faster.
+func parseJSONLine(line []byte) (source.Document, error) {
 	if !utf8.Valid(line) {
-		return Document{}, fault("is not valid UTF-8")
+		return source.Document{}, fault("is not valid UTF-8")
 	}
 	if !json.Valid(line) {
-		return Document{}, notJSON(line)
+		return source.Document{}, notJSON(line)
 	}
 	if line[0] != '{' {
-		return Document{}, fault("is not a JSON object")
+		return source.Document{}, fault("is not a JSON object")
 	}
-	var d Document
+	var d lineDocument
 	seen := make([]string, 0, 16)
 	err := eachMember(line, func(name, value []byte) error {
 		field := fields[string(name)]
@@ -42,23 +44,24 @@ func parseJSONLine(line []byte) (Document, error) {
 		return d.set(field, value)
 	})
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
 	if d.Year == 0 {
 		d.Year = yearOfDate(d.PublishedAt)
 	}
-	return d, nil
+	return d.Document, nil
 }
 
-// fields are the names that mean something in a record. They map to themselves, so that a name among bytes is
-// looked up without making a string of it.
+type lineDocument struct{ source.Document }
+
+// fields are the known names. They map to themselves, so that a lookup by bytes needs no allocation.
 var fields = map[string]string{
 	"id": "id", "title": "title", "text": "text", "authors": "authors", "year": "year",
 	"url": "url", "doi": "doi", "venue": "venue", "type": "type",
 	"publishedAt": "publishedAt", "citationCount": "citationCount", "openAccessUrl": "openAccessUrl",
 }
 
-// notJSON says where the line stops being JSON.
+// notJSON returns a fault with the place of the syntax error.
 func notJSON(line []byte) error {
 	var whole json.RawMessage
 	syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(line, &whole))
@@ -68,11 +71,11 @@ func notJSON(line []byte) error {
 	return fault(fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset))
 }
 
-// endOfJSON is what the standard decoder says of JSON that is cut off. It has no other sign for it.
+// endOfJSON is the message of encoding/json for truncated JSON, which has no error value.
 const endOfJSON = "unexpected end of JSON input"
 
-// set takes the value of one field, which is not null.
-func (d *Document) set(field string, value []byte) error {
+// set stores the value of a field, which is not null.
+func (d *lineDocument) set(field string, value []byte) error {
 	switch field {
 	case "id":
 		return d.setID(value)
@@ -105,8 +108,8 @@ func (d *Document) set(field string, value []byte) error {
 	return err
 }
 
-// setID takes a string, or a number as it is written: 007 and 7.0 can't both become 7.
-func (d *Document) setID(value []byte) (err error) {
+// setID accepts a string, or a number in its literal form, so that 7 and 7.0 stay different.
+func (d *lineDocument) setID(value []byte) (err error) {
 	if c := value[0]; c == '-' || '0' <= c && c <= '9' {
 		d.ExternalID = string(value)
 		return nil
@@ -118,8 +121,8 @@ func (d *Document) setID(value []byte) (err error) {
 	return err
 }
 
-// setAuthors takes a list of names, or all of them in one string.
-func (d *Document) setAuthors(value []byte) error {
+// setAuthors accepts a list of names, or one string with all names.
+func (d *lineDocument) setAuthors(value []byte) error {
 	if value[0] == '"' {
 		all, err := jsonString("authors", value)
 		if err != nil {
@@ -139,8 +142,8 @@ func (d *Document) setAuthors(value []byte) error {
 	return nil
 }
 
-// setYear takes a whole number. 0 and "" are no year.
-func (d *Document) setYear(value []byte) error {
+// setYear accepts a whole number. 0 and "" mean no year.
+func (d *lineDocument) setYear(value []byte) error {
 	year, given, err := wholeNumber("year", value)
 	if err != nil || given && year != 0 && (year < minYear || year > maxYear) {
 		return fault(fmt.Sprintf("has a year that is not a whole number from %d to %d", minYear, maxYear))
@@ -149,11 +152,10 @@ func (d *Document) setYear(value []byte) error {
 	return nil
 }
 
-// maxCitations is more than any work ever had.
 const maxCitations = 1e9
 
-// setCitationCount takes a whole number; "" is none.
-func (d *Document) setCitationCount(value []byte) error {
+// setCitationCount accepts a whole number; "" means unknown.
+func (d *lineDocument) setCitationCount(value []byte) error {
 	count, given, err := wholeNumber("citationCount", value)
 	if err != nil || count < 0 || count > maxCitations {
 		return fault(fmt.Sprintf("has a citationCount that is not a whole number from 0 to %d", int(maxCitations)))
@@ -165,7 +167,8 @@ func (d *Document) setCitationCount(value []byte) error {
 	return nil
 }
 
-// wholeNumber reads a whole number, also in a string or with ".0", as spreadsheets write it. A blank string is none.
+// wholeNumber parses a whole number, also in a string or with ".0" as spreadsheets write it. A blank string is no
+// number.
 func wholeNumber(name string, value []byte) (n float64, given bool, err error) {
 	digits := string(value)
 	if value[0] == '"' {
@@ -184,8 +187,8 @@ func wholeNumber(name string, value []byte) (n float64, given bool, err error) {
 	return n, true, err
 }
 
-// setPublishedAt takes a date, with a time or without; "" is none.
-func (d *Document) setPublishedAt(value []byte) error {
+// setPublishedAt accepts a date or date-time; "" means unknown.
+func (d *lineDocument) setPublishedAt(value []byte) error {
 	s, err := jsonString("publishedAt", value)
 	if err != nil {
 		return err
@@ -197,7 +200,7 @@ func (d *Document) setPublishedAt(value []byte) error {
 	return nil
 }
 
-// jsonString returns the string that a valid JSON value stands for.
+// jsonString decodes a JSON string.
 func jsonString(name string, value []byte) (string, error) {
 	if value[0] != '"' {
 		return "", fault("has " + article(name) + " that is not a string")
@@ -213,7 +216,7 @@ func jsonString(name string, value []byte) (string, error) {
 	return s, nil
 }
 
-// article puts the right one before a field's name.
+// article returns the indefinite article for a field name.
 func article(name string) string {
 	if name == "openAccessUrl" {
 		return "an " + name
@@ -221,7 +224,7 @@ func article(name string) string {
 	return "a " + name
 }
 
-// eachMember gives the members of an object to visit. The object must be valid JSON, without white space around.
+// eachMember calls visit for the members of an object, which must be valid JSON without surrounding white space.
 func eachMember(object []byte, visit func(name, value []byte) error) error {
 	i := skipSpace(object, 1)
 	for object[i] != '}' {
@@ -253,8 +256,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// endOfValue returns where the value that starts at i ends. It steps over nested values by counting, so that
-// their depth costs nothing.
+// endOfValue returns the end of the value that starts at i. It counts brackets instead of recursing.
 func endOfValue(b []byte, i int) int {
 	depth := 0
 	for {
@@ -278,7 +280,7 @@ func endOfValue(b []byte, i int) int {
 	}
 }
 
-// endOfString returns where the string that starts at i ends: after the first quote that is not escaped.
+// endOfString returns the end of the string that starts at i.
 func endOfString(b []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(b[i:], '"')
@@ -292,7 +294,7 @@ func endOfString(b []byte, i int) int {
 	}
 }
 
-// endOfWord returns where the number, true, false or null that starts at i ends.
+// endOfWord returns the end of the number, true, false or null that starts at i.
 func endOfWord(b []byte, i int) int {
 	for i < len(b) && bytes.IndexByte([]byte(",:]} \t\n\r"), b[i]) < 0 {
 		i++

@@ -17,22 +17,22 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 const (
-	// maxMessage is how large one message may be, pictures and all.
+	// maxMessage limits a message, including attachments.
 	maxMessage = 32 << 20
-	// Parts may be nested so deep, and be so many.
+	// Limits on the nesting and number of parts.
 	maxMailDepth = 8
 	maxMailParts = 200
-	// maxHead is how large the head of a message may be: the standard library keeps every header. maxHeader is how much of
-	// one is parsed.
+	// maxHead limits the header section, because net/mail keeps all of it; maxHeader limits a parsed header.
 	maxHead   = 1 << 20
 	maxHeader = 64 << 10
 )
 
-// readMbox reads messages that are kept in one file, each after a line that begins with "From ".
-func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+// readMbox reads an mbox file, in which each message follows a line that begins with "From ".
+func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	in := bufio.NewReaderSize(r, readBuffer)
 	seen := make(idSet)
 	var message bytes.Buffer
@@ -43,9 +43,9 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 		}
 		n++
 		place := "message " + strconv.Itoa(n)
-		d, err := guarded(place, func() (Document, error) {
+		d, err := guarded(place, func() (source.Document, error) {
 			if tooLong {
-				return Document{}, fault("is larger than 32 MiB")
+				return source.Document{}, fault("is larger than 32 MiB")
 			}
 			b.Work(workMessage)
 			d, err := parseMail(b, "", message.Bytes())
@@ -54,7 +54,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 		})
 		if err == nil {
 			if first, again := seen.add(d.ExternalID, n); again {
-				d, err = Document{}, &RecordError{place, "has the id of message " + strconv.Itoa(first) + " again"}
+				d, err = source.Document{}, &RecordError{place, "repeats the id of message " + strconv.Itoa(first)}
 			}
 		}
 		if message.Reset(); message.Cap() > keptLine {
@@ -98,7 +98,7 @@ func readMbox(b *budget.Budget, r io.Reader, tell func(), yield func(Document, e
 	}
 }
 
-// unquoteFrom undoes what is done to lines that would look like the start of a message.
+// unquoteFrom removes the ">" that protects lines which look like the start of a message.
 func unquoteFrom(line []byte, atStart bool) []byte {
 	if rest := bytes.TrimLeft(line, ">"); atStart && len(rest) < len(line) && bytes.HasPrefix(rest, []byte("From ")) {
 		return line[1:]
@@ -112,15 +112,15 @@ func charsetReader(name string, in io.Reader) (io.Reader, error) {
 	return charset.NewReaderLabel(name, in)
 }
 
-// parseMail makes a document of one message: its plain text where it has one, else that of its page.
-func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
+// parseMail reads one message: its plain text, or else its HTML.
+func parseMail(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(4 * len(data))
 	if headLength(data) > maxHead {
-		return Document{}, fault("has a head of more than 1 MiB")
+		return source.Document{}, fault("has a head of more than 1 MiB")
 	}
 	m, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {
-		return Document{}, fault("is not a mail message")
+		return source.Document{}, fault("is not a mail message")
 	}
 	head := func(key string) string {
 		raw := cut(m.Header.Get(key), maxHeader)
@@ -130,7 +130,7 @@ func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
 		}
 		return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 	}
-	d := Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
+	d := source.Document{ExternalID: strings.Trim(head("Message-Id"), "<>"), Title: oneLine(head("Subject")), Type: "email"}
 	if len(d.ExternalID) > maxExternalID {
 		d.ExternalID = ""
 	}
@@ -151,7 +151,7 @@ func parseMail(b *budget.Budget, name string, data []byte) (Document, error) {
 	return d, nil
 }
 
-// headLength returns the length of the head of a message: up to its first empty line.
+// headLength returns the length of the header section, up to the first empty line.
 func headLength(data []byte) int {
 	for at := 0; at < len(data); {
 		n := bytes.IndexByte(data[at:], '\n')
@@ -166,14 +166,14 @@ func headLength(data []byte) int {
 	return len(data)
 }
 
-// workLine is the share of a line in finding where messages begin, and workMessage that of a message, however short: the
-// standard library allocates its buffers for each.
+// workLine is the cost of a line of an mbox file, workMessage of a message of any length, because net/mail allocates
+// buffers for each.
 const (
 	workLine    = 20
 	workMessage = 8000
 )
 
-// mailBody is the text of a message.
+// mailBody collects the text of a message.
 type mailBody struct {
 	b           *budget.Budget
 	plain, page strings.Builder
@@ -196,7 +196,7 @@ func (b *mailBody) read(contentType, encoding string, r io.Reader, depth int) {
 			b.b.Work(workRecord)
 			p, err := parts.NextRawPart()
 			if err != nil {
-				return // what came before it counts
+				return // the parts before an error are kept
 			}
 			if !strings.HasPrefix(p.Header.Get("Content-Disposition"), "attachment") {
 				b.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p, depth+1)
@@ -221,14 +221,14 @@ func decodeTransfer(r io.Reader, encoding string) io.Reader {
 	return r
 }
 
-// decodeCharset returns the characters of a part, as far as they can be read.
+// decodeCharset decodes a part as far as possible.
 func decodeCharset(r io.Reader, name string) string {
 	if name != "" {
 		if decoded, err := charsetReader(name, r); err == nil {
 			r = decoded
 		}
 	}
-	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // what was read before an error counts
+	data, _ := io.ReadAll(io.LimitReader(r, maxText)) // bytes before an error are kept
 	s := strings.ToValidUTF8(string(data), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\x00", ""), "\r\n", "\n")
 }

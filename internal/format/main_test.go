@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMain reads one hostile file where a test has started this program again for that, and runs the tests otherwise.
+// TestMain reads one hostile file if a test has started this program as its child, and runs the tests otherwise.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(hostileFile); path != "" {
 		readHostile(path)

@@ -11,22 +11,23 @@ import (
 	render "github.com/yuin/goldmark/renderer/html"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// parseMarkdown makes a document of a Markdown text.
-func parseMarkdown(b *budget.Budget, name string, data []byte) (Document, error) {
+// parseMarkdown reads a Markdown file.
+func parseMarkdown(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(workText * len(data))
-	b.Hold(2 * len(data)) // the text, and the text without embedded pictures
-	source, err := decodeText(data)
+	b.Hold(2 * len(data)) // the text, with and without embedded images
+	content, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	fm, body := cutFrontMatter(source)
+	fm, body := cutFrontMatter(content)
 	body = dropEmbedded(body)
 	d := fm.document()
 	tree, read := markdownTree(b, []byte(body), maxWork)
 	if !read {
-		// Too tangled to be worth the time: it is still a text that can be read and found.
+		// The text exceeds the parser's work limit and is stored with its markup.
 		d.Text = strings.TrimSpace(body)
 		d.Title = firstOf(d.Title, titleLine(strings.TrimLeft(d.Text, "# ")), stem(name))
 		return d, nil
@@ -41,8 +42,7 @@ func parseMarkdown(b *budget.Budget, name string, data []byte) (Document, error)
 	return d, nil
 }
 
-// dropEmbedded leaves out the content of images that are in the text itself, as word processors put them there:
-// it can be most of the file, and no part of it can be read.
+// dropEmbedded removes data URLs of images, which can be most of a file and contain no text.
 func dropEmbedded(s string) string {
 	const mark = ";base64,"
 	if !strings.Contains(s, mark) {
@@ -60,7 +60,7 @@ func dropEmbedded(s string) string {
 	}
 }
 
-// firstHeading returns the first heading that is not inside a quotation or a list.
+// firstHeading returns the first heading outside quotations and lists.
 func firstHeading(tree ast.Node) ast.Node {
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() == ast.KindHeading && n.HasChildren() {
@@ -70,15 +70,15 @@ func firstHeading(tree ast.Node) ast.Node {
 	return nil
 }
 
-// markdownText returns the readable text of a node and what is below it.
-func markdownText(b *budget.Budget, top ast.Node, source []byte) string {
-	w := markdownWriter{b: b, source: source}
+// markdownText returns the plain text of a node and its descendants.
+func markdownText(b *budget.Budget, top ast.Node, content []byte) string {
+	w := markdownWriter{b: b, content: content}
 	walk(top, w.visit)
 	return w.flow.String()
 }
 
-// walk visits a node and all below it, each on the way in and on the way out. It does not call itself: the nodes
-// may be nested deeper than a stack should grow.
+// walk visits a node and its descendants, on entering and on leaving. It is iterative, because nesting may exceed a
+// safe stack depth.
 func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 	for n, entering := top, true; ; {
 		visit(n, entering)
@@ -97,11 +97,11 @@ func walk(top ast.Node, visit func(n ast.Node, entering bool)) {
 	}
 }
 
-// markdownWriter writes the text of nodes as they are visited.
+// markdownWriter collects the text of visited nodes.
 type markdownWriter struct {
-	b      *budget.Budget
-	source []byte
-	flow   flow
+	b       *budget.Budget
+	content []byte
+	flow    flow
 }
 
 func (w *markdownWriter) visit(n ast.Node, entering bool) {
@@ -129,14 +129,14 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) {
 	case *ast.String:
 		w.flow.words(string(n.Value))
 	case *ast.AutoLink:
-		w.flow.words(string(n.Label(w.source)))
+		w.flow.words(string(n.Label(w.content)))
 	case *ast.RawHTML:
-		if isLineBreak(n.Segments.Value(w.source)) {
+		if isLineBreak(n.Segments.Value(w.content)) {
 			w.flow.want(gapLine)
 		}
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		w.flow.want(gapParagraph)
-		w.flow.verbatim(string(n.Lines().Value(w.source)))
+		w.flow.verbatim(string(n.Lines().Value(w.content)))
 		w.flow.want(gapParagraph)
 	case *ast.HTMLBlock:
 		w.flow.want(gapParagraph)
@@ -146,7 +146,7 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) {
 }
 
 func (w *markdownWriter) text(n *ast.Text) {
-	value := n.Segment.Value(w.source)
+	value := n.Segment.Value(w.content)
 	if !n.IsRaw() && bytes.ContainsAny(value, `\&`) {
 		w.flow.words(unescape(value))
 	} else {
@@ -160,24 +160,24 @@ func (w *markdownWriter) text(n *ast.Text) {
 	}
 }
 
-// unescape resolves backslashes and entities. The library does both only on the way to HTML, so it is asked for
-// HTML, which is then undone.
+// unescape resolves backslash escapes and entities. goldmark does both only when it renders HTML, so the text is
+// rendered and unescaped again.
 func unescape(value []byte) string {
 	var b strings.Builder
 	out := bufio.NewWriter(&b)
 	render.DefaultWriter.Write(out, value)
-	// A strings.Builder does not fail.
+	// strings.Builder does not fail.
 	_ = out.Flush()
 	return html.UnescapeString(b.String())
 }
 
-// html writes the text of a block of HTML, which may be a fragment of a page.
+// html writes the text of an HTML block, which may be a fragment.
 func (w *markdownWriter) html(n *ast.HTMLBlock) {
-	source := n.Lines().Value(w.source)
+	content := n.Lines().Value(w.content)
 	if n.HasClosure() {
-		source = append(source, n.ClosureLine.Value(w.source)...)
+		content = append(content, n.ClosureLine.Value(w.content)...)
 	}
-	w.flow.verbatim(readPage(w.b, string(source)).text.String())
+	w.flow.verbatim(readPage(w.b, string(content)).text.String())
 }
 
 func isLineBreak(tag []byte) bool {

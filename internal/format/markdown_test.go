@@ -7,7 +7,7 @@ import (
 
 func TestMarkdownBecomesReadableText(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, source, want string }{
+	for _, c := range []struct{ name, content, want string }{
 		{"paragraphs", "One\nline.\n\nTwo.", "One line.\n\nTwo."},
 		{"headings", "# A *b*\ntext\n\nC\n---\nmore", "A b\n\ntext\n\nC\n\nmore"},
 		{"emphasis", "**bold** _it_ ~~gone~~ snake_case 2 * 3 * 4", "bold it gone snake_case 2 * 3 * 4"},
@@ -28,7 +28,7 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 		{"embedded image", "a ![b](data:image/png;base64,AAAA+/==) c", "a b c"},
 		{"empty", "", ""},
 	} {
-		d, err := parseMarkdown(testBudget(t), "file.md", []byte(c.source))
+		d, err := parseMarkdown(testBudget(t), "file.md", []byte(c.content))
 		if err != nil || d.Text != c.want {
 			t.Errorf("%s:\n got %q, %v\nwant %q", c.name, d.Text, err, c.want)
 		}
@@ -37,7 +37,7 @@ func TestMarkdownBecomesReadableText(t *testing.T) {
 
 func TestTheTitleOfMarkdownIsTheBestThereIs(t *testing.T) {
 	t.Parallel()
-	for source, want := range map[string]string{
+	for content, want := range map[string]string{
 		"---\ntitle: Front\n---\n# Heading":                   "Front",
 		"text\n\n## The *first*\nheading\n\n# Another":        "The first",
 		"> # quoted\n\ntext":                                  "file",
@@ -48,17 +48,17 @@ func TestTheTitleOfMarkdownIsTheBestThereIs(t *testing.T) {
 		"# Tangled\n" + strings.Repeat(">", 10_000) + " text": "Tangled",
 		"# ![](a.png)\n\ntext":                                "file",
 	} {
-		if d, err := parseMarkdown(testBudget(t), "dir/file.md", []byte(source)); err != nil || d.Title != want {
-			t.Errorf("%.60q: got %.60q, %v", source, d.Title, err)
+		if d, err := parseMarkdown(testBudget(t), "dir/file.md", []byte(content)); err != nil || d.Title != want {
+			t.Errorf("%.60q: got %.60q, %v", content, d.Title, err)
 		}
 	}
 }
 
-// At full length each of these takes the bare parser minutes, or all memory, or its stack. A hundredth of the work
-// that is allowed must be enough to stop them.
+// At full length each of these takes goldmark minutes, all memory or its stack. A hundredth of the allowed work must
+// be enough to stop them.
 func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 	t.Parallel()
-	for name, source := range map[string]string{
+	for name, content := range map[string]string{
 		"links without end":    strings.Repeat("[a](", 10_000),
 		"links in pointy":      strings.Repeat("[a](<b", 10_000),
 		"brackets":             strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000),
@@ -74,7 +74,7 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 		"lists by white space": staircase(500),
 		"more than is parsed":  strings.Repeat("word ", maxMarkdown/5+1),
 	} {
-		if _, read := markdownTree(testBudget(t), []byte(source), maxWork/100); read {
+		if _, read := markdownTree(testBudget(t), []byte(content), maxWork/100); read {
 			t.Errorf("%s: parsed to its end", name)
 		}
 	}
@@ -82,14 +82,14 @@ func TestHostileMarkdownIsStoppedEarly(t *testing.T) {
 
 func TestMarkdownThatIsNotParsedKeepsItsText(t *testing.T) {
 	t.Parallel()
-	source := "---\nyear: 1999\n---\n# Title\n\nText. " + strings.Repeat(">", 10_000) + "\n" + strings.Repeat(">", 10_000)
-	d, err := parseMarkdown(testBudget(t), "file.md", []byte(source))
+	content := "---\nyear: 1999\n---\n# Title\n\nText. " + strings.Repeat(">", 10_000) + "\n" + strings.Repeat(">", 10_000)
+	d, err := parseMarkdown(testBudget(t), "file.md", []byte(content))
 	if err != nil || d.Title != "Title" || d.Year != 1999 || !strings.HasPrefix(d.Text, "# Title\n\nText. >>") {
 		t.Errorf("got %.100v, %v", d, err)
 	}
 }
 
-// ticks gives runs of backquotes of every length, none of which is closed.
+// ticks returns runs of backquotes of every length, none of which is closed.
 func ticks(size int) string {
 	var b strings.Builder
 	for i := 1; b.Len() < size; i++ {
@@ -98,7 +98,7 @@ func ticks(size int) string {
 	return b.String()
 }
 
-// staircase nests a list one deeper with each line, by white space alone.
+// staircase nests a list one level deeper with each line, by white space alone.
 func staircase(steps int) string {
 	var b strings.Builder
 	for i := range steps {
@@ -109,7 +109,7 @@ func staircase(steps int) string {
 
 func TestOrdinaryMarkdownIsNeverTakenForHostile(t *testing.T) {
 	t.Parallel()
-	for name, source := range map[string]string{
+	for name, content := range map[string]string{
 		"a long list of links":      strings.Repeat("- [name](https://example.org/some/path) says *this*\n", 5000),
 		"a long table":              "|a|b|c|\n|-|-|-|\n" + strings.Repeat("| [x](y) | `b` | c |\n", 5000),
 		"long paragraphs":           strings.Repeat(strings.Repeat("word [1] and `code` ", 200)+"\n\n", 50),
@@ -117,7 +117,7 @@ func TestOrdinaryMarkdownIsNeverTakenForHostile(t *testing.T) {
 		"rules and numbers":         strings.Repeat("-", 500) + "\n\n" + strings.Repeat("1.5 ", 500) + "\n\n" + strings.Repeat("* ", 40),
 		"blank lines full of space": "a\n" + strings.Repeat(" ", 1000) + "\nb",
 	} {
-		if _, read := markdownTree(testBudget(t), []byte(source), maxWork/2); !read {
+		if _, read := markdownTree(testBudget(t), []byte(content), maxWork/2); !read {
 			t.Errorf("%s: not parsed", name)
 		}
 	}

@@ -12,27 +12,27 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// The Markdown parser is quadratic in a few places (20 KiB of "[a](" take it more than a second) and calls itself
-// for each level of nesting. The limits here let every text through that a person would write, and stop the
-// others after seconds.
+// goldmark is quadratic in a few places (20 KiB of "[a](" take more than a second) and recurses for each level of
+// nesting. These limits accept everything that people write and stop hostile input after seconds.
 const (
-	// maxMarkdown is how much is parsed: a tree takes up to 130 times its source. A longer text is kept as it is.
+	// maxMarkdown limits the parsed length, because a tree needs up to 130 times the memory of its source. A longer
+	// text is stored with its markup.
 	maxMarkdown = 1 << 20
-	// maxLevels is how deep lists and quotations may be nested.
+	// maxLevels limits the nesting of lists and quotations.
 	maxLevels = 120
-	// maxWork is how much work the parser may do, in bytes that it may have to look at.
+	// maxWork limits the work of the parser, in bytes that it may have to read.
 	maxWork = 400_000_000
-	// memoryTree is how many bytes the tree takes for a byte of the text, workTree and workNode how many steps it takes to
-	// make it and to visit one of its nodes.
+	// memoryTree is the memory of the tree per byte of text, workTree the cost to build it per byte, workNode the
+	// cost to visit a node.
 	memoryTree = 130
-	weightTree = 17 // of documents that take eight times their size
+	weightTree = 17 // relative to documents that need eight times their size
 	workTree   = 100
 	workNode   = 20
-	// cellWork is the share of one cell of a table, which the parser makes even where a row has none.
+	// cellWork is the cost of a table cell, which the parser creates even if a row lacks it.
 	cellWork = 500
 )
 
-// markdownTree parses a text with that much work at most, or tells that it won't.
+// markdownTree parses a text, or reports false if that would exceed the work limit.
 func markdownTree(b *budget.Budget, source []byte, work int) (tree ast.Node, read bool) {
 	if len(source) > maxMarkdown || tooDeep(source) || int64(len(source)*memoryTree) > b.Room() {
 		return nil, false
@@ -52,8 +52,8 @@ func markdownTree(b *budget.Budget, source []byte, work int) (tree ast.Node, rea
 	return markdownParser(m).Parse(text.NewReader(source)), true
 }
 
-// tooDeep reports whether a line may be nested too deep. A level takes a mark on its line, or the two or more
-// columns of white space that stand for the mark of a line before.
+// tooDeep reports whether a line may be nested too deep. A level needs a marker, or at least two columns of white
+// space that continue a marker above.
 func tooDeep(source []byte) bool {
 	for line := range bytes.Lines(source) {
 		if levels(line) > maxLevels {
@@ -63,7 +63,7 @@ func tooDeep(source []byte) bool {
 	return false
 }
 
-// levels returns how deep a line may be nested at most.
+// levels returns the maximum nesting of a line.
 func levels(line []byte) int {
 	marks, columns := 0, 0
 	line = bytes.TrimRight(line, " \t\n")
@@ -84,7 +84,7 @@ func levels(line []byte) int {
 	return marks + columns/2
 }
 
-// markLength returns the length of the mark of a quotation or a list item that a line begins with, or 0.
+// markLength returns the length of a quotation or list marker at the start of a line, or 0.
 func markLength(line []byte) int {
 	var n int
 	switch line[0] {
@@ -107,7 +107,7 @@ func markLength(line []byte) int {
 	return n
 }
 
-// markdownParser returns CommonMark with tables and strikethrough, every costly part of it metered.
+// markdownParser returns a CommonMark parser with tables and strikethrough whose costly parts are metered.
 func markdownParser(m *meter) parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
@@ -127,7 +127,7 @@ func markdownParser(m *meter) parser.Parser {
 	)
 }
 
-// meter counts down the work that a parse may still do.
+// meter counts down the remaining work.
 type meter struct {
 	left int
 	b    *budget.Budget
@@ -135,7 +135,7 @@ type meter struct {
 
 type tangled struct{}
 
-// errTangled leaves the parser, which knows no other way to be stopped.
+// errTangled is the panic value that stops the parser, which has no other way to be cancelled.
 var errTangled = tangled{}
 
 func (m *meter) spend(n int) {
@@ -145,14 +145,14 @@ func (m *meter) spend(n int) {
 	m.b.Work(n)
 }
 
-// meteredInline counts, for each mark that turns out to begin or end nothing, the block that may have been searched
-// for its other end. A search that finds something is paid for by what it takes out of the block.
+// meteredInline charges, for every delimiter that opens or closes nothing, the block that may have been searched for
+// its counterpart. A successful search shortens the block, which pays for it.
 type meteredInline struct {
 	parser.InlineParser
 	m *meter
 }
 
-// Parse parses, then counts.
+// Parse calls the wrapped parser and charges its work.
 func (p meteredInline) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	node := p.InlineParser.Parse(parent, block, pc)
 	if node == nil || node.Kind() == ast.KindText {
@@ -163,30 +163,30 @@ func (p meteredInline) Parse(parent ast.Node, block text.Reader, pc parser.Conte
 	return node
 }
 
-// meteredLink also passes on the end of a block, which only the parser of links wants to know.
+// meteredLink also forwards CloseBlock, which only the link parser implements.
 type meteredLink struct{ meteredInline }
 
-// CloseBlock passes the call on.
+// CloseBlock forwards the call.
 func (p meteredLink) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	if closer, is := p.InlineParser.(parser.CloseBlocker); is {
 		closer.CloseBlock(parent, block, pc)
 	}
 }
 
-// meteredParagraph counts what it takes to look for something in a paragraph as a whole.
+// meteredParagraph charges transformations of whole paragraphs.
 type meteredParagraph struct {
 	parser.ParagraphTransformer
 	m    *meter
 	work func(lines *text.Segments, source []byte) int
 }
 
-// Transform counts, then transforms.
+// Transform charges the work and calls the wrapped transformer.
 func (p meteredParagraph) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	p.m.spend(p.work(node.Lines(), reader.Source()))
 	p.ParagraphTransformer.Transform(node, reader, pc)
 }
 
-// referenceWork is that of link references: each one found moves all lines after it.
+// referenceWork estimates the cost of link references: each moves all lines after it.
 func referenceWork(lines *text.Segments, source []byte) int {
 	references := 0
 	for _, line := range lines.Sliced(0, lines.Len()) {
@@ -197,7 +197,7 @@ func referenceWork(lines *text.Segments, source []byte) int {
 	return references * lines.Len()
 }
 
-// tableWork is that of a table: every row gets as many cells as the widest line of dashes has.
+// tableWork estimates the cost of a table: every row gets as many cells as the widest delimiter row.
 func tableWork(lines *text.Segments, source []byte) int {
 	columns := 0
 	for _, segment := range lines.Sliced(0, lines.Len()) {

@@ -16,8 +16,8 @@ const (
 	maxYear = 9999
 )
 
-// webAddress returns s if it is an absolute http or https address, else nothing. A link is shown to people to
-// click on, so anything else ("javascript:", a local path) must not get through; it is no reason to refuse a text.
+// webAddress returns s if it is an absolute http or https address, else "". Links are displayed to be clicked, so
+// other schemes such as "javascript:" must not get through.
 func webAddress(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxURL {
@@ -31,7 +31,7 @@ var (
 	doiForm   = regexp.MustCompile(`^10\.\d{4,9}/[^\s\x00-\x1f\x7f]+$`)
 )
 
-// bareDOI returns a DOI without the many things it is written with, or nothing if it is none.
+// bareDOI returns a DOI without prefixes and resolver addresses, or "".
 func bareDOI(s string) string {
 	if s = strings.TrimSpace(s); len(s) > maxURL {
 		return ""
@@ -48,17 +48,17 @@ func bareDOI(s string) string {
 	return bare
 }
 
-// betweenNames is what stands between the names where all authors are in one string. A comma does not part them:
-// it is in "Lovelace, Ada" too.
+// betweenNames matches the separators of a list of authors in one string. A comma is none, because it also occurs in
+// "Lovelace, Ada".
 var betweenNames = regexp.MustCompile(`\s*;\s*(?:and\s)?|\s+and\s+`)
 
-// maxNames is how much of the names of authors is read, in bytes. Papers with a thousand authors have less.
+// maxNames limits the bytes of a list of authors. Papers with a thousand authors have less.
 const maxNames = 256 << 10
 
-// splitNames returns the authors of a single string.
+// splitNames splits a list of authors in one string.
 func splitNames(s string) []string { return cleanNames(betweenNames.Split(cut(s, maxNames), -1)) }
 
-// cut returns the beginning of a text, in whole characters.
+// cut returns the first n bytes of a text without splitting a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -86,8 +86,7 @@ func cleanNames(names []string) []string {
 
 var dateYear = regexp.MustCompile(`(?:^|\D)(\d{4})(?:\d{4})?(?:\D|$)`)
 
-// yearOfDate finds the year in a date as people and pages write it: "2021-03-04", "20210304", "4 March 2021".
-// It returns 0 when there is none.
+// yearOfDate finds the year in a date such as "2021-03-04", "20210304" or "4 March 2021", or returns 0.
 func yearOfDate(s string) int {
 	m := dateYear.FindStringSubmatch(cut(s, maxTitle))
 	if m == nil {
@@ -100,10 +99,10 @@ func yearOfDate(s string) int {
 	return year
 }
 
-// dateForm is a full-date or a date-time of RFC 3339, section 5.6. time.Parse alone takes some that are neither.
+// dateForm matches a full-date or date-time of RFC 3339, section 5.6. time.Parse accepts other forms as well.
 var dateForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?$`)
 
-// isDate reports whether s is such a date, of a day that there was and in a year that a document can have.
+// isDate reports whether s is a valid RFC 3339 date in the supported range of years.
 func isDate(s string) bool {
 	if !dateForm.MatchString(s) {
 		return false
@@ -116,7 +115,7 @@ func isDate(s string) bool {
 	return err == nil && at.Year() >= minYear
 }
 
-// oneLine makes a title of text found in a document: white space folded, cut where a title must end.
+// oneLine folds white space and limits the length to that of a title.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(cut(s, 64*maxTitle)), " ")
 	if len(s) <= maxTitle {

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// maxXMLToken is how long one tag or text of XML may be: the standard library keeps 64 bytes for each attribute.
+	// maxXMLToken limits a tag or text, because encoding/xml allocates 64 bytes for each attribute.
 	maxXMLToken = 1 << 20
-	// maxXMLDepth is how deep elements may be nested: the standard library keeps a record for each open element.
+	// maxXMLDepth limits nesting, because encoding/xml keeps a record for each open element.
 	maxXMLDepth = 1000
-	// memoryZipEntry is what the list of parts takes for each of them.
+	// memoryZipEntry is the memory of a directory entry.
 	memoryZipEntry = 500
 )
 
-// office is a document that is a zip archive of XML, as word processors and books have it.
+// office is a zip archive of XML parts: a Word file or a book.
 type office struct {
 	files map[string]*zip.File
 	b     *budget.Budget
 }
 
-// openOffice opens the archive. The returned function leaves it.
+// openOffice opens the archive. The returned function leaves its level of the budget.
 func openOffice(b *budget.Budget, data []byte) (*office, func(), error) {
 	z, err := openZip(bytes.NewReader(data), int64(len(data)), b)
 	if err != nil {
-		return nil, nil, fault("is not what its name says, or is damaged")
+		return nil, nil, fault("does not match its extension, or is damaged")
 	}
 	b.Hold(memoryZipEntry * len(z.File))
 	o := &office{files: make(map[string]*zip.File, len(z.File)), b: b}
@@ -43,7 +43,7 @@ func openOffice(b *budget.Budget, data []byte) (*office, func(), error) {
 	return o, b.Enter(), nil
 }
 
-// open returns a part, or nil if there is none.
+// open returns a part, or nil if it does not exist.
 func (o *office) open(name string) (io.ReadCloser, error) {
 	f := o.files[name]
 	if f == nil {
@@ -56,7 +56,7 @@ func (o *office) open(name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// tokens goes over the XML of a part as it is unpacked, and reports whether there is one.
+// tokens passes the XML tokens of a part to visit, and reports whether the part exists.
 func (o *office) tokens(name string, visit func(xml.Token)) (found bool, err error) {
 	r, err := o.open(name)
 	if r == nil || err != nil {
@@ -66,7 +66,7 @@ func (o *office) tokens(name string, visit func(xml.Token)) (found bool, err err
 	return true, eachToken(o.b, o.b.Reader(r), visit)
 }
 
-// page returns the text of a part that is a page, or nothing if there is none.
+// page returns the content of a part, or nil if it does not exist.
 func (o *office) page(name string) ([]byte, error) {
 	r, err := o.open(name)
 	if r == nil || err != nil {
@@ -83,9 +83,8 @@ func (o *office) page(name string) ([]byte, error) {
 	return data, nil
 }
 
-// eachToken goes over the tokens of XML. Entities of its own are an error, so that none can grow; tokens are read one by
-// one, and neither their length nor their nesting is unbounded. What is broken ends the reading, and what was read before
-// it counts.
+// eachToken passes the tokens of an XML document to visit, with limits on their length and nesting. Entities declared
+// in the document are an error, so that they can't expand. Tokens before an error are kept.
 func eachToken(b *budget.Budget, r io.Reader, visit func(xml.Token)) error {
 	bounded := &recordBound{r: r}
 	d := xml.NewDecoder(bounded)
@@ -128,13 +127,13 @@ func attribute(e xml.StartElement, local string) string {
 	return ""
 }
 
-// dublinCore is what an archive says of itself: values by name.
+// dublinCore is the metadata of an archive: values by name.
 type dublinCore map[string][]string
 
-// maxCoreValues is how many values a document may say of itself.
+// maxCoreValues limits the values of the metadata.
 const maxCoreValues = 1000
 
-// coreReader gathers the values of elements without elements in them.
+// coreReader collects the values of elements without children.
 type coreReader struct {
 	values dublinCore
 	open   string

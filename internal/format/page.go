@@ -7,8 +7,8 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// PageText returns the readable text of a piece of HTML, such as an entry of a feed. It takes time and memory in proportion
-// to its length, which the caller bounds. A piece that takes more than the limits allow has no text.
+// PageText returns the plain text of an HTML fragment, such as a feed entry. Time and memory are proportional to its
+// length, which the caller limits. A fragment that exceeds the limits has no text.
 func PageText(ctx context.Context, source string) string {
 	var text string
 	err := budget.Catch(func() error {

@@ -5,22 +5,23 @@ import (
 
 	"carrel/internal/format/budget"
 	"carrel/internal/format/pdf"
+	"carrel/internal/source"
 )
 
-// parsePDF makes a document of a PDF file. Its own metadata counts where it says something; else the first page does.
-func parsePDF(b *budget.Budget, name string, data []byte) (Document, error) {
+// parsePDF reads a PDF file. Useful metadata takes precedence over what the first page shows.
+func parsePDF(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	t, err := pdf.Extract(data, b, pdf.DefaultLimits)
 	switch {
 	case errors.Is(err, pdf.ErrNotPDF):
-		return Document{}, fault("is not a PDF file, or one that is damaged")
+		return source.Document{}, fault("is not a PDF file, or is damaged")
 	case errors.Is(err, pdf.ErrEncrypted):
-		return Document{}, fault("needs a password; save it without one")
+		return source.Document{}, fault("needs a password; save it without one")
 	case errors.Is(err, pdf.ErrNoText):
-		return Document{}, fault("holds pictures of text and no text; run it through text recognition first")
+		return source.Document{}, fault("has no text, only images; run text recognition (OCR) first")
 	case err != nil:
-		return Document{}, err
+		return source.Document{}, err
 	}
-	d := Document{Text: t.String(), Type: ""}
+	d := source.Document{Text: t.String(), Type: ""}
 	first := ""
 	if len(t.Pages) > 0 {
 		first = t.Pages[0]

@@ -6,24 +6,25 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// maxTitleLine is how long the first line of a text may be to be its title.
+// maxTitleLine is the maximum length of a first line that becomes the title.
 const maxTitleLine = 120
 
-// parsePlain makes a document of a text without any markup.
-func parsePlain(b *budget.Budget, name string, data []byte) (Document, error) {
+// parsePlain reads a text without markup.
+func parsePlain(b *budget.Budget, name string, data []byte) (source.Document, error) {
 	b.Work(workText * len(data))
-	b.Hold(len(data)) // for the text made of them
+	b.Hold(len(data)) // for the string
 	text, err := decodeText(data)
 	if err != nil {
-		return Document{}, err
+		return source.Document{}, err
 	}
-	return Document{Title: firstOf(titleLine(text), stem(name)), Text: strings.TrimSpace(text)}, nil
+	return source.Document{Title: firstOf(titleLine(text), stem(name)), Text: strings.TrimSpace(text)}, nil
 }
 
-// titleLine returns the first line that is not blank, if it looks like a title: short, with a letter, not the end
-// of a sentence, and not the first line of a paragraph that runs on.
+// titleLine returns the first non-blank line if it looks like a title: short, with a letter, not the end of a
+// sentence, and not the start of a longer paragraph.
 func titleLine(text string) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if utf8.RuneCountInString(first) > maxTitleLine || strings.IndexFunc(first, unicode.IsLetter) < 0 {

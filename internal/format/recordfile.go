@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
 // recordFile is a file of many documents.
@@ -16,16 +17,16 @@ type recordFile struct {
 	path   string
 	bytes  int64
 	packed bool
-	read   records
+	read   recordReader
 }
 
 func (f *recordFile) size() int64 { return f.bytes }
 
 func (f *recordFile) stored() int64 { return f.bytes }
 
-func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	more := true
-	err := f.readAll(b, progress, func(d Document, err error) bool {
+	err := f.readAll(b, progress, func(d source.Document, err error) bool {
 		more = yield(d, err)
 		return more
 	})
@@ -34,14 +35,14 @@ func (f *recordFile) documents(b *budget.Budget, progress func(int64), yield fun
 	switch {
 	case err == nil || !more || over:
 		return err
-	case about: // about the file as a whole
-		yield(Document{}, record)
+	case about: // an error about the whole file
+		yield(source.Document{}, record)
 		return nil
 	}
 	return fmt.Errorf("read %s: %w", filepath.Base(f.path), err)
 }
 
-func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(Document, error) bool) error {
+func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(source.Document, error) bool) error {
 	opened, err := os.Open(f.path)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (f *recordFile) readAll(b *budget.Budget, progress func(int64), yield func(
 	return f.read(b, content, tell, yield)
 }
 
-// unpacked returns what is in a reader, which may be packed with gzip.
+// unpacked returns the content of a reader that may be compressed with gzip.
 func unpacked(r io.Reader, packed bool, b *budget.Budget) (content io.Reader, leave func(), err error) {
 	if !packed {
 		return r, func() {}, nil
@@ -75,7 +76,7 @@ func unpacked(r io.Reader, packed bool, b *budget.Budget) (content io.Reader, le
 	return b.Reader(unzipped), b.Enter(), nil
 }
 
-// countingReader knows how far a file has been read, beneath whatever unpacks it.
+// countingReader counts the bytes read from a file, before decompression.
 type countingReader struct {
 	r io.Reader
 	n int64

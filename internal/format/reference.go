@@ -2,18 +2,20 @@ package format
 
 import (
 	"strings"
+
+	"carrel/internal/source"
 )
 
-// reference is an entry of a bibliography, whatever it was written in.
+// reference is a bibliography entry of any format.
 type reference struct {
 	id, title, abstract, url, doi, venue, kind, date string
 	authors, keywords                                []string
 	year                                             int
 }
 
-// document makes a document of a reference. Its text is its abstract: there is nothing else to read.
-func (r reference) document() Document {
-	d := Document{
+// document converts a reference. Its text is its abstract.
+func (r reference) document() source.Document {
+	d := source.Document{
 		ExternalID: r.id, Title: oneLine(r.title), Text: strings.TrimSpace(r.abstract), URL: webAddress(r.url), DOI: bareDOI(r.doi),
 		Venue: oneLine(r.venue), Type: r.kind, Authors: cleanNames(r.authors), Year: r.year,
 	}
@@ -32,7 +34,7 @@ func (r reference) document() Document {
 	return d
 }
 
-// turnName writes "Lovelace, Ada" as "Ada Lovelace". A part after a second comma is a "Jr."
+// turnName converts "Lovelace, Ada" to "Ada Lovelace". A third part is a suffix such as "Jr."
 func turnName(s string) string {
 	parts := strings.Split(s, ",")
 	for i := range parts {
@@ -50,7 +52,7 @@ func turnName(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// referenceKinds are the names of kinds in BibTeX, RIS and CSL as documents have them.
+// referenceKinds maps entry types of BibTeX, RIS and CSL to document types.
 var referenceKinds = map[string]string{
 	"article": "article", "jour": "article", "article-journal": "article", "journalarticle": "article",
 	"inproceedings": "conference-paper", "conference": "conference-paper", "conf": "conference-paper", "cpaper": "conference-paper",
@@ -60,5 +62,4 @@ var referenceKinds = map[string]string{
 	"online": "web", "elec": "web", "webpage": "web", "dataset": "dataset", "data": "dataset", "pat": "patent", "patent": "patent",
 }
 
-// kindOfReference returns the document's type for a kind of entry.
 func kindOfReference(s string) string { return referenceKinds[strings.ToLower(strings.TrimSpace(s))] }

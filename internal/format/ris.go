@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"carrel/internal/format/budget"
+	"carrel/internal/source"
 )
 
-// readRIS reads references as RIS has them: lines of "TI  - The title", from "TY" to "ER".
-func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(Document, error) bool) error {
+// readRIS reads RIS references: lines such as "TI  - The title", from "TY" to "ER".
+func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(source.Document, error) bool) error {
 	lines := lineReader{r: bufio.NewReaderSize(r, readBuffer)}
 	seen := make(idSet)
 	var e *risEntry
@@ -72,7 +73,7 @@ func readRIS(b *budget.Budget, r io.Reader, tell func(), yield func(Document, er
 	}
 }
 
-// risLine parts a line into its tag and value.
+// risLine splits a line into tag and value.
 func risLine(line []byte) (tag, value string, ok bool) {
 	if len(line) < 5 || line[2] != ' ' || !upper(line[0]) || !upper(line[1]) && (line[1] < '0' || line[1] > '9') {
 		return "", "", false
@@ -86,12 +87,12 @@ func risLine(line []byte) (tag, value string, ok bool) {
 
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// risEntry is one reference as its lines are read.
+// risEntry collects the lines of a reference.
 type risEntry struct {
 	line   int
 	fields map[string][]string
 	last   string
-	// more are the further lines of the last value: joining them one by one would copy the value for each.
+	// more holds continuation lines of the last value, which are joined once to avoid copying the value for each.
 	more  []string
 	size  int
 	wrong error
@@ -109,7 +110,7 @@ func (e *risEntry) add(tag, value string) {
 	}
 }
 
-// lengthen takes a line without a tag as more of the one before.
+// lengthen adds a line without a tag to the last value.
 func (e *risEntry) lengthen(s string) {
 	if e.size += len(s) + 16; e.size > maxLine {
 		e.wrong = errLongLine
@@ -118,7 +119,7 @@ func (e *risEntry) lengthen(s string) {
 	}
 }
 
-// join puts the lines of the last value together.
+// join appends the continuation lines to the last value.
 func (e *risEntry) join() {
 	if values := e.fields[e.last]; len(values) > 0 && len(e.more) > 0 {
 		values[len(values)-1] += " " + strings.Join(e.more, " ")
@@ -135,15 +136,15 @@ func (e *risEntry) first(tags ...string) string {
 	return ""
 }
 
-func (e *risEntry) document() (Document, error) {
+func (e *risEntry) document() (source.Document, error) {
 	if e.wrong != nil {
-		return Document{}, e.wrong
+		return source.Document{}, e.wrong
 	}
 	e.join()
 	for _, values := range e.fields {
 		for _, v := range values {
 			if !utf8.ValidString(v) {
-				return Document{}, fault("is not valid UTF-8")
+				return source.Document{}, fault("is not valid UTF-8")
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"carrel/internal/accountdata"
 	"carrel/internal/agent"
 	"carrel/internal/audit"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/credential"
 	"carrel/internal/favourite"
@@ -20,7 +21,8 @@ import (
 	"carrel/internal/importer"
 	"carrel/internal/memory"
 	"carrel/internal/oauth"
-	"carrel/internal/passkey"
+	"carrel/internal/signin"
+	"carrel/internal/signin/passkey"
 	"carrel/internal/source"
 	"carrel/internal/streamwatch"
 	"carrel/internal/task"
@@ -59,23 +61,17 @@ type Services struct {
 	Credentials *credential.Service
 	Sessions    *credential.Sessions
 	Accounts    *account.Service
-	Factors     *account.Factors
-	Proofs      *account.Proofs
-	Limits      *account.Limits
+	Auth        *signin.Service
 	Passkeys    *passkey.Service
-	Profiles    *account.Profiles
-	Plans       *account.Plans
-	Spending    *account.Spending
-	Usages      *account.Usages
-	Directory   *account.Directory
+	Billing     *billing.Service
 	Exports     *accountdata.Exports
 	Deletions   *accountdata.Deletions
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
 	System      System
-	// Billing is nil if no payment provider is configured.
-	Billing     Billing
+	// Payments is nil if no payment provider is configured.
+	Payments    Payments
 	Idempotency Idempotency
 	// Sealer encrypts the replies that Idempotency stores.
 	Sealer Sealer

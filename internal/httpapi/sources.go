@@ -152,7 +152,7 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
 	}
-	if i, some := importer.Telling(imports); some {
+	if i, some := importer.MostRelevant(imports); some {
 		out.Import = oas.NewOptImport(importOf(i))
 	}
 	return out, nil

@@ -22,17 +22,9 @@ import (
 // uploadPause is how long a client may pause within the body of an upload.
 const uploadPause = time.Minute
 
-// uploadRequest is an authorized request that uploads files.
-type uploadRequest struct {
-	*http.Request
-	who             core.Actor
-	agent, sourceID string
-}
-
-// authorizeUpload authorizes an upload request.
-func (a *API) authorizeUpload(r *http.Request, op core.Operation) (uploadRequest, error) {
-	who, err := a.authorize(r, op)
-	return uploadRequest{r, who, r.PathValue("agentId"), r.PathValue("sourceId")}, err
+// uploadTarget returns the source of the path after the service's access check, for an actor that authorize returned.
+func (a *API) uploadTarget(r *http.Request, who core.Actor, op core.Operation) (importer.UploadTarget, error) {
+	return a.Importer.UploadTarget(r.Context(), who, op, r.PathValue("agentId"), r.PathValue("sourceId"))
 }
 
 // slowBody extends the read deadline before every read, so that an upload may take any time while data arrives. Other requests
@@ -49,12 +41,12 @@ func (p slowBody) Read(b []byte) (int, error) {
 
 // uploadFiles answers POST …/files. It stores the files of a multipart body while they arrive.
 func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
-	s, err := a.authorizeUpload(r, core.OpUploadFiles)
+	who, err := a.authorize(r, core.OpUploadFiles)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
-	uploads, err := a.takeFiles(r.Context(), w, s)
+	uploads, err := a.takeFiles(w, r, who)
 	if err != nil {
 		a.problems.Write(w, r, closeConnection(w, err))
 		return
@@ -76,27 +68,28 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 }
 
 // takeFiles stores the files of a multipart body and starts their import.
-func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s uploadRequest) ([]importer.Upload, error) {
-	if _, err := a.Sources.For(ctx, s.who, core.OpUploadFiles, s.agent, s.sourceID); err != nil {
+func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) ([]importer.Upload, error) {
+	to, err := a.uploadTarget(r, who, core.OpUploadFiles)
+	if err != nil {
 		return nil, err
 	}
-	kind, _, err := mime.ParseMediaType(s.Header.Get("Content-Type"))
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return nil, &core.Error{
 			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
 		}
 	}
-	s.Body = struct {
+	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{slowBody{s.Body, http.NewResponseController(w)}, s.Body}
-	parts, err := s.MultipartReader()
+	}{slowBody{r.Body, http.NewResponseController(w)}, r.Body}
+	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, core.InvalidField("Content-Type", "Must contain the boundary of the parts.")
 	}
-	uploads, err := a.takeParts(ctx, s, parts)
+	uploads, err := a.takeParts(r.Context(), to, parts)
 	if len(uploads) > 0 { // import the files that arrived, even if a later one failed
-		err = errors.Join(err, a.Importer.Read(ctx, s.who, s.agent, s.sourceID))
+		err = errors.Join(err, a.Importer.ImportUploads(r.Context(), to))
 	}
 	if err == nil && len(uploads) == 0 {
 		err = core.InvalidField("file", "No part of the body is a file. Each file needs a file name.")
@@ -105,7 +98,7 @@ func (a *API) takeFiles(ctx context.Context, w http.ResponseWriter, s uploadRequ
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, s uploadRequest, parts *multipart.Reader) (uploads []importer.Upload, err error) {
+func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *multipart.Reader) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -118,7 +111,7 @@ func (a *API) takeParts(ctx context.Context, s uploadRequest, parts *multipart.R
 		if name == "" {
 			continue // a form field, not a file
 		}
-		u, err := a.Importer.Put(ctx, s.who, s.agent, s.sourceID, name, part)
+		u, err := a.Importer.UploadFile(ctx, to, name, part)
 		if err != nil {
 			return uploads, err
 		}
@@ -141,7 +134,7 @@ const tusVersion = "1.0.0"
 
 // describeUploads answers OPTIONS …/uploads with the supported parts of the protocol.
 func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.authorizeUpload(r, core.OpCreateUpload); err != nil {
+	if _, err := a.authorize(r, core.OpCreateUpload); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
@@ -153,19 +146,13 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// tus authorizes a request of the tus protocol and carries it out.
-func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, uploadRequest) (status int, err error)) {
+// tus carries out a request of the tus protocol.
+func (a *API) tus(
+	w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (status int, err error),
+) {
 	w.Header().Set("Tus-Resumable", tusVersion)
 	w.Header().Set("Cache-Control", "no-store")
-	s, err := a.authorizeUpload(r, op)
-	status := 0
-	if err == nil {
-		if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
-			err = core.InvalidField("Tus-Resumable", "Must be 1.0.0.")
-		} else {
-			status, err = do(r.Context(), s)
-		}
-	}
+	status, err := a.runTus(r, op, do)
 	if err != nil {
 		a.problems.Write(w, r, closeConnection(w, err))
 		return
@@ -173,14 +160,31 @@ func (a *API) tus(w http.ResponseWriter, r *http.Request, op core.Operation, do 
 	w.WriteHeader(status)
 }
 
+func (a *API) runTus(
+	r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (int, error),
+) (status int, err error) {
+	who, err := a.authorize(r, op)
+	if err != nil {
+		return 0, err
+	}
+	if v := r.Header.Get("Tus-Resumable"); v != "" && v != tusVersion {
+		return 0, core.InvalidField("Tus-Resumable", "Must be 1.0.0.")
+	}
+	to, err := a.uploadTarget(r, who, op)
+	if err != nil {
+		return 0, err
+	}
+	return do(r.Context(), to)
+}
+
 // createUpload answers POST …/uploads.
 func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, s uploadRequest) (int, error) {
+	a.tus(w, r, core.OpCreateUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		size, err := strconv.ParseInt(r.Header.Get("Upload-Length"), 10, 64)
 		if err != nil || size < 0 {
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Importer.Begin(ctx, s.who, s.agent, s.sourceID, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		u, err := a.Importer.CreateUpload(ctx, to, tusFilename(r.Header.Get("Upload-Metadata")), size)
 		if err != nil {
 			return 0, err
 		}
@@ -204,8 +208,8 @@ func tusFilename(metadata string) string {
 
 // findUpload answers HEAD …/uploads/{uploadId} with the number of received bytes.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s uploadRequest) (int, error) {
-		u, err := a.Importer.Find(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
+		u, err := a.Importer.FindUpload(ctx, to, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
 		}
@@ -217,7 +221,7 @@ func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 
 // appendUpload answers PATCH …/uploads/{uploadId}.
 func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, s uploadRequest) (int, error) {
+	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
 				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
@@ -228,7 +232,7 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 			return 0, core.InvalidField("Upload-Offset", "Is required: the number of bytes sent before.")
 		}
 		body := slowBody{r.Body, http.NewResponseController(w)}
-		u, err := a.Importer.Append(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"), offset, body)
+		u, err := a.Importer.AppendUpload(ctx, to, r.PathValue("uploadId"), offset, body)
 		if err == nil || core.IsKind(err, core.KindConflict) { // a client at the wrong offset learns the right one
 			w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
 		}
@@ -238,8 +242,8 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
-	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, s uploadRequest) (int, error) {
-		return http.StatusNoContent, a.Importer.Cancel(ctx, s.who, s.agent, s.sourceID, r.PathValue("uploadId"))
+	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
+		return http.StatusNoContent, a.Importer.CancelUpload(ctx, to, r.PathValue("uploadId"))
 	})
 }
 

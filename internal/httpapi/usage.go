@@ -5,25 +5,25 @@ import (
 	"context"
 	"net/http"
 
-	"carrel/internal/account"
+	"carrel/internal/billing"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
 
 // GetUsage answers GET /api/account/usage.
 func (h handlers) GetUsage(ctx context.Context, p oas.GetUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Usages.Own(ctx, actor(ctx), account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Own(ctx, actor(ctx), billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
 	return usageReply(r, err, true)
 }
 
 // GetAllUsage answers GET /api/admin/usage.
 func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oas.UsageReply, error) {
-	r, err := h.Usages.Of(ctx, actor(ctx), p.UserId.Value, account.UsageQuery{From: p.From.Value, To: p.To.Value, By: account.UsageBy(p.By.Value)})
+	r, err := h.Billing.Usage.Of(ctx, actor(ctx), p.UserId.Value, billing.UsageQuery{From: p.From.Value, To: p.To.Value, By: billing.UsageBy(p.By.Value)})
 	return usageReply(r, err, p.UserId.Value != "")
 }
 
 // usageReply converts a usage report. It includes the spend of a single account, not of all accounts together.
-func usageReply(r account.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
+func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (a *API) serveUsageExport(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r, core.OpExportUsage, func(ctx context.Context) (*File, error) {
 		query := r.URL.Query()
 		var content bytes.Buffer
-		err := a.Usages.WriteOwnCSV(ctx, actor(ctx), account.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
+		err := a.Billing.Usage.WriteOwnCSV(ctx, actor(ctx), billing.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (a *API) serveUsageExport(w http.ResponseWriter, r *http.Request) {
 
 // CheckSpend answers GET /api/admin/spend-check.
 func (h handlers) CheckSpend(ctx context.Context) (*oas.SpendCheck, error) {
-	differences, err := h.Spending.Check(ctx, actor(ctx))
+	differences, err := h.Billing.Spending.Check(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}

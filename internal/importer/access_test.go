@@ -1,7 +1,6 @@
 package importer_test
 
 import (
-	"strings"
 	"testing"
 
 	"carrel/internal/account"
@@ -10,25 +9,28 @@ import (
 	"carrel/internal/source"
 )
 
-// TestTheServicesOfSourcesAskForTheGrant calls every method of the services of sources and files with grants that are too
-// low. The protocols ask before they call; a service must not rely on that.
+// The protocol layers check access before they call a service; a service must not rely on that.
 func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	upload, err := w.intake.Begin(ctx, w.actor, w.agent, w.upload.ID, "a.txt", 5)
-	w.must(err)
 	name := "x"
+	uploadTarget := func(op core.Operation) func(core.Actor) error {
+		return func(a core.Actor) error {
+			_, err := w.importer.UploadTarget(ctx, a, op, w.agent, w.upload.ID)
+			return err
+		}
+	}
 	read := map[string]func(core.Actor) error{
 		"list":    func(a core.Actor) error { _, err := w.sources.List(ctx, a, w.agent); return err },
 		"get":     func(a core.Actor) error { _, err := w.sources.Get(ctx, a, w.agent, w.upload.ID); return err },
 		"default": func(a core.Actor) error { _, err := w.sources.Default(ctx, a, w.agent); return err },
 		"files": func(a core.Actor) error {
-			_, _, err := w.intake.Files(ctx, a, w.agent, w.upload.ID, core.Page{})
+			_, _, err := w.importer.Files(ctx, a, w.agent, w.upload.ID, core.Page{})
 			return err
 		},
-		"imports": func(a core.Actor) error { _, err := w.intake.Imports(ctx, a, w.agent, w.upload.ID); return err },
-		"events":  func(a core.Actor) error { _, err := w.intake.Events(ctx, a, w.agent, w.upload.ID, nil); return err },
+		"imports": func(a core.Actor) error { _, err := w.importer.Imports(ctx, a, w.agent, w.upload.ID); return err },
+		"events":  func(a core.Actor) error { _, err := w.importer.Events(ctx, a, w.agent, w.upload.ID, nil); return err },
 	}
 	manage := map[string]func(core.Actor) error{
 		"add": func(a core.Actor) error {
@@ -43,24 +45,13 @@ func TestTheServicesOfSourcesAskForTheGrant(t *testing.T) {
 			_, err := w.sources.Change(ctx, a, w.agent, w.upload.ID, source.Change{Name: &name})
 			return err
 		},
-		"delete": func(a core.Actor) error { return w.sources.Delete(ctx, a, w.agent, w.upload.ID, "") },
-		"sync":   func(a core.Actor) error { _, err := w.intake.Sync(ctx, a, w.agent, w.upload.ID); return err },
-		"begin": func(a core.Actor) error {
-			_, err := w.intake.Begin(ctx, a, w.agent, w.upload.ID, "b.txt", 5)
-			return err
-		},
-		"find": func(a core.Actor) error { _, err := w.intake.Find(ctx, a, w.agent, w.upload.ID, upload.ID); return err },
-		"append": func(a core.Actor) error {
-			_, err := w.intake.Append(ctx, a, w.agent, w.upload.ID, upload.ID, 0, strings.NewReader("x"))
-			return err
-		},
-		"put": func(a core.Actor) error {
-			_, err := w.intake.Put(ctx, a, w.agent, w.upload.ID, "c.txt", strings.NewReader("x"))
-			return err
-		},
-		"read":        func(a core.Actor) error { return w.intake.Read(ctx, a, w.agent, w.upload.ID) },
-		"delete file": func(a core.Actor) error { return w.intake.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none") },
-		"cancel":      func(a core.Actor) error { return w.intake.Cancel(ctx, a, w.agent, w.upload.ID, upload.ID) },
+		"delete":        func(a core.Actor) error { return w.sources.Delete(ctx, a, w.agent, w.upload.ID, "") },
+		"sync":          func(a core.Actor) error { _, err := w.importer.Sync(ctx, a, w.agent, w.upload.ID); return err },
+		"create upload": uploadTarget(core.OpCreateUpload),
+		"append upload": uploadTarget(core.OpAppendUpload),
+		"upload files":  uploadTarget(core.OpUploadFiles),
+		"cancel upload": uploadTarget(core.OpCancelUpload),
+		"delete file":   func(a core.Actor) error { return w.importer.DeleteFile(ctx, a, w.agent, w.upload.ID, "fil_none") },
 	}
 	for _, grant := range []core.Grant{core.GrantNone, core.GrantViewer, core.GrantUser} {
 		other := w.shared(grant)
@@ -92,7 +83,7 @@ func codeOf(err error) string {
 	return core.AsError(err).Code
 }
 
-// shared returns another user, who has this grant for the agent.
+// shared creates another user who has a grant for the agent.
 func (w *world) shared(g core.Grant) core.Actor {
 	w.t.Helper()
 	user := account.User{

@@ -18,18 +18,19 @@ import (
 	"carrel/internal/source"
 )
 
-// objects is the work of a source that is a bucket: objects are fetched one by one, as they are read.
-type objects struct {
-	listed
+// bucketQueue holds the objects of an S3 bucket that are new or changed. Each is downloaded when it is imported.
+type bucketQueue struct {
+	syncQueue
 	bucket *s3.Bucket
 	dir    string
 }
 
-// bucketWork compares a bucket with what is stored of it. Nothing is removed unless all of it could be listed.
-func (s *Service) bucketWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
+// newBucketQueue compares a bucket with the stored files. An incomplete listing is an error, so that nothing is
+// deleted because of it.
+func (s *Service) newBucketQueue(ctx context.Context, src source.Source, set source.Settings) (fileQueue, error) {
 	secret, err := s.sources.Secret(src)
 	if errors.Is(err, source.ErrSecretUnreadable) {
-		return nil, unreadable("The secret can't be used with this store and access key. " +
+		return nil, errBucket("The secret can't be used with this store and access key. " +
 			"Enter the secret again in the settings of the source.").Because(err)
 	}
 	if err != nil {
@@ -42,30 +43,30 @@ func (s *Service) bucketWork(ctx context.Context, src source.Source, set source.
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.stored(ctx, src.ID)
+	known, err := s.filesByName(ctx, src.ID)
 	if err != nil {
 		return nil, err
 	}
-	o := &objects{listed: listed{service: s, src: src}, bucket: bucket}
+	o := &bucketQueue{syncQueue: syncQueue{service: s, src: src}, bucket: bucket}
 	for object, err := range bucket.List(ctx, set.Prefix) {
 		if err != nil {
-			return nil, bucketTrouble(ctx, err)
+			return nil, bucketError(ctx, err)
 		}
 		if name := object.Key; format.Reads(name) && len(name) <= maxName && utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
-			o.compare(known, found{name: name, size: object.Size, version: objectVersion(object)})
+			o.compare(known, localFile{name: name, size: object.Size, version: objectVersion(object)})
 		}
 	}
 	for _, f := range known {
-		o.gone = append(o.gone, f)
+		o.missing = append(o.missing, f)
 	}
 	if o.dir, err = os.MkdirTemp(s.options.Scratch, "carrel-bucket-"); err != nil {
-		return nil, fmt.Errorf("make a folder for objects: %w", err)
+		return nil, fmt.Errorf("create a folder for objects: %w", err)
 	}
-	o.done = func() { _ = os.RemoveAll(o.dir) } // the system empties it one day
+	o.cleanup = func() { _ = os.RemoveAll(o.dir) } // the system cleans its temporary folder
 	return o, nil
 }
 
-// pause waits, unless the import ends.
+// pause waits for d or until the import ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -77,7 +78,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// objectVersion tells of a change: the ETag does of every one, the time where there is none.
+// objectVersion returns the ETag, or the modification time if the store sends no ETag.
 func objectVersion(o s3.Object) string {
 	switch {
 	case o.ETag != "" && len(o.ETag) < 200:
@@ -88,22 +89,22 @@ func objectVersion(o s3.Object) string {
 	return ""
 }
 
-func (o *objects) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
-	if len(o.gone) > 0 || len(o.todo) == 0 {
-		return o.listed.next(ctx, actor, t)
+func (o *bucketQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
+	if len(o.missing) > 0 || len(o.changed) == 0 {
+		return o.syncQueue.next(ctx, t)
 	}
-	out, err := o.fetch(ctx, actor, o.todo[0], t)
+	out, err := o.importObject(ctx, o.changed[0], t)
 	if err == nil {
-		o.todo = o.todo[1:]
+		o.changed = o.changed[1:]
 	}
 	return out, err
 }
 
-// fetch gets one object and reads it. One that went since it was listed is removed; one that is refused is reported, and
-// stays as it was; a store that has had enough ends the import, and the next one goes on from there.
-func (o *objects) fetch(ctx context.Context, actor core.Actor, f found, t *teller) (outcome, error) {
+// importObject downloads an object and imports it. An object deleted since the listing is deleted here as well; one
+// that the store refuses is reported and keeps its documents; a busy store ends the import, and the next one resumes.
+func (o *bucketQueue) importObject(ctx context.Context, f localFile, t *reporter) (fileResult, error) {
 	s := o.service
-	out := outcome{Name: f.name, Size: f.size}
+	out := fileResult{Name: f.name, Size: f.size}
 	old, err := s.store.FileByName(ctx, o.src.ID, f.name)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return out, err
@@ -119,36 +120,36 @@ func (o *objects) fetch(ctx context.Context, actor core.Actor, f found, t *telle
 			out.Documents.Deleted, err = s.store.DeleteFile(ctx, o.src.ID, old.ID, s.clock.Now())
 			return out, err
 		}
-		out.Same = true // it never was here
+		out.Unchanged = true // it was created and deleted between two imports
 		return out, nil
 	case refused && !fault.Busy():
-		reason = fmt.Sprintf("The store refuses it with status %d.", fault.Status)
+		reason = fmt.Sprintf("The store refuses the object with status %d.", fault.Status)
 	case err != nil:
 		return out, err
 	}
 	if reason != "" {
 		out.Error = reason
-		return out, s.noteFailure(ctx, o.src, old, out)
+		return out, s.recordFailure(ctx, o.src, old, out)
 	}
 	defer func() { _ = os.Remove(f.path) }()
-	return s.read(ctx, actor, o.src, f, t)
+	return s.importFile(ctx, o.src, f, t)
 }
 
 func (s *Service) objectTooLarge(size int64) string {
 	if size <= s.options.MaxUpload {
 		return ""
 	}
-	return fmt.Sprintf("It is larger than %d MiB.", s.options.MaxUpload>>20)
+	return fmt.Sprintf("The object is larger than %d MiB.", s.options.MaxUpload>>20)
 }
 
-// save puts an object on the disk as it is now, with the version that it has now: it may have changed since it was
-// listed. The reason is why this one can't be read.
-func (o *objects) save(ctx context.Context, f *found) (reason string, err error) {
+// save downloads an object to disk and updates its version, which may differ from the listing. The reason is set when
+// this object alone can't be read.
+func (o *bucketQueue) save(ctx context.Context, f *localFile) (reason string, err error) {
 	body, object, err := o.bucket.Get(ctx, f.name)
 	if err != nil {
-		return "", bucketTrouble(ctx, err)
+		return "", bucketError(ctx, err)
 	}
-	defer func() { _ = body.Close() }() // nothing was written
+	defer func() { _ = body.Close() }() // opened for reading only
 	f.path = scratchPath(o.dir, f.name)
 	out, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -162,41 +163,41 @@ func (o *objects) save(ctx context.Context, f *found) (reason string, err error)
 	case closed != nil:
 		return "", closed
 	case err != nil:
-		return "It did not arrive whole.", nil
+		return "The download ended early.", nil
 	}
 	f.size, f.version = n, objectVersion(object)
 	return o.service.objectTooLarge(n), nil
 }
 
-// unreadable is a bucket that can't be read now; what is stored of it stays.
-func unreadable(detail string) *core.Error { return core.Conflict("bucket_unreadable", detail) }
+// errBucket ends an import; the documents of the source are kept.
+func errBucket(detail string) *core.Error { return core.Conflict("bucket_unreadable", detail) }
 
-// bucketFaults says for each word of the store's what is to be done.
-var bucketFaults = map[string]string{
+// bucketAdvice maps S3 error codes to what the user can do.
+var bucketAdvice = map[string]string{
 	"NoSuchBucket":          "There is no such bucket in this store. Check its name, region and endpoint.",
 	"InvalidAccessKeyId":    "The store does not know this access key. Check settings.accessKeyId.",
 	"SignatureDoesNotMatch": "The secret does not belong to this access key. Set the secret again.",
-	"AccessDenied":          "The store does not let this access key list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
-	"RequestTimeTooSkewed":  "The clock of this server is wrong: the store refuses what is signed at another time than its own.",
+	"AccessDenied":          "This access key may not list or read the bucket. It needs s3:ListBucket and s3:GetObject.",
+	"RequestTimeTooSkewed":  "The clock of this server is wrong, so the store rejects its signatures.",
 }
 
-// bucketTrouble says why a bucket can't be read, in our words: what a store sends is shown to nobody.
-func bucketTrouble(ctx context.Context, err error) error {
+// bucketError describes why a bucket can't be read, without quoting the store.
+func bucketError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	fault, refused := errors.AsType[*s3.Error](err)
 	switch {
 	case errors.Is(err, s3.ErrEndless):
-		return unreadable("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to read a part of it.").Because(err)
+		return errBucket("The bucket holds more than a million objects, or its listing does not end. Set settings.prefix to import a part of it.").Because(err)
 	case !refused:
-		return unreadable("The store can't be read: " + fetchTrouble(err) + ". Check the endpoint and the region.").Because(err)
+		return errBucket("The store can't be read: " + fetchErrorText(err) + ". Check the endpoint and the region.").Because(err)
 	case fault.Busy():
-		return unreadable("The store is too busy to answer. What was read stays, and the next import goes on from there.").Because(err)
-	case source.IsRegion(fault.Region) && bucketFaults[fault.Code] == "":
-		return unreadable("The bucket is in another region: set settings.region to " + fault.Region + ".").Because(err)
-	case bucketFaults[fault.Code] != "":
-		return unreadable(bucketFaults[fault.Code]).Because(err)
+		return errBucket("The store is busy. The imported objects are kept, and the next import resumes.").Because(err)
+	case source.IsRegion(fault.Region) && bucketAdvice[fault.Code] == "":
+		return errBucket("The bucket is in another region: set settings.region to " + fault.Region + ".").Because(err)
+	case bucketAdvice[fault.Code] != "":
+		return errBucket(bucketAdvice[fault.Code]).Because(err)
 	}
-	return unreadable(fmt.Sprintf("The store answers with status %d. Check the bucket, the region and the access key.", fault.Status)).Because(err)
+	return errBucket(fmt.Sprintf("The store answers with status %d. Check the bucket, the region and the access key.", fault.Status)).Because(err)
 }

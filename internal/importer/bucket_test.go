@@ -15,7 +15,7 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// bucketWorld is a world with a source that is a bucket.
+// bucketWorld is a world with a bucket source.
 type bucketWorld struct {
 	*world
 	store *s3fake.Store
@@ -38,10 +38,10 @@ func newBucketWorld(t *testing.T, change func(*source.New)) *bucketWorld {
 	return b
 }
 
-// sync fills the source and returns its import.
+// sync runs an import of the source and returns it.
 func (b *bucketWorld) sync() importer.Import {
 	b.t.Helper()
-	_, err := b.intake.Sync(b.t.Context(), b.actor, b.agent, b.src.ID)
+	_, err := b.importer.Sync(b.t.Context(), b.actor, b.agent, b.src.ID)
 	b.must(err)
 	return b.imported(b.src.ID)
 }
@@ -64,7 +64,7 @@ func TestABucketIsKeptUpToDate(t *testing.T) {
 	if asked := b.store.Asked(); slices.ContainsFunc(asked, func(s string) bool { return !strings.Contains(s, "list-type") }) {
 		t.Errorf("what has not changed was fetched: %q", asked)
 	}
-	b.store.Put("in/0 ä.txt", "TEXT 0") // as long as before: the ETag alone tells
+	b.store.Put("in/0 ä.txt", "TEXT 0") // same length as before: only the ETag changes
 	b.store.Delete("in/1 ä.txt")
 	third := b.sync()
 	b.same("changed", third.Documents, importer.DocumentCounts{Updated: 1, Deleted: 1})
@@ -106,14 +106,14 @@ func TestABucketThatCannotBeReadSaysWhyAndKeepsWhatIsThere(t *testing.T) {
 		}
 	}
 	b.same("documents", len(b.documents(b.src.ID)), 1)
-	b.store.Fail(s3fake.Refuse(http.StatusServiceUnavailable, "SlowDown")) // once: it is asked again
+	b.store.Fail(s3fake.Refuse(http.StatusServiceUnavailable, "SlowDown")) // once: the request is retried
 	b.same("after a pause", b.sync().State, task.StateComplete)
 }
 
 func TestAnObjectThatChangesOrGoesBetweenListingAndReadingIsReadAsItIs(t *testing.T) {
 	t.Parallel()
 	b := newBucketWorld(t, nil)
-	listed := func(then func()) s3fake.Fault { // a listing of a.txt as it was, and then something happens
+	listed := func(then func()) s3fake.Fault { // a listing of a.txt, followed by a change
 		return func(w http.ResponseWriter, _ *http.Request) {
 			then()
 			_, _ = io.WriteString(w, `<ListBucketResult><Contents><Key>in/a.txt</Key><ETag>"before"</ETag><Size>1</Size></Contents></ListBucketResult>`)
@@ -142,7 +142,7 @@ func TestAnObjectThatCannotBeReadStopsNothing(t *testing.T) {
 	for _, e := range got.Errors {
 		reasons[e.File] = e.Reason
 	}
-	if !strings.Contains(reasons["in/a.txt"], "did not arrive whole") || !strings.Contains(reasons["in/huge.txt"], "larger than 8 MiB") {
+	if !strings.Contains(reasons["in/a.txt"], "download ended early") || !strings.Contains(reasons["in/huge.txt"], "larger than 8 MiB") {
 		t.Errorf("reasons %v", reasons)
 	}
 	b.store.Delete("in/huge.txt")

@@ -8,9 +8,9 @@ import (
 	"carrel/internal/task"
 )
 
-// Events follows the imports of a source: the events after a position, then what happens, until the context ends. Without
-// a position it starts at the beginning of the import that runs, else of the latest one, so that a client that opens the
-// stream late still sees how the import ended. A source without an import is waited for.
+// Events streams the import events of a source after a position until the context ends. Without a position it starts
+// with the running import, or else the latest one, so that a client that connects late still sees how it ended. It
+// waits if the source has no import yet.
 func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, sourceID string, after *task.Position) (iter.Seq2[task.Event, error], error) {
 	if _, err := s.sources.For(ctx, actor, core.OpStreamImports, agentID, sourceID); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (s *Service) Events(ctx context.Context, actor core.Actor, agentID, sourceI
 	return s.tasks.Stream(ctx, sourceID, *after), nil
 }
 
-// position returns the start of the import that runs, else of the latest one.
+// position returns the start of the running import, or else of the latest one.
 func (s *Service) position(ctx context.Context, sourceID string) (task.Position, error) {
 	active, err := s.store.ActiveTask(ctx, sourceID)
 	if err == nil {

@@ -19,45 +19,47 @@ import (
 	"carrel/internal/source"
 )
 
-// maxFeed is how large a feed may be, and maxEntries how many entries of it are read.
+// maxFeed is the maximum size of a feed, maxEntries how many of its entries are read.
 const (
 	maxFeed    = 20 << 20
 	maxEntries = 10_000
-	// maxEntry is how large one entry may be: the standard library keeps every attribute and element of it.
+	// maxEntry is the maximum size of one entry, because encoding/xml keeps all of its attributes and elements in
+	// memory.
 	maxEntry = 6 << 20
 )
 
-// feedWork is the work of a source that is a feed. Entries that a feed no longer lists are kept: it shows only the latest.
-type feedWork struct {
+// feedQueue holds the one file of a feed source. Documents whose entries left the feed are kept, because a feed lists
+// only the latest entries.
+type feedQueue struct {
 	service *Service
 	src     source.Source
 	url     string
 	done    bool
 }
 
-func (w *feedWork) size() (int, int64) {
+func (w *feedQueue) size() (int, int64) {
 	if w.done {
 		return 0, 0
 	}
 	return 1, 0
 }
 
-func (w *feedWork) close() {}
+func (w *feedQueue) close() {}
 
-func (w *feedWork) skip(done map[string]bool) { w.done = w.done || done[w.url] }
+func (w *feedQueue) skip(done map[string]bool) { w.done = w.done || done[w.url] }
 
-func (w *feedWork) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+func (w *feedQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	if w.done {
-		return outcome{End: true}, nil
+		return fileResult{End: true}, nil
 	}
-	o, err := w.read(ctx, actor, t)
+	o, err := w.read(ctx, t)
 	w.done = err == nil
 	return o, err
 }
 
-func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
+func (w *feedQueue) read(ctx context.Context, t *reporter) (fileResult, error) {
 	s := w.service
-	o := outcome{Name: w.url}
+	o := fileResult{Name: w.url}
 	old, err := s.store.FileByName(ctx, w.src.ID, w.url)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return o, err
@@ -67,28 +69,28 @@ func (w *feedWork) read(ctx context.Context, actor core.Actor, t *teller) (outco
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}
-		o.Error = "It can't be fetched: " + fetchTrouble(err) + "."
-		return o, s.noteFailure(ctx, w.src, old, o)
+		o.Error = "Can't be fetched: " + fetchErrorText(err) + "."
+		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusNotModified && old.ID != "" {
-		o.Same = true
+		o.Unchanged = true
 		return o, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
-	var entries []format.Document
+	var entries []source.Document
 	if err == nil && res.StatusCode == http.StatusOK && len(data) <= maxFeed {
 		entries, err = parseFeed(ctx, data)
 	}
 	if err != nil || res.StatusCode != http.StatusOK || len(data) > maxFeed {
-		o.Error = "It is not a feed (RSS, Atom or JSON Feed) that can be read."
-		return o, s.noteFailure(ctx, w.src, old, o)
+		o.Error = "Not a readable RSS, Atom or JSON feed."
+		return o, s.recordFailure(ctx, w.src, old, o)
 	}
 	o.Size = int64(len(data))
-	return w.store(ctx, actor, entries, versionOf(res.Header), o, t)
+	return w.store(ctx, entries, versionOf(res.Header), o, t)
 }
 
-func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []format.Document, version string, o outcome, t *teller) (outcome, error) {
+func (w *feedQueue) store(ctx context.Context, entries []source.Document, version string, o fileResult, t *reporter) (fileResult, error) {
 	s := w.service
 	now := s.clock.Now()
 	f := File{ID: core.NewID(prefixFile), SourceID: w.src.ID, Name: w.url, Size: o.Size, Hash: []byte{}, CreatedAt: now, UpdatedAt: now}
@@ -97,25 +99,24 @@ func (w *feedWork) store(ctx context.Context, actor core.Actor, entries []format
 		return o, err
 	}
 	var docs iter.Seq2[source.Document, error] = func(yield func(source.Document, error) bool) {
-		for _, e := range entries {
-			d := Documented(e)
+		for _, d := range entries {
 			d.File = id
 			if !yield(d, nil) {
 				return
 			}
 		}
 	}
-	imported, err := s.sources.Import(ctx, actor, w.src, docs, func(so source.Imported) { t.reading(ctx, w.url, 0, so) })
+	imported, err := s.sources.AddDocuments(ctx, w.src, docs, func(so source.Imported) { t.fileProgress(ctx, w.url, 0, so) })
 	if err != nil {
 		return o, err
 	}
-	o.imported(imported)
+	o.setImported(imported)
 	f.ID, f.Version, f.Documents = id, version, imported.Total()
 	_, err = s.store.PutFile(ctx, f)
 	return o, err
 }
 
-// feedEntry is an item of RSS or an entry of Atom: the elements of both, by their local names.
+// feedEntry is an RSS item or an Atom entry. The fields cover the elements of both by local name.
 type feedEntry struct {
 	Title       string     `xml:"title"`
 	Links       []feedLink `xml:"link"`
@@ -137,7 +138,7 @@ type feedEntry struct {
 	DOI string `xml:"doi"`
 }
 
-// feedText is text with markup: as character data, or as elements.
+// feedText is text with markup, either escaped or as child elements.
 type feedText struct {
 	Text  string `xml:",chardata"`
 	Inner string `xml:",innerxml"`
@@ -150,9 +151,9 @@ type feedLink struct {
 	Text string `xml:",chardata"`
 }
 
-// parseFeed reads RSS (0.9 to 2.0), Atom and JSON Feed. XML is read element by element: entities of its own are an error, so that
-// none can grow.
-func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
+// parseFeed reads RSS 0.9 to 2.0, Atom and JSON Feed. Entities declared in the document are an error, so that they
+// can't expand.
+func parseFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return parseJSONFeed(ctx, data)
 	}
@@ -161,9 +162,9 @@ func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
 	d.CharsetReader = charset.NewReaderLabel
 	d.Entity = xml.HTMLEntity
 	d.Strict = false
-	var out []format.Document
+	var out []source.Document
 	title, isFeed := "", false
-	for len(out) < maxEntries {
+	for entries := 0; entries < maxEntries; {
 		bounded.left = maxEntry
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -181,9 +182,10 @@ func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
 			isFeed = true
 		case "title":
 			if title == "" {
-				_ = d.DecodeElement(&title, &e) // a feed without a name is still one
+				_ = d.DecodeElement(&title, &e) // a title is optional
 			}
 		case "item", "entry":
+			entries++ // unusable entries count as well: each costs memory and time
 			var entry feedEntry
 			if err := d.DecodeElement(&entry, &e); err != nil {
 				return nil, err
@@ -199,7 +201,7 @@ func parseFeed(ctx context.Context, data []byte) ([]format.Document, error) {
 	return out, nil
 }
 
-// boundedReader ends the reading of one element of a feed that is too large.
+// boundedReader limits the bytes of one element.
 type boundedReader struct {
 	r    io.Reader
 	left int
@@ -216,23 +218,23 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (e feedEntry) document(ctx context.Context, feed string) (format.Document, bool) {
-	d := format.Document{
-		Title: line(format.PageText(ctx, e.Title)), URL: e.link(), Venue: line(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
-		Text: format.PageText(ctx, longest(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
+func (e feedEntry) document(ctx context.Context, feed string) (source.Document, bool) {
+	d := source.Document{
+		Title: cleanLine(format.PageText(ctx, e.Title)), URL: e.link(), Venue: cleanLine(feed), Type: "post", DOI: strings.TrimSpace(e.DOI),
+		Text: format.PageText(ctx, longestOf(e.Encoded, e.Content.Inner, e.Content.Text, e.Description, e.Summary)),
 	}
-	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // it was escaped once more
+	if strings.Contains(d.Text, "&lt;") || strings.HasPrefix(strings.TrimSpace(d.Text), "<") { // some feeds escape their HTML twice
 		d.Text = format.PageText(ctx, d.Text)
 	}
-	d.ExternalID = line(longest(firstOf(e.GUID, e.ID), ""))
+	d.ExternalID = cleanLine(longestOf(firstOf(e.GUID, e.ID), ""))
 	if d.ExternalID == "" {
 		d.ExternalID = firstOf(d.URL, d.Title)
 	}
 	for _, name := range e.Creator {
-		d.Authors = append(d.Authors, line(name))
+		d.Authors = append(d.Authors, cleanLine(name))
 	}
 	for _, a := range e.Authors {
-		if name := line(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
+		if name := cleanLine(firstOf(strings.TrimSpace(a.Name), strings.TrimSpace(a.Text))); name != "" && len(e.Creator) == 0 {
 			d.Authors = append(d.Authors, name)
 		}
 	}
@@ -242,7 +244,7 @@ func (e feedEntry) document(ctx context.Context, feed string) (format.Document, 
 	return d, d.ExternalID != "" && len(d.ExternalID) <= 512 && (d.Title != "" || d.Text != "")
 }
 
-// link is the address of the entry itself, not of its comments or pictures.
+// link returns the address of the entry itself, not of its comments or enclosures.
 func (e feedEntry) link() string {
 	for _, l := range e.Links {
 		address := strings.TrimSpace(firstOf(l.Href, l.Text))
@@ -273,7 +275,7 @@ func firstOf(candidates ...string) string {
 	return ""
 }
 
-func longest(candidates ...string) string {
+func longestOf(candidates ...string) string {
 	best := ""
 	for _, s := range candidates {
 		if len(s) > len(best) {
@@ -283,8 +285,8 @@ func longest(candidates ...string) string {
 	return best
 }
 
-// line folds white space and drops what can't be kept.
-func line(s string) string {
+// cleanLine folds white space, removes NUL and invalid UTF-8, and limits the length.
+func cleanLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), " ")
 	return strings.ToValidUTF8(s[:min(len(s), 2000)], "")
 }

@@ -15,23 +15,23 @@ import (
 	"carrel/internal/source"
 )
 
-// listed is the work of a source that can be compared with what is stored of it: files that are new or have changed, and
-// files that are gone.
-type listed struct {
-	service *Service
-	src     source.Source
-	todo    []found
-	gone    []File
-	bytes   int64
-	same    int
-	done    func()
+// syncQueue holds the difference between a listing and the stored files: new or changed files, and files that are
+// missing from the listing.
+type syncQueue struct {
+	service   *Service
+	src       source.Source
+	changed   []localFile
+	missing   []File
+	bytes     int64
+	unchanged int
+	cleanup   func()
 }
 
-func (l *listed) size() (int, int64) { return len(l.todo) + len(l.gone), l.bytes }
+func (l *syncQueue) size() (int, int64) { return len(l.changed) + len(l.missing), l.bytes }
 
-func (l *listed) skip(done map[string]bool) {
-	l.gone = slices.DeleteFunc(l.gone, func(f File) bool { return done[f.Name] })
-	l.todo = slices.DeleteFunc(l.todo, func(f found) bool {
+func (l *syncQueue) skip(done map[string]bool) {
+	l.missing = slices.DeleteFunc(l.missing, func(f File) bool { return done[f.Name] })
+	l.changed = slices.DeleteFunc(l.changed, func(f localFile) bool {
 		if done[f.name] {
 			l.bytes -= f.size
 		}
@@ -39,35 +39,35 @@ func (l *listed) skip(done map[string]bool) {
 	})
 }
 
-func (l *listed) close() {
-	if l.done != nil {
-		l.done()
+func (l *syncQueue) close() {
+	if l.cleanup != nil {
+		l.cleanup()
 	}
 }
 
-func (l *listed) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
-	if len(l.gone) > 0 {
-		f := l.gone[0]
+func (l *syncQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
+	if len(l.missing) > 0 {
+		f := l.missing[0]
 		n, err := l.service.store.DeleteFile(ctx, l.src.ID, f.ID, l.service.clock.Now())
 		if err != nil && !core.IsKind(err, core.KindNotFound) {
-			return outcome{}, err
+			return fileResult{}, err
 		}
-		l.gone = l.gone[1:]
-		return outcome{Name: f.Name, Removed: true, Documents: DocumentCounts{Deleted: n}}, nil
+		l.missing = l.missing[1:]
+		return fileResult{Name: f.Name, Removed: true, Documents: DocumentCounts{Deleted: n}}, nil
 	}
-	if len(l.todo) == 0 {
-		return outcome{End: true}, nil
+	if len(l.changed) == 0 {
+		return fileResult{End: true}, nil
 	}
-	f := l.todo[0]
-	o, err := l.service.read(ctx, actor, l.src, f, t)
+	f := l.changed[0]
+	o, err := l.service.importFile(ctx, l.src, f, t)
 	if err == nil {
-		l.todo = l.todo[1:]
+		l.changed = l.changed[1:]
 	}
 	return o, err
 }
 
-// stored returns the files of a source by their names.
-func (s *Service) stored(ctx context.Context, sourceID string) (map[string]File, error) {
+// filesByName returns the stored files of a source.
+func (s *Service) filesByName(ctx context.Context, sourceID string) (map[string]File, error) {
 	out := map[string]File{}
 	for before := ""; ; {
 		page, err := s.store.SourceFiles(ctx, sourceID, before, core.MaxLimit)
@@ -84,16 +84,16 @@ func (s *Service) stored(ctx context.Context, sourceID string) (map[string]File,
 	}
 }
 
-// folderWork compares a folder with what is stored of it.
-func (s *Service) folderWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
-	known, err := s.stored(ctx, src.ID)
+// newFolderQueue compares a folder on the server with the stored files.
+func (s *Service) newFolderQueue(ctx context.Context, src source.Source, set source.Settings) (fileQueue, error) {
+	known, err := s.filesByName(ctx, src.ID)
 	if err != nil {
 		return nil, err
 	}
-	l := &listed{service: s, src: src}
+	l := &syncQueue{service: s, src: src}
 	if info, err := os.Stat(set.Path); err != nil || !info.IsDir() {
-		// Gone for good, or a disk that is not mounted: nothing is removed on a guess.
-		return nil, core.Conflict("folder_unreadable", "The folder is not there or can't be opened. Check its path and permissions on the server.")
+		// The folder may be on a disk that is not mounted, so its documents are kept.
+		return nil, core.Conflict("folder_unreadable", "The folder does not exist or can't be opened. Check its path and permissions on the server.")
 	}
 	err = filepath.WalkDir(set.Path, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -104,20 +104,20 @@ func (s *Service) folderWork(ctx context.Context, src source.Source, set source.
 		case err != nil && path == set.Path:
 			return err
 		case err != nil || !inside:
-			return nil //nolint:nilerr // what can't be listed is left as it was
+			return nil //nolint:nilerr // a subfolder that can't be listed keeps its documents
 		case strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		case !entry.Type().IsRegular() || !format.Reads(name) || len(name) > maxName || !utf8.ValidString(name):
-			return nil // links are not followed: they may lead out of the folder
+			return nil // symbolic links are not followed, because they may lead out of the folder
 		}
 		info, err := entry.Info()
 		if err != nil {
-			return nil //nolint:nilerr // it went meanwhile
+			return nil //nolint:nilerr // the file was deleted since it was listed
 		}
-		l.compare(known, found{
+		l.compare(known, localFile{
 			name: name, path: path, size: info.Size(), version: strconv.FormatInt(info.ModTime().UnixNano(), 36),
 		})
 		return nil
@@ -126,12 +126,12 @@ func (s *Service) folderWork(ctx context.Context, src source.Source, set source.
 		return nil, core.Conflict("folder_unreadable", "The folder can't be read. Check its permissions on the server.").Because(err)
 	}
 	for _, f := range known {
-		l.gone = append(l.gone, f)
+		l.missing = append(l.missing, f)
 	}
 	return l, nil
 }
 
-// relative returns the path of a file in its folder, with slashes.
+// relative returns the path of a file relative to root, with slashes.
 func relative(root, path string) (string, bool) {
 	name, err := filepath.Rel(root, path)
 	if err != nil || name == "." {
@@ -140,14 +140,14 @@ func relative(root, path string) (string, bool) {
 	return filepath.ToSlash(name), true
 }
 
-// compare takes a file that is there: one that has changed is to be read, and none of them is gone.
-func (l *listed) compare(known map[string]File, f found) {
+// compare adds a listed file to the queue if it is new or changed, and removes it from known.
+func (l *syncQueue) compare(known map[string]File, f localFile) {
 	old, is := known[f.name]
 	delete(known, f.name)
 	if is && old.Version == f.version && old.Size == f.size && f.version != "" {
-		l.same++
+		l.unchanged++
 		return
 	}
-	l.todo = append(l.todo, f)
+	l.changed = append(l.changed, f)
 	l.bytes += f.size
 }

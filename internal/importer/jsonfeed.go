@@ -7,10 +7,10 @@ import (
 	"errors"
 	"strings"
 
-	"carrel/internal/format"
+	"carrel/internal/source"
 )
 
-// jsonFeed is a feed in JSON (https://jsonfeed.org/version/1.1); of version 1 it has the author.
+// jsonFeed is a feed of https://jsonfeed.org/version/1.1, or of version 1, which has author instead of authors.
 type jsonFeed struct {
 	Version string      `json:"version"`
 	Title   string      `json:"title"`
@@ -18,7 +18,7 @@ type jsonFeed struct {
 }
 
 type jsonEntry struct {
-	// ID is a string, though some feeds have numbers.
+	// ID is a string according to the specification, but some feeds use numbers.
 	ID            any          `json:"id"`
 	URL           string       `json:"url"`
 	ExternalURL   string       `json:"external_url"`
@@ -36,7 +36,7 @@ type jsonAuthor struct {
 	Name string `json:"name"`
 }
 
-// decodeJSONFeed reads a feed entry by entry, up to the most that are read of one: an entry of two bytes takes 200 in memory.
+// decodeJSONFeed decodes item by item and keeps at most maxEntries, because an item of two bytes needs 200 in memory.
 func decodeJSONFeed(data []byte) (feed jsonFeed, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if _, err := d.Token(); err != nil {
@@ -87,8 +87,8 @@ func decodeItems(d *json.Decoder) (items []jsonEntry, err error) {
 	return items, err
 }
 
-// parseJSONFeed makes documents of a feed in JSON, by way of what the other sorts of feeds have.
-func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) {
+// parseJSONFeed converts the items to feedEntry, so that all feeds share one conversion to documents.
+func parseJSONFeed(ctx context.Context, data []byte) ([]source.Document, error) {
 	feed, err := decodeJSONFeed(data)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) 
 	if !strings.HasPrefix(feed.Version, "https://jsonfeed.org/version/") {
 		return nil, errors.New("not a feed")
 	}
-	var out []format.Document
+	var out []source.Document
 	for _, item := range feed.Items {
 		entry := feedEntry{
 			Title: item.Title, Links: []feedLink{{Href: item.URL}, {Href: item.ExternalURL}}, Encoded: item.ContentHTML, Summary: item.Summary,
@@ -106,7 +106,7 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) 
 		case string:
 			entry.ID = id
 		case float64:
-			number, _ := json.Marshal(id) // a number always marshals
+			number, _ := json.Marshal(id) // a float64 always marshals
 			entry.ID = string(number)
 		}
 		for _, a := range append(item.Authors, item.Author) {
@@ -115,7 +115,7 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) 
 			}
 		}
 		d, usable := entry.document(ctx, feed.Title)
-		if item.ContentText != "" { // it is text as it stands: "<" in it begins no element
+		if item.ContentText != "" { // plain text: "<" starts no element
 			d.Text = plainText(item.ContentText)
 			usable = usable || d.ExternalID != "" && d.Text != ""
 		}
@@ -126,7 +126,7 @@ func parseJSONFeed(ctx context.Context, data []byte) ([]format.Document, error) 
 	return out, nil
 }
 
-// plainText drops what can't be kept.
+// plainText removes NUL and invalid UTF-8.
 func plainText(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 }

@@ -23,8 +23,8 @@ func TestAFileOverALimitIsReportedWithTheLimitItsValueAndTheSetting(t *testing.T
 	const advice = "; split it, or ask the operator to raise the setting "
 	for _, c := range hostile.Cases() {
 		want, is := map[string]string{
-			"newlines.zip": "It unpacks to more than 32 MiB, the limit for its size" + advice + "import-unpacked-mib.",
-			"parts.docx":   "It holds more than 1,000 files" + advice + "import-entries.",
+			"newlines.zip": "The file unpacks to more than 32 MiB, the limit for its size" + advice + "import-unpacked-mib.",
+			"parts.docx":   "The file holds more than 1,000 files" + advice + "import-entries.",
 			"spaces.pdf":   "spaces.pdf: needs more than 48 MiB of memory to read, the limit for its size" + advice + "import-memory-mib",
 		}[c.File]
 		if !is {
@@ -32,7 +32,7 @@ func TestAFileOverALimitIsReportedWithTheLimitItsValueAndTheSetting(t *testing.T
 		}
 		data := c.Make()
 		if c.File == "parts.docx" {
-			data = hostile.ManyParts(5000) // the case itself is larger than an upload may be here
+			data = hostile.ManyParts(5000) // the original case exceeds MaxUpload
 		}
 		i := w.put(c.File, string(data))
 		w.same(c.File+": failed", i.Files.Failed, 1)
@@ -40,7 +40,7 @@ func TestAFileOverALimitIsReportedWithTheLimitItsValueAndTheSetting(t *testing.T
 			t.Errorf("%s: %+v, want %q", c.File, i.Errors, want)
 		}
 	}
-	// A hostile file stops no other.
+	// A hostile file does not affect later imports.
 	w.same("added", w.put("good.txt", "A text.").Documents.Added, 1)
 }
 
@@ -63,14 +63,14 @@ func TestImportsOverTheLimitWaitAndAreShownAsWaiting(t *testing.T) {
 			Name: name, Kind: source.KindWeb, Settings: source.Settings{URLs: []string{site.URL + "/" + name}},
 		})
 		w.must(err)
-		_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		sources = append(sources, src.ID)
 	}
-	<-asked // one import runs, and does not get on
+	<-asked // one import is running and blocked
 	states := map[task.State]int{}
 	for _, id := range sources {
-		imports, err := w.intake.Imports(t.Context(), w.actor, w.agent, id)
+		imports, err := w.importer.Imports(t.Context(), w.actor, w.agent, id)
 		w.must(err)
 		states[imports[0].State]++
 	}
@@ -98,7 +98,7 @@ func TestAFeedOfMillionsOfEntriesIsReadUpToItsLimit(t *testing.T) {
 			Name: path, Kind: source.KindFeed, Settings: source.Settings{URL: site.URL + path},
 		})
 		w.must(err)
-		_, err = w.intake.Sync(t.Context(), w.actor, w.agent, src.ID)
+		_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 		w.must(err)
 		i := w.imported(src.ID)
 		w.same(path+": failed", i.Files.Failed, failed)

@@ -32,7 +32,7 @@ func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	t.Parallel()
 	const entities = `<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]>`
 	docs, err := parseFeed(t.Context(), []byte(entities+`<rss><channel><item><guid>1</guid><title>&c;</title></item></channel></rss>`))
-	for _, d := range docs { // what is unknown may stay as it is written; it must not grow
+	for _, d := range docs { // an unknown entity may stay unexpanded
 		if len(d.Title) > 10 {
 			t.Errorf("an entity grew to %d characters", len(d.Title))
 		}
@@ -46,6 +46,16 @@ func TestAFeedThatIsABombIsRefused(t *testing.T) {
 	}
 	if _, err := parseFeed(t.Context(), []byte(`{"version":"https://jsonfeed.org/version/1","items":`+strings.Repeat("[", 1<<20))); err == nil {
 		t.Error("JSON that is nothing but brackets is read")
+	}
+}
+
+// Entries count towards the limit even if they are unusable: a feed of maxFeed bytes has two million of them.
+func TestFeedParserStopsAfterTheMaximumOfEntries(t *testing.T) {
+	t.Parallel()
+	unusable := strings.Repeat("<item/>", maxEntries)
+	docs, err := parseFeed(t.Context(), []byte("<rss>"+unusable+"<item><guid>1</guid><title>T</title></item></rss>"))
+	if err != nil || len(docs) != 0 {
+		t.Errorf("%d documents from beyond the limit (%v)", len(docs), err)
 	}
 }
 

@@ -6,17 +6,17 @@ import (
 	"carrel/internal/source"
 )
 
-// Report is what an import has done so far.
+// Report is the progress of an import.
 type Report struct {
 	Files     FileCounts     `json:"files"`
 	Bytes     ByteCounts     `json:"bytes"`
 	Documents DocumentCounts `json:"documents"`
-	// Errors are the first of what could not be read; Failed counts all of them.
+	// Errors are the first maxReportedProblems problems; Failed counts all of them.
 	Errors []Problem `json:"errors,omitempty"`
 	Failed int       `json:"failed"`
-	// Current is the file that is being read.
+	// Current is the file being imported.
 	Current string `json:"current,omitempty"`
-	// ETASeconds is how long the rest will take, as far as is known; 0 when it is not.
+	// ETASeconds estimates the remaining time; 0 means unknown.
 	ETASeconds int `json:"etaSeconds,omitempty"`
 }
 
@@ -43,25 +43,24 @@ type DocumentCounts struct {
 	Deleted   int `json:"deleted"`
 }
 
-// Problem is something that could not be read.
+// Problem is a file or record that could not be imported.
 type Problem struct {
 	File string `json:"file"`
-	// Reason says what is wrong with it, and where.
+	// Reason describes the problem and its place in the file.
 	Reason string `json:"reason"`
 }
 
-// maxProblems is how many problems a report tells one by one.
-const maxProblems = 50
+const maxReportedProblems = 50
 
 func (r *Report) problem(file, reason string) {
 	r.Failed++
-	if len(r.Errors) < maxProblems {
+	if len(r.Errors) < maxReportedProblems {
 		r.Errors = append(r.Errors, Problem{File: file, Reason: reason})
 	}
 }
 
-// add takes what became of one file.
-func (r *Report) add(o outcome) {
+// add adds the result of one file.
+func (r *Report) add(o fileResult) {
 	r.Files.Done++
 	r.Bytes.Done += o.Size
 	r.Documents.Added += o.Documents.Added
@@ -72,7 +71,7 @@ func (r *Report) add(o outcome) {
 	case o.Error != "":
 		r.Files.Failed++
 		r.problem(o.Name, o.Error)
-	case o.Same:
+	case o.Unchanged:
 		r.Files.Unchanged++
 	}
 	if o.Removed {
@@ -84,7 +83,7 @@ func (r *Report) add(o outcome) {
 	r.Failed += o.Skipped - len(o.Problems)
 }
 
-// estimate says how long the rest takes, by what was done since the start.
+// estimate sets ETASeconds from the throughput so far.
 func (r *Report) estimate(took time.Duration, extra int64) {
 	done := r.Bytes.Done + extra
 	r.ETASeconds = 0
@@ -95,30 +94,31 @@ func (r *Report) estimate(took time.Duration, extra int64) {
 	r.ETASeconds = max(1, int(min(rest, 1e6)))
 }
 
-// outcome is what became of one file, as the journal keeps it.
-type outcome struct {
+// fileResult is the outcome of one file. The journal stores it as JSON.
+type fileResult struct {
 	Name string `json:"name,omitempty"`
 	Size int64  `json:"size,omitempty"`
-	// Same says that it was there as it is, Removed that it is gone with its documents.
-	Same    bool `json:"same,omitempty"`
-	Removed bool `json:"removed,omitempty"`
-	// Error is why nothing could be read; Problems are the first of the Skipped records.
+	// Unchanged is set for a file whose content is already imported, Removed for one that was deleted with its
+	// documents.
+	Unchanged bool `json:"same,omitempty"`
+	Removed   bool `json:"removed,omitempty"`
+	// Error is the reason why nothing could be read. Problems holds the first of the Skipped records.
 	Error     string         `json:"error,omitempty"`
 	Problems  []string       `json:"problems,omitempty"`
 	Skipped   int            `json:"skipped,omitempty"`
 	Documents DocumentCounts `json:"documents,omitzero"`
-	// End says that nothing was left to do, and Full that there is no room for the rest: it is why.
-	End  bool   `json:"end,omitempty"`
-	Full string `json:"full,omitempty"`
+	// End marks an empty queue. QuotaDetail is set when the storage limit ended the import.
+	End         bool   `json:"end,omitempty"`
+	QuotaDetail string `json:"full,omitempty"`
 }
 
-func (o *outcome) skip(reason string) {
+func (o *fileResult) skip(reason string) {
 	o.Skipped++
-	if len(o.Problems) < maxProblems {
+	if len(o.Problems) < maxReportedProblems {
 		o.Problems = append(o.Problems, reason)
 	}
 }
 
-func (o *outcome) imported(i source.Imported) {
+func (o *fileResult) setImported(i source.Imported) {
 	o.Documents.Added, o.Documents.Updated, o.Documents.Unchanged = i.Added, i.Updated, i.Unchanged
 }

@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// robots knows what the sites of an import ask programs to leave alone (RFC 9309). Each is asked once an import.
-type robots struct {
+// robotsCache holds the robots.txt rules (RFC 9309) of the sites of one import. Each robots.txt is fetched once per
+// import.
+type robotsCache struct {
 	service *Service
 	sites   map[string]robotRules
 }
 
-// maxRobots is how much of a robots.txt is read: what RFC 9309 (2.5) asks for at least.
+// maxRobots is the minimum parsing limit of RFC 9309, section 2.5.
 const maxRobots = 500 << 10
 
-var errForbidden = errors.New("robots.txt forbids it")
+var errForbidden = errors.New("disallowed by robots.txt")
 
-// allow returns nil when a page may be fetched.
-func (r *robots) allow(ctx context.Context, page *url.URL) error {
+// check returns errForbidden if robots.txt disallows a page.
+func (r *robotsCache) check(ctx context.Context, page *url.URL) error {
 	site := page.Scheme + "://" + page.Host
 	rules, known := r.sites[site]
 	if !known {
@@ -44,8 +45,9 @@ func (r *robots) allow(ctx context.Context, page *url.URL) error {
 	return nil
 }
 
-// fetch reads the rules of a site. One that has none allows all; one that is out of order allows nothing (2.3.1.4).
-func (r *robots) fetch(ctx context.Context, address string) (robotRules, error) {
+// fetch reads the rules of a site. A missing robots.txt allows everything; a server error disallows everything
+// (section 2.3.1.4).
+func (r *robotsCache) fetch(ctx context.Context, address string) (robotRules, error) {
 	res, err := r.service.get(ctx, address, "", nil)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (r *robots) fetch(ctx context.Context, address string) (robotRules, error) 
 	return parseRobots(string(text), userAgent), nil
 }
 
-// robotRule says of paths whether they may be fetched. In a path * stands for anything, and $ for the end.
+// robotRule is an Allow or Disallow line. In its path "*" matches any characters and a final "$" the end.
 type robotRule struct {
 	path  string
 	allow bool
@@ -72,7 +74,7 @@ type robotRule struct {
 
 type robotRules []robotRule
 
-// parseRobots returns the rules for a program: those of the groups that name it, or else of those for all.
+// parseRobots returns the rules of the groups that name the agent, or of the groups for "*" if none does.
 func parseRobots(text, agent string) robotRules {
 	var own, all robotRules
 	named, forOwn, forAll, inRules := false, false, false, true
@@ -84,7 +86,7 @@ func parseRobots(text, agent string) robotRules {
 		switch {
 		case !is:
 		case key == "user-agent":
-			if inRules { // the first line of a group; others may follow it
+			if inRules { // a group may begin with several User-agent lines
 				forOwn, forAll, inRules = false, false, false
 			}
 			forOwn = forOwn || strings.EqualFold(value, agent)
@@ -94,7 +96,7 @@ func parseRobots(text, agent string) robotRules {
 			inRules = true
 			rule := robotRule{path: unescaped(value), allow: key == "allow"}
 			if value == "" {
-				continue // forbids nothing
+				continue // an empty Disallow allows everything
 			}
 			if forOwn {
 				own = append(own, rule)
@@ -110,7 +112,8 @@ func parseRobots(text, agent string) robotRules {
 	return all
 }
 
-// allow reports whether a path may be fetched: the longest rule that matches says so, and of two the one that allows.
+// allow reports whether a path may be fetched. The longest matching rule decides; of two equally long ones, Allow
+// wins (section 2.2.2).
 func (rules robotRules) allow(path string) bool {
 	path = unescaped(path)
 	best, allowed := -1, true
@@ -122,7 +125,7 @@ func (rules robotRules) allow(path string) bool {
 	return allowed
 }
 
-// matches compares piece by piece between the stars, each as early as it can be: no pattern takes long.
+// matches finds the pieces between the stars in order, each as early as possible, in linear time.
 func (r robotRule) matches(path string) bool {
 	pattern, toEnd := strings.CutSuffix(r.path, "$")
 	pieces := strings.Split(pattern, "*")
@@ -147,7 +150,7 @@ func (r robotRule) matches(path string) bool {
 	return strings.Contains(rest, pieces[last])
 }
 
-// unescaped undoes %XX, so that two spellings of a path are one.
+// unescaped decodes percent-encoding, so that equivalent spellings of a path match (section 2.2.2).
 func unescaped(path string) string {
 	if plain, err := url.PathUnescape(path); err == nil {
 		return plain

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// lookEvery is how often a server looks for sources that are due.
-	lookEvery = 30 * time.Second
-	dueAtOnce = 50
-	// uploadLife is how long an upload may pause before it is thrown away.
+	// syncInterval is how often a node checks for sources that are due.
+	syncInterval  = 30 * time.Second
+	maxDueSources = 50
+	// uploadLife is how long an unfinished upload is kept after its last byte.
 	uploadLife = 48 * time.Hour
 	pruneEvery = time.Hour
 )
 
-// Run has sources synced when they are due, and throws old uploads away, until the context ends.
+// Run syncs due sources and prunes abandoned uploads until the context ends.
 func (s *Service) Run(ctx context.Context) error {
-	look, prune := time.NewTicker(lookEvery), time.NewTicker(pruneEvery)
+	look, prune := time.NewTicker(syncInterval), time.NewTicker(pruneEvery)
 	defer look.Stop()
 	defer prune.Stop()
 	for {
@@ -32,14 +32,14 @@ func (s *Service) Run(ctx context.Context) error {
 			err = s.store.PruneUploads(ctx, s.clock.Now().Add(-uploadLife))
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "could not look after the sources; it is tried again", "error", err)
+			s.log.WarnContext(ctx, "syncing due sources or pruning uploads failed; retrying", "error", err)
 		}
 	}
 }
 
-// SyncDue starts the imports of sources that are due. A source whose import still runs is left to it.
+// SyncDue starts imports of the sources that are due. A source with an active import is skipped.
 func (s *Service) SyncDue(ctx context.Context) error {
-	due, err := s.store.DueSources(ctx, s.clock.Now(), dueAtOnce)
+	due, err := s.store.DueSources(ctx, s.clock.Now(), maxDueSources)
 	if err != nil {
 		return err
 	}

@@ -16,34 +16,32 @@ import (
 
 const (
 	kindName = "import"
-	// deadline is how long an import may take from its start.
-	deadline = 3 * 24 * time.Hour
-	// maxSteps bounds the journal of a task. What is left then is another task's.
+	// taskDeadline limits the run time of an import.
+	taskDeadline = 3 * 24 * time.Hour
+	// maxSteps bounds the journal of a task. An import with more work submits another task.
 	maxSteps = 500
-	// tellEvery is how often readers are told how far an import is.
-	tellEvery = time.Second
-	// prefixImport begins the ids of imports.
-	prefixImport = "imp"
+	// reportInterval is the minimum time between two progress events.
+	reportInterval = time.Second
+	prefixImport   = "imp"
 )
 
-// Kind is the kind of task that fills sources, to be registered with the engine.
+// Kind returns the task kind to register with the engine.
 func (s *Service) Kind() task.Kind {
-	return task.Kind{Name: kindName, Run: s.run, Deadline: deadline, MaxRunning: s.options.PerNode, MaxPerUser: s.options.PerUser}
+	return task.Kind{Name: kindName, Run: s.run, Deadline: taskDeadline, MaxRunning: s.options.PerNode, MaxPerUser: s.options.PerUser}
 }
 
-// job is the input of a task.
-type job struct {
+type taskInput struct {
 	SourceID string `json:"sourceId"`
 }
 
-// start has a source filled. Imports of one source run after each other, so that one more is never wrong: it finds
-// nothing to do where another was quicker.
+// start submits an import task. Imports of one source run one after the other, so a superfluous task finds nothing to
+// do.
 func (s *Service) start(ctx context.Context, userID, sourceID string) (Import, error) {
-	input, err := json.Marshal(job{SourceID: sourceID})
+	input, err := json.Marshal(taskInput{SourceID: sourceID})
 	if err != nil {
 		return Import{}, err
 	}
-	// One that waits will see what is there by then; another is not needed.
+	// A queued task will see all files that exist when it starts, so a second one is not needed.
 	if active, err := s.store.ActiveTask(ctx, sourceID); err == nil && active.State == task.StateQueued {
 		return Import{ID: active.ID, SourceID: sourceID, State: active.State, CreatedAt: active.CreatedAt, UpdatedAt: active.CreatedAt}, nil
 	}
@@ -56,70 +54,70 @@ func (s *Service) start(ctx context.Context, userID, sourceID string) (Import, e
 	return i, err
 }
 
-// Sync has a source brought up to date.
+// Sync starts an import of a source that can be synced.
 func (s *Service) Sync(ctx context.Context, actor core.Actor, agentID, sourceID string) (Import, error) {
 	src, err := s.sources.For(ctx, actor, core.OpSyncSource, agentID, sourceID)
 	if err != nil {
 		return Import{}, err
 	}
 	if !s.sources.Syncs(src) {
-		return Import{}, core.Conflict("conflict", "This source is made of uploaded files, which are read as they come. Upload them again to change them.")
+		return Import{}, core.Conflict("conflict", "Sources of this kind can't be synced. Uploaded files are imported when they arrive; upload a file again to update it.")
 	}
 	return s.start(ctx, actor.UserID, sourceID)
 }
 
-// run fills a source, one file a step, until nothing is left.
+// run is the body of an import task. Each step of the journal processes a batch of files.
 func (s *Service) run(ctx context.Context, r *task.Run) (task.Outcome, error) {
-	var j job
+	var j taskInput
 	if err := json.Unmarshal(r.Task().Input, &j); err != nil {
-		return task.Outcome{}, fmt.Errorf("read an import's input: %w", err)
+		return task.Outcome{}, fmt.Errorf("decode the import's input: %w", err)
 	}
 	src, userID, err := s.store.SourceByID(ctx, j.SourceID)
 	if err != nil {
 		return task.Outcome{}, err
 	}
-	work, err := s.workOf(ctx, src)
+	work, err := s.queueFor(ctx, src)
 	if err != nil {
-		return s.failed(ctx, r, src, err)
+		return s.fail(ctx, r, src, err)
 	}
 	defer work.close()
-	t := &teller{service: s, run: r, sourceID: src.ID, began: time.Now()}
+	t := &reporter{service: s, run: r, sourceID: src.ID, startedAt: time.Now()}
 	if r.Task().Attempt == 1 {
-		if err := t.put(ctx, r.Task(), task.StateRunning, t.report); err != nil { // until now it was shown as waiting
+		if err := t.save(ctx, r.Task(), task.StateRunning, t.report); err != nil { // the import was stored as queued
 			return task.Outcome{}, err
 		}
 	}
-	earlier := map[string]bool{} // what an attempt before this one did
+	earlier := map[string]bool{} // files processed by an earlier attempt, from the journal
 	for n := range maxSteps {
-		done, err := s.step(ctx, r, n, func(ctx context.Context) ([]outcome, error) {
-			t.begin(work, earlier)
-			return batch(ctx, work, core.Operator(userID), t)
+		done, err := s.step(ctx, r, n, func(ctx context.Context) ([]fileResult, error) {
+			t.countWork(work, earlier)
+			return runBatch(ctx, work, t)
 		})
 		if err != nil {
-			return s.failed(ctx, r, src, err)
+			return s.fail(ctx, r, src, err)
 		}
 		for _, o := range done {
 			if o.End {
 				return s.complete(ctx, r, src, t)
 			}
-			if !t.begun {
+			if !t.counted {
 				earlier[o.Name] = true
 			}
-			t.finished(ctx, o)
-			if o.Full != "" {
-				return s.full(ctx, r, src, t, o.Full)
+			t.fileDone(ctx, o)
+			if o.QuotaDetail != "" {
+				return s.stopForQuota(ctx, r, src, t, o.QuotaDetail)
 			}
 		}
 	}
-	// Another one goes on, and this one says how far it came.
+	// The journal is full. Another task continues, and this one ends with its counts.
 	if _, err := s.start(ctx, userID, src.ID); err != nil {
 		return task.Outcome{}, err
 	}
-	return s.outcome(ctx, r, t, task.StateComplete)
+	return s.finish(ctx, r, t, task.StateComplete)
 }
 
-// step does some files in a step of the task.
-func (s *Service) step(ctx context.Context, r *task.Run, n int, do func(context.Context) ([]outcome, error)) ([]outcome, error) {
+// step runs do as a step of the task and returns its journaled results.
+func (s *Service) step(ctx context.Context, r *task.Run, n int, do func(context.Context) ([]fileResult, error)) ([]fileResult, error) {
 	out, err := r.Step(ctx, "files", "Files, part "+strconv.Itoa(n+1), func(ctx context.Context, _ *task.Step) ([]byte, error) {
 		done, err := do(ctx)
 		if err != nil {
@@ -130,72 +128,72 @@ func (s *Service) step(ctx context.Context, r *task.Run, n int, do func(context.
 	if err != nil {
 		return nil, err
 	}
-	var done []outcome
+	var done []fileResult
 	if err := json.Unmarshal(out, &done); err != nil {
-		return nil, fmt.Errorf("read a step of an import: %w", err)
+		return nil, fmt.Errorf("decode a step of the import: %w", err)
 	}
 	return done, nil
 }
 
-// What one step does: enough that the journal stays short, little enough that a crash costs little.
+// Limits of one step: large enough to keep the journal short, small enough that a crash repeats little work.
 const (
 	batchFiles = 200
 	batchTime  = 5 * time.Second
 )
 
-// batch reads files until it is time for the next step.
-func batch(ctx context.Context, w work, actor core.Actor, t *teller) ([]outcome, error) {
-	var done []outcome
+// runBatch imports files until the batch is full.
+func runBatch(ctx context.Context, w fileQueue, t *reporter) ([]fileResult, error) {
+	var done []fileResult
 	for began := time.Now(); len(done) < batchFiles && time.Since(began) < batchTime; {
-		o, err := w.next(ctx, actor, t)
-		switch refusal := noRoom(err); {
+		o, err := w.next(ctx, t)
+		switch refusal := quotaError(err); {
 		case refusal != nil:
-			o.Error, o.Full = refusal.Detail, refusal.Detail // what was read before it is told, and stays
+			o.Error, o.QuotaDetail = refusal.Detail, refusal.Detail // the files before this one are kept and reported
 		case err != nil:
 			return nil, err
 		}
-		if done = append(done, o); o.End || o.Full != "" {
+		if done = append(done, o); o.End || o.QuotaDetail != "" {
 			break
 		}
-		t.reading(ctx, o.Name, 0, source.Imported{})
+		t.fileProgress(ctx, o.Name, 0, source.Imported{})
 	}
 	return done, nil
 }
 
-// codeFull is the code of documents that the plan of their owner has no room for.
-const codeFull = "quota_exceeded"
+// codeQuotaExceeded is the error code for documents beyond the storage limit of their owner's plan.
+const codeQuotaExceeded = "quota_exceeded"
 
-// noRoom returns the error that says so, or nil.
-func noRoom(err error) *core.Error {
+// quotaError returns err if it is a storage limit error, else nil.
+func quotaError(err error) *core.Error {
 	var told *core.Error
-	if errors.As(err, &told) && told.Code == codeFull {
+	if errors.As(err, &told) && told.Code == codeQuotaExceeded {
 		return told
 	}
 	return nil
 }
 
-// full ends an import that there is no room for the rest of.
-func (s *Service) full(ctx context.Context, r *task.Run, src source.Source, t *teller, why string) (task.Outcome, error) {
-	if err := s.postpone(ctx, src); err != nil {
+// stopForQuota ends an import that exceeds the storage limit.
+func (s *Service) stopForQuota(ctx context.Context, r *task.Run, src source.Source, t *reporter, why string) (task.Outcome, error) {
+	if err := s.scheduleNext(ctx, src); err != nil {
 		return task.Outcome{}, err
 	}
-	out, err := s.outcome(ctx, r, t, task.StateFailed)
-	out.State, out.Code, out.Detail = task.StateFailed, codeFull, why
+	out, err := s.finish(ctx, r, t, task.StateFailed)
+	out.State, out.Code, out.Detail = task.StateFailed, codeQuotaExceeded, why
 	return out, err
 }
 
-// postpone has a source that syncs by itself tried again when it is due next.
-func (s *Service) postpone(ctx context.Context, src source.Source) error {
+// scheduleNext sets the next sync of a source that has an interval.
+func (s *Service) scheduleNext(ctx context.Context, src source.Source) error {
 	set, err := src.SettingsOf()
 	if err != nil || set.SyncMinutes == 0 {
-		return nil //nolint:nilerr // settings that can't be read are why it failed
+		return nil //nolint:nilerr // unreadable settings are the reason of the failure that is being handled
 	}
 	now := s.clock.Now()
 	due := now.Add(time.Duration(set.SyncMinutes) * time.Minute)
 	return s.store.SetSynced(ctx, src.ID, now, &due)
 }
 
-func (s *Service) complete(ctx context.Context, r *task.Run, src source.Source, t *teller) (task.Outcome, error) {
+func (s *Service) complete(ctx context.Context, r *task.Run, src source.Source, t *reporter) (task.Outcome, error) {
 	if s.sources.Syncs(src) {
 		now := s.clock.Now()
 		var next *time.Time
@@ -210,11 +208,11 @@ func (s *Service) complete(ctx context.Context, r *task.Run, src source.Source, 
 	if s.options.Imported != nil {
 		s.options.Imported(ctx)
 	}
-	return s.outcome(ctx, r, t, task.StateComplete)
+	return s.finish(ctx, r, t, task.StateComplete)
 }
 
-// outcome stores the last report and ends the task with it.
-func (s *Service) outcome(ctx context.Context, r *task.Run, t *teller, state task.State) (task.Outcome, error) {
+// finish stores the final report and returns it as the result of the task.
+func (s *Service) finish(ctx context.Context, r *task.Run, t *reporter, state task.State) (task.Outcome, error) {
 	t.mu.Lock()
 	t.report.Current, t.report.ETASeconds = "", 0
 	result, err := json.Marshal(t.report)
@@ -222,59 +220,59 @@ func (s *Service) outcome(ctx context.Context, r *task.Run, t *teller, state tas
 	if err != nil {
 		return task.Outcome{}, err
 	}
-	return task.Outcome{Result: result}, t.store(ctx, r.Task(), state)
+	return task.Outcome{Result: result}, t.sendFinal(ctx, r.Task(), state)
 }
 
-// failed ends an import that can't go on: a folder that is gone, an address that does not answer.
-func (s *Service) failed(ctx context.Context, r *task.Run, src source.Source, err error) (task.Outcome, error) {
+// fail ends an import that can't continue, such as for a missing folder or an unreachable server.
+func (s *Service) fail(ctx context.Context, r *task.Run, src source.Source, err error) (task.Outcome, error) {
 	var told *core.Error
 	if ctx.Err() != nil || !errors.As(err, &told) {
 		if ctx.Err() == nil {
-			s.log.ErrorContext(ctx, "an import failed", "source", src.ID, "error", err)
+			s.log.ErrorContext(ctx, "import failed", "source", src.ID, "error", err)
 		} else if errors.Is(context.Cause(ctx), task.ErrCancelled) {
-			s.note(ctx, r, src, task.StateCancelled, "It was cancelled.")
+			s.recordEnd(ctx, r, src, task.StateCancelled, "The import was cancelled.")
 		}
 		if ctx.Err() == nil {
-			s.note(ctx, r, src, task.StateFailed, "Something went wrong on our side.")
+			s.recordEnd(ctx, r, src, task.StateFailed, "An internal error occurred.")
 		}
 		return task.Outcome{}, err
 	}
-	s.note(ctx, r, src, task.StateFailed, told.Detail)
-	if err := s.postpone(ctx, src); err != nil {
+	s.recordEnd(ctx, r, src, task.StateFailed, told.Detail)
+	if err := s.scheduleNext(ctx, src); err != nil {
 		return task.Outcome{}, err
 	}
 	return task.Outcome{State: task.StateFailed, Code: told.Code, Detail: told.Detail}, nil
 }
 
-// note writes down why an import ended early. That it ended is known by its task, too.
-func (s *Service) note(ctx context.Context, r *task.Run, src source.Source, state task.State, reason string) {
+// recordEnd stores why an import ended early. An error is only logged, because the task has its own state.
+func (s *Service) recordEnd(ctx context.Context, r *task.Run, src source.Source, state task.State, reason string) {
 	t := r.Task()
 	i := Import{ID: t.ID, SourceID: src.ID, State: state, CreatedAt: t.CreatedAt, UpdatedAt: s.clock.Now()}
 	i.problem(src.Name, reason)
 	if err := s.store.PutImport(context.WithoutCancel(ctx), i); err != nil {
-		s.log.WarnContext(ctx, "could not note how an import ended", "import", t.ID, "error", err)
+		s.log.WarnContext(ctx, "storing the end of an import failed", "import", t.ID, "error", err)
 	}
 }
 
-// teller gathers what an import does and tells it to those who follow it, now and then.
-type teller struct {
-	service  *Service
-	run      *task.Run
-	sourceID string
-	began    time.Time
+// reporter collects the results of an import and publishes its progress at most once per reportInterval.
+type reporter struct {
+	service   *Service
+	run       *task.Run
+	sourceID  string
+	startedAt time.Time
 
-	mu     sync.Mutex
-	report Report
-	told   time.Time
-	begun  bool
+	mu       sync.Mutex
+	report   Report
+	lastSent time.Time
+	counted  bool
 }
 
-// begin counts what there is to do, once: what earlier attempts did, as the journal has it, and what is left.
-func (t *teller) begin(w work, earlier map[string]bool) {
-	if t.begun {
+// countWork computes the totals once: files that earlier attempts processed according to the journal, plus the queue.
+func (t *reporter) countWork(w fileQueue, earlier map[string]bool) {
+	if t.counted {
 		return
 	}
-	t.begun = true
+	t.counted = true
 	w.skip(earlier)
 	files, bytes := w.size()
 	t.mu.Lock()
@@ -282,58 +280,58 @@ func (t *teller) begin(w work, earlier map[string]bool) {
 	t.report.Files.Total, t.report.Bytes.Total = t.report.Files.Done+files, t.report.Bytes.Done+bytes
 }
 
-// reading tells that a file is being read, and how far.
-func (t *teller) reading(ctx context.Context, name string, bytes int64, docs source.Imported) {
+// fileProgress publishes the progress within a file.
+func (t *reporter) fileProgress(ctx context.Context, name string, bytes int64, docs source.Imported) {
 	t.mu.Lock()
-	if time.Since(t.told) < tellEvery {
+	if time.Since(t.lastSent) < reportInterval {
 		t.mu.Unlock()
 		return
 	}
-	t.told = time.Now()
+	t.lastSent = time.Now()
 	now := t.report
 	now.Current = name
-	now.estimate(time.Since(t.began), bytes)
+	now.estimate(time.Since(t.startedAt), bytes)
 	now.Bytes.Done += bytes
 	now.Documents.Added += docs.Added
 	now.Documents.Updated += docs.Updated
 	now.Documents.Unchanged += docs.Unchanged
 	t.mu.Unlock()
-	t.tell(ctx, now)
+	t.send(ctx, now)
 }
 
-// finished takes what became of a file.
-func (t *teller) finished(ctx context.Context, o outcome) {
+// fileDone adds the result of a file.
+func (t *reporter) fileDone(ctx context.Context, o fileResult) {
 	t.mu.Lock()
 	t.report.add(o)
 	t.report.Files.Total = max(t.report.Files.Total, t.report.Files.Done)
 	t.report.Bytes.Total = max(t.report.Bytes.Total, t.report.Bytes.Done)
-	due := time.Since(t.told) >= tellEvery
+	due := time.Since(t.lastSent) >= reportInterval
 	if due {
-		t.told = time.Now()
-		t.report.estimate(time.Since(t.began), 0)
+		t.lastSent = time.Now()
+		t.report.estimate(time.Since(t.startedAt), 0)
 	}
 	now := t.report
 	t.mu.Unlock()
 	if due {
-		t.tell(ctx, now)
+		t.send(ctx, now)
 	}
 }
 
-// tell writes down how far the import is. An import goes on though nobody can be told.
-func (t *teller) tell(ctx context.Context, now Report) {
+// send publishes a report. A failure is logged and does not stop the import.
+func (t *reporter) send(ctx context.Context, now Report) {
 	payload, err := json.Marshal(now)
 	if err != nil {
 		return
 	}
 	t.run.Emit("progress", payload)
 	own := t.run.Task()
-	err = t.put(ctx, own, task.StateRunning, now)
+	err = t.save(ctx, own, task.StateRunning, now)
 	if err != nil && ctx.Err() == nil {
-		t.service.log.WarnContext(ctx, "could not note how far an import is", "import", own.ID, "error", err)
+		t.service.log.WarnContext(ctx, "storing the progress of an import failed", "import", own.ID, "error", err)
 	}
 }
 
-func (t *teller) store(ctx context.Context, own task.Task, state task.State) error {
+func (t *reporter) sendFinal(ctx context.Context, own task.Task, state task.State) error {
 	t.mu.Lock()
 	now := t.report
 	t.mu.Unlock()
@@ -342,11 +340,10 @@ func (t *teller) store(ctx context.Context, own task.Task, state task.State) err
 		return err
 	}
 	t.run.Emit("progress", payload)
-	return t.put(ctx, own, state, now)
+	return t.save(ctx, own, state, now)
 }
 
-// put stores where the import stands.
-func (t *teller) put(ctx context.Context, own task.Task, state task.State, now Report) error {
+func (t *reporter) save(ctx context.Context, own task.Task, state task.State, now Report) error {
 	return t.service.store.PutImport(ctx, Import{
 		ID: own.ID, SourceID: t.sourceID, State: state, Report: now, CreatedAt: own.CreatedAt, UpdatedAt: t.service.clock.Now(),
 	})

@@ -16,31 +16,36 @@ import (
 )
 
 const (
-	// prefixUpload and prefixFile begin the ids of uploads and files.
 	prefixUpload = "upl"
 	prefixFile   = "fil"
-	// chunkSize is how much of an upload is stored at once.
+	// chunkSize is how many bytes of an upload are stored in one row.
 	chunkSize = 1 << 20
-	maxName   = 400
+	// maxName is the maximum length of a file's name in bytes.
+	maxName = 400
 )
 
-// allow returns nil when the actor may carry out an operation on uploads of the source.
-func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string) error {
-	src, err := s.sources.For(ctx, actor, op, agentID, sourceID)
-	if err != nil {
-		return err
-	}
-	if src.Kind != source.KindUpload {
-		return core.Conflict("conflict", "This source is not made of uploaded files. Create one of kind upload.")
-	}
-	return nil
+// UploadTarget is a source of kind upload after an access check. Only Service.UploadTarget creates one, so a request
+// is authorized once, however many files or chunks it carries. It must not outlive the request.
+type UploadTarget struct {
+	sourceID, userID string
 }
 
-// Begin announces a file of a size, or of -1 if that is not known yet.
-func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID, name string, size int64) (Upload, error) {
-	if err := s.allow(ctx, actor, core.OpCreateUpload, agentID, sourceID); err != nil {
-		return Upload{}, err
+// UploadTarget checks that the actor may carry out an upload operation on a source, and that the source takes uploads.
+func (s *Service) UploadTarget(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID, sourceID string,
+) (UploadTarget, error) {
+	src, err := s.sources.For(ctx, actor, op, agentID, sourceID)
+	if err != nil {
+		return UploadTarget{}, err
 	}
+	if src.Kind != source.KindUpload {
+		return UploadTarget{}, core.Conflict("conflict", "This source does not take uploads. Create a source of kind upload.")
+	}
+	return UploadTarget{sourceID: src.ID, userID: actor.UserID}, nil
+}
+
+// CreateUpload announces a file. A size of -1 means that the size is not known yet.
+func (s *Service) CreateUpload(ctx context.Context, to UploadTarget, name string, size int64) (Upload, error) {
 	name, err := cleanName(name)
 	if err != nil {
 		return Upload{}, err
@@ -48,21 +53,21 @@ func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID
 	if size > s.options.MaxUpload {
 		return Upload{}, s.tooLarge()
 	}
-	// A file counts with its size until it was read, and then with its documents.
-	room, err := s.store.StorageOfSource(ctx, sourceID)
+	// Until an upload is imported its size counts against the storage limit, afterwards its documents do.
+	storage, err := s.store.StorageOfSource(ctx, to.sourceID)
 	if err != nil {
 		return Upload{}, err
 	}
-	if !room.Holds(max(size, 0)) {
-		return Upload{}, room.Exceeded()
+	if !storage.Holds(max(size, 0)) {
+		return Upload{}, storage.Exceeded()
 	}
 	now := s.clock.Now()
-	u := Upload{ID: core.NewID(prefixUpload), SourceID: sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now}
+	u := Upload{ID: core.NewID(prefixUpload), SourceID: to.sourceID, Name: name, Size: size, CreatedAt: now, UpdatedAt: now}
 	if err := s.store.InsertUpload(ctx, u); err != nil {
 		return Upload{}, err
 	}
 	if size == 0 {
-		return s.finish(ctx, actor, u)
+		return s.finishUpload(ctx, to, u)
 	}
 	return u, nil
 }
@@ -70,63 +75,58 @@ func (s *Service) Begin(ctx context.Context, actor core.Actor, agentID, sourceID
 func (s *Service) tooLarge() error {
 	return &core.Error{
 		Kind: core.KindTooLarge, Code: "body_too_large",
-		Detail: fmt.Sprintf("A file may have %d MiB. Part it, or put it into a folder on the server.", s.options.MaxUpload>>20),
+		Detail: fmt.Sprintf("The file is larger than %d MiB. Split it, or import it from a folder on the server.",
+			s.options.MaxUpload>>20),
 	}
 }
 
-// cleanName makes a path in the source of the name that a client gave: it never leaves it, and never hides.
+// cleanName turns the name that a client sent into a relative path without "..", and rejects names that can't be
+// stored or whose format is unknown.
 func cleanName(name string) (string, error) {
 	name = strings.ReplaceAll(name, `\`, "/")
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	switch {
 	case name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.IndexFunc(name, unicode.IsControl) >= 0:
-		return "", core.InvalidField("filename", "Must be a file's name of at most 400 bytes.")
+		return "", core.InvalidField("filename", "Must be a file name of at most 400 bytes.")
 	case !format.Reads(name):
 		return "", &core.Error{
 			Kind: core.KindUnsupported, Code: "unsupported_media_type",
-			Detail: "Files of this kind can't be read. The name must end in .pdf, .docx, .epub, .html, .md, .txt, .csv, .tsv, .jsonl, .bib, .ris, .json, .mbox, .eml or .zip.",
+			Detail: "This file format is not supported. Supported formats: " + format.ExtensionList() + ".",
 		}
 	}
 	return name, nil
 }
 
-// Find returns an upload that is on its way.
-func (s *Service) Find(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) (Upload, error) {
-	if err := s.allow(ctx, actor, core.OpAppendUpload, agentID, sourceID); err != nil {
-		return Upload{}, err
-	}
-	return s.store.Upload(ctx, sourceID, uploadID)
+// FindUpload returns an unfinished upload.
+func (s *Service) FindUpload(ctx context.Context, to UploadTarget, uploadID string) (Upload, error) {
+	return s.store.Upload(ctx, to.sourceID, uploadID)
 }
 
-// Append adds what a reader gives to an upload, from the offset on, which must be where it is. What was stored before a
-// failure stays: the sender asks how far it got and goes on from there.
-func (s *Service) Append(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string, offset int64, body io.Reader) (Upload, error) {
-	u, err := s.Find(ctx, actor, agentID, sourceID, uploadID)
+// AppendUpload stores the bytes of body at an offset, which must be the upload's current length. Bytes stored before a
+// failure are kept: the client reads the new offset and resumes there.
+func (s *Service) AppendUpload(
+	ctx context.Context, to UploadTarget, uploadID string, offset int64, body io.Reader,
+) (Upload, error) {
+	u, err := s.FindUpload(ctx, to, uploadID)
 	if err != nil {
 		return Upload{}, err
 	}
 	if offset != u.Received || u.Ready {
-		return u, core.Conflict("conflict", "The upload is not at this offset. Ask with HEAD where it is and go on from there.")
+		return u, core.Conflict("conflict", "Upload-Offset does not match the bytes received. Send HEAD to read the offset, then resume there.")
 	}
-	room, err := s.store.StorageOfSource(ctx, sourceID)
+	storage, err := s.store.StorageOfSource(ctx, to.sourceID)
 	if err != nil {
 		return Upload{}, err
 	}
-	room.Used -= max(u.Size, u.Received) // it is counted already
+	storage.Used -= max(u.Size, u.Received) // StorageOfSource includes this upload
 	buf := make([]byte, chunkSize)
 	for {
 		n, readErr := io.ReadFull(body, buf)
 		if n > 0 {
-			if u.Size >= 0 && u.Received+int64(n) > u.Size {
-				return u, core.InvalidField("Upload-Offset", "More bytes came than Upload-Length announced.")
+			if err := s.checkChunk(u, int64(n), storage); err != nil {
+				return u, err
 			}
-			if u.Received+int64(n) > s.options.MaxUpload {
-				return u, s.tooLarge()
-			}
-			if !room.Holds(u.Received + int64(n)) {
-				return u, room.Exceeded()
-			}
-			// What has arrived is kept, though the sender be gone.
+			// The chunk is stored even if the client has disconnected, so that it can resume after it.
 			err := s.store.AppendUpload(context.WithoutCancel(ctx), u.ID, u.Received, buf[:n], s.clock.Now())
 			if err != nil {
 				return u, err
@@ -136,55 +136,63 @@ func (s *Service) Append(ctx context.Context, actor core.Actor, agentID, sourceI
 		switch {
 		case errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF):
 			if u.Received == u.Size {
-				return s.finish(ctx, actor, u)
+				return s.finishUpload(ctx, to, u)
 			}
 			return u, nil
 		case readErr != nil:
-			return u, (&core.Error{Kind: core.KindInvalid, Code: "invalid_request", Detail: "The body did not arrive whole."}).Because(readErr)
+			return u, (&core.Error{
+				Kind: core.KindInvalid, Code: "invalid_request", Detail: "The request body ended early.",
+			}).Because(readErr)
 		}
 	}
 }
 
-// Put takes in a whole file of unknown size. One that does not arrive whole leaves nothing. It is read when Read is called,
-// so that many files are one import.
-func (s *Service) Put(ctx context.Context, actor core.Actor, agentID, sourceID, name string, body io.Reader) (Upload, error) {
-	u, err := s.Begin(ctx, actor, agentID, sourceID, name, -1)
+// checkChunk returns an error if n more bytes exceed the announced size, the maximum file size or the storage limit.
+func (s *Service) checkChunk(u Upload, n int64, storage core.Storage) error {
+	switch received := u.Received + n; {
+	case u.Size >= 0 && received > u.Size:
+		return core.InvalidField("Upload-Offset", "The body is longer than Upload-Length announced.")
+	case received > s.options.MaxUpload:
+		return s.tooLarge()
+	case !storage.Holds(received):
+		return storage.Exceeded()
+	}
+	return nil
+}
+
+// UploadFile stores a whole file of unknown size, or nothing if the body ends early. The file waits until
+// ImportUploads is called, so that the files of one request are one import.
+func (s *Service) UploadFile(ctx context.Context, to UploadTarget, name string, body io.Reader) (Upload, error) {
+	u, err := s.CreateUpload(ctx, to, name, -1)
 	if err != nil {
 		return Upload{}, err
 	}
-	u, err = s.Append(ctx, actor, agentID, sourceID, u.ID, 0, body)
+	u, err = s.AppendUpload(ctx, to, u.ID, 0, body)
 	if err != nil {
-		_ = s.store.DeleteUpload(context.WithoutCancel(ctx), sourceID, u.ID) // it is pruned in the end
+		_ = s.store.DeleteUpload(context.WithoutCancel(ctx), to.sourceID, u.ID) // else PruneUploads deletes it
 		return Upload{}, err
 	}
 	u.Size, u.Ready = u.Received, true
 	return u, s.store.FinishUpload(context.WithoutCancel(ctx), u.ID, s.clock.Now())
 }
 
-// Read has the files read that have arrived.
-func (s *Service) Read(ctx context.Context, actor core.Actor, agentID, sourceID string) error {
-	if err := s.allow(ctx, actor, core.OpUploadFiles, agentID, sourceID); err != nil {
-		return err
-	}
-	_, err := s.start(context.WithoutCancel(ctx), actor.UserID, sourceID)
+// ImportUploads starts an import of the uploads that are complete.
+func (s *Service) ImportUploads(ctx context.Context, to UploadTarget) error {
+	_, err := s.start(context.WithoutCancel(ctx), to.userID, to.sourceID)
 	return err
 }
 
-// finish says that all of an upload is here, and has it read.
-func (s *Service) finish(ctx context.Context, actor core.Actor, u Upload) (Upload, error) {
+// finishUpload marks an upload as complete and starts its import.
+func (s *Service) finishUpload(ctx context.Context, to UploadTarget, u Upload) (Upload, error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.store.FinishUpload(ctx, u.ID, s.clock.Now()); err != nil {
 		return u, err
 	}
 	u.Ready = true
-	_, err := s.start(ctx, actor.UserID, u.SourceID)
-	return u, err
+	return u, s.ImportUploads(ctx, to)
 }
 
-// Cancel removes an upload that is on its way.
-func (s *Service) Cancel(ctx context.Context, actor core.Actor, agentID, sourceID, uploadID string) error {
-	if err := s.allow(ctx, actor, core.OpCancelUpload, agentID, sourceID); err != nil {
-		return err
-	}
-	return s.store.DeleteUpload(ctx, sourceID, uploadID)
+// CancelUpload deletes an unfinished upload.
+func (s *Service) CancelUpload(ctx context.Context, to UploadTarget, uploadID string) error {
+	return s.store.DeleteUpload(ctx, to.sourceID, uploadID)
 }

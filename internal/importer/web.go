@@ -14,45 +14,39 @@ import (
 	"time"
 
 	"carrel/internal/core"
+	"carrel/internal/format"
 	"carrel/internal/source"
 )
 
 const (
-	// maxPage is how large a page may be, and pageTime how long it may take.
-	maxPage   = 50 << 20
-	pageTime  = time.Minute
-	maxMoves  = 5
-	userAgent = "Carrel"
+	// maxPage is the maximum size of a page, pageTime the timeout of its request.
+	maxPage      = 50 << 20
+	pageTime     = time.Minute
+	maxRedirects = 5
+	userAgent    = "Carrel"
 )
 
-// extensions are the sorts of answers that are read, and the ends of names by which they are.
-var extensions = map[string]string{
-	"text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "text/plain": ".txt", "text/markdown": ".md",
-	"application/epub+zip": ".epub", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+// webQueue holds the pages of a web source.
+type webQueue struct {
+	syncQueue
+	urls   []string
+	known  map[string]File
+	dir    string
+	robots *robotsCache
 }
 
-// pages is the work of a web source.
-type pages struct {
-	listed
-	urls  []string
-	known map[string]File
-	dir   string
-	// robots says what the sites ask programs to leave alone.
-	robots *robots
-}
-
-func (s *Service) webWork(ctx context.Context, src source.Source, set source.Settings) (work, error) {
-	known, err := s.stored(ctx, src.ID)
+func (s *Service) newWebQueue(ctx context.Context, src source.Source, set source.Settings) (fileQueue, error) {
+	known, err := s.filesByName(ctx, src.ID)
 	if err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(s.options.Scratch, "carrel-web-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for pages: %w", err)
+		return nil, fmt.Errorf("create a folder for pages: %w", err)
 	}
-	p := &pages{urls: set.URLs, known: map[string]File{}, dir: dir, robots: &robots{service: s, sites: map[string]robotRules{}}}
+	p := &webQueue{urls: set.URLs, known: map[string]File{}, dir: dir, robots: &robotsCache{service: s, sites: map[string]robotRules{}}}
 	p.service, p.src = s, src
-	p.done = func() { _ = os.RemoveAll(dir) } // the system empties it one day
+	p.cleanup = func() { _ = os.RemoveAll(dir) } // the system cleans its temporary folder
 	for _, u := range set.URLs {
 		if f, ok := known[u]; ok {
 			p.known[u] = f
@@ -60,47 +54,47 @@ func (s *Service) webWork(ctx context.Context, src source.Source, set source.Set
 		}
 	}
 	for _, f := range known {
-		p.gone = append(p.gone, f)
+		p.missing = append(p.missing, f)
 	}
 	return p, nil
 }
 
-func (p *pages) size() (int, int64) { return len(p.urls) + len(p.gone), 0 }
+func (p *webQueue) size() (int, int64) { return len(p.urls) + len(p.missing), 0 }
 
-func (p *pages) skip(done map[string]bool) {
-	p.listed.skip(done)
+func (p *webQueue) skip(done map[string]bool) {
+	p.syncQueue.skip(done)
 	p.urls = slices.DeleteFunc(slices.Clone(p.urls), func(u string) bool { return done[u] })
 }
 
-func (p *pages) next(ctx context.Context, actor core.Actor, t *teller) (outcome, error) {
-	if len(p.gone) > 0 || len(p.urls) == 0 {
-		return p.listed.next(ctx, actor, t)
+func (p *webQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
+	if len(p.missing) > 0 || len(p.urls) == 0 {
+		return p.syncQueue.next(ctx, t)
 	}
 	address := p.urls[0]
-	o, err := p.fetch(ctx, actor, address, t)
+	o, err := p.importPage(ctx, address, t)
 	if err == nil {
 		p.urls = p.urls[1:]
 	}
 	return o, err
 }
 
-// fetch gets one page and reads it, unless it says that it has not changed. One that is gone is removed; one that does not
-// answer is reported, and stays as it was.
-func (p *pages) fetch(ctx context.Context, actor core.Actor, address string, t *teller) (outcome, error) {
+// importPage fetches a page and imports it if it has changed. A page that is gone (404, 410) is deleted; one that
+// can't be fetched is reported and keeps its documents.
+func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) (fileResult, error) {
 	s, old := p.service, p.known[address]
-	o := outcome{Name: address}
-	res, err := s.get(ctx, address, old.Version, p.robots.allow)
+	o := fileResult{Name: address}
+	res, err := s.get(ctx, address, old.Version, p.robots.check)
 	if err != nil {
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}
-		o.Error = "It can't be fetched: " + fetchTrouble(err) + "."
-		return o, s.noteFailure(ctx, p.src, old, o)
+		o.Error = "Can't be fetched: " + fetchErrorText(err) + "."
+		return o, s.recordFailure(ctx, p.src, old, o)
 	}
 	defer func() { _ = res.Body.Close() }()
 	switch {
 	case res.StatusCode == http.StatusNotModified && old.ID != "":
-		o.Same = true
+		o.Unchanged = true
 		return o, nil
 	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone:
 		if old.ID == "" {
@@ -111,41 +105,42 @@ func (p *pages) fetch(ctx context.Context, actor core.Actor, address string, t *
 		return o, err
 	}
 	if res.StatusCode != http.StatusOK {
-		o.Error = fmt.Sprintf("It answers with status %d.", res.StatusCode)
-		return o, s.noteFailure(ctx, p.src, old, o)
+		o.Error = fmt.Sprintf("The server answers with status %d.", res.StatusCode)
+		return o, s.recordFailure(ctx, p.src, old, o)
 	}
 	f, reason := p.save(address, res)
 	if reason != "" {
 		o.Error = reason
-		return o, s.noteFailure(ctx, p.src, old, o)
+		return o, s.recordFailure(ctx, p.src, old, o)
 	}
 	defer func() { _ = os.Remove(f.path) }()
-	return s.read(ctx, actor, p.src, f, t)
+	return s.importFile(ctx, p.src, f, t)
 }
 
-// save puts an answer on the disk under a name that says what it is.
-func (p *pages) save(address string, res *http.Response) (f found, reason string) {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	extension, ok := extensions[kind]
+// save writes a response to disk, with the extension of its media type. The reason is empty on success.
+func (p *webQueue) save(address string, res *http.Response) (f localFile, reason string) {
+	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	extension, ok := format.ExtensionOf(mediaType)
 	if !ok {
-		return f, "It is no text, page or document that can be read."
+		return f, "The media type of the page is not supported."
 	}
 	path := filepath.Join(p.dir, "page"+extension)
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return f, "It could not be stored."
+		return f, "The page could not be stored."
 	}
 	n, err := io.Copy(out, io.LimitReader(res.Body, maxPage+1))
 	if err = errors.Join(err, out.Close()); err != nil {
-		return f, "It did not arrive whole."
+		return f, "The download ended early."
 	}
 	if n > maxPage {
-		return f, "It is larger than 50 MiB."
+		return f, "The page is larger than 50 MiB."
 	}
-	return found{name: address, path: path, size: n, url: address, version: versionOf(res.Header)}, ""
+	return localFile{name: address, path: path, size: n, url: address, version: versionOf(res.Header)}, ""
 }
 
-// versionOf is what to ask with whether a page has changed.
+// versionOf returns the validator for a conditional request, which send splits again: an ETag or a Last-Modified
+// time.
 func versionOf(h http.Header) string {
 	switch {
 	case h.Get("ETag") != "" && len(h.Get("ETag")) < 200:
@@ -156,16 +151,16 @@ func versionOf(h http.Header) string {
 	return ""
 }
 
-// get asks for an address, and follows it when it has moved. Every hop is a request of its own to the guarded client, and
-// one that is allowed, unless all are.
+// get requests an address and follows redirects. Each hop is a new request through the guarded client and must pass
+// allow, unless that is nil.
 func (s *Service) get(ctx context.Context, address, version string, allow func(context.Context, *url.URL) error) (*http.Response, error) {
 	if s.options.Client == nil {
-		return nil, errors.New("no client")
+		return nil, errors.New("importer: no HTTP client")
 	}
-	for range maxMoves + 1 {
+	for range maxRedirects + 1 {
 		from, err := url.Parse(address)
 		if err == nil && from.User != nil {
-			err = errMoved // net/http would send the password of the address along
+			err = errRedirect // net/http would send the user name and password of the address
 		}
 		if err == nil && allow != nil {
 			err = allow(ctx, from)
@@ -173,26 +168,26 @@ func (s *Service) get(ctx context.Context, address, version string, allow func(c
 		if err != nil {
 			return nil, err
 		}
-		res, err := s.ask(ctx, address, version)
+		res, err := s.send(ctx, address, version)
 		if err != nil {
 			return nil, err
 		}
 		if res.StatusCode < 300 || res.StatusCode > 399 || res.StatusCode == http.StatusNotModified {
 			return res, nil
 		}
-		_ = res.Body.Close() // nothing in it is wanted
+		_ = res.Body.Close() // the body of a redirect is not used
 		to, err := from.Parse(res.Header.Get("Location"))
 		if err != nil || to.Scheme != "http" && to.Scheme != "https" || res.Header.Get("Location") == "" {
-			return nil, errMoved
+			return nil, errRedirect
 		}
 		address = to.String()
 	}
-	return nil, errMoved
+	return nil, errRedirect
 }
 
-var errMoved = errors.New("it has moved too often")
+var errRedirect = errors.New("too many or invalid redirects")
 
-func (s *Service) ask(ctx context.Context, address, version string) (*http.Response, error) {
+func (s *Service) send(ctx context.Context, address, version string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -214,36 +209,37 @@ func (s *Service) ask(ctx context.Context, address, version string) (*http.Respo
 		cancel()
 		return nil, err
 	}
-	res.Body = &endingBody{res.Body, cancel}
+	res.Body = &cancelBody{res.Body, cancel}
 	return res, nil
 }
 
-// endingBody ends the time of a request with its body.
-type endingBody struct {
+// cancelBody cancels the request's context when its body is closed.
+type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-func (b *endingBody) Close() error {
+func (b *cancelBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }
 
-// fetchTrouble says in a few words why something could not be fetched, without what the other side or the network sent.
-func fetchTrouble(err error) string {
+// fetchErrorText describes a failed fetch without quoting the server or the network, whose errors may reveal internal
+// addresses.
+func fetchErrorText(err error) string {
 	switch {
 	case errors.Is(err, errForbidden):
-		return "the site's robots.txt forbids it to programs, or can't be read"
-	case errors.Is(err, errMoved):
-		return "it has moved too often, or to nowhere"
+		return "the site's robots.txt disallows it or can't be read"
+	case errors.Is(err, errRedirect):
+		return "it redirects too often or to an invalid address"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "it does not answer in time"
+		return "the request timed out"
 	}
-	return "the address does not answer, or must not be reached from here"
+	return "the address does not answer or is not allowed"
 }
 
-// noteFailure keeps why a page could not be read, beside the documents that came of it before.
-func (s *Service) noteFailure(ctx context.Context, src source.Source, old File, o outcome) error {
+// recordFailure stores the reason why a file could not be read. The documents of its last import are kept.
+func (s *Service) recordFailure(ctx context.Context, src source.Source, old File, o fileResult) error {
 	now := s.clock.Now()
 	f := File{
 		ID: core.NewID(prefixFile), SourceID: src.ID, Name: o.Name, Size: old.Size, Hash: []byte{}, Documents: old.Documents, Skipped: old.Skipped,

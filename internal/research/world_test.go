@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"carrel/internal/agent"
-	"carrel/internal/app/demo"
+	"carrel/internal/cli/demo"
 	"carrel/internal/core"
 	"carrel/internal/memory"
 	"carrel/internal/model"

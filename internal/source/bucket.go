@@ -10,21 +10,21 @@ import (
 	"carrel/internal/outbound"
 )
 
-// What names of S3 look like: https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html. They become
-// parts of addresses, so nothing else may be in them.
+// Names become parts of addresses, so only the documented characters are allowed:
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html.
 var (
 	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	regionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 	keyName    = regexp.MustCompile(`^[\w.+=@-]{3,128}$`)
 )
 
-// maxPrefix is how long a key can be, in bytes.
+// maxPrefix is the maximum length of a key in bytes.
 const maxPrefix = 1024
 
-// IsRegion reports whether a text can be the name of a region.
+// IsRegion reports whether a text is a valid region name.
 func IsRegion(s string) bool { return regionName.MatchString(s) }
 
-func checkS3(s *Settings, secret string) []core.FieldError {
+func checkBucket(s *Settings, secret string) []core.FieldError {
 	s.Bucket, s.Region, s.AccessKeyID = strings.TrimSpace(s.Bucket), strings.TrimSpace(s.Region), strings.TrimSpace(s.AccessKeyID)
 	s.Endpoint = strings.TrimSuffix(strings.TrimSpace(s.Endpoint), "/")
 	var bad []core.FieldError
@@ -32,39 +32,38 @@ func checkS3(s *Settings, secret string) []core.FieldError {
 		bad = append(bad, core.FieldError{Pointer: "/settings/" + field, Detail: detail})
 	}
 	if !bucketName.MatchString(s.Bucket) || strings.Contains(s.Bucket, "..") {
-		wrong("bucket", "Must be the name of a bucket: 3 to 63 small letters, digits, dots and hyphens.")
+		wrong("bucket", "Must be a bucket name: 3 to 63 lower-case letters, digits, dots and hyphens.")
 	}
 	if len(s.Prefix) > maxPrefix || !utf8.ValidString(s.Prefix) || core.HasNUL(s.Prefix) {
 		wrong("prefix", "Must be at most 1024 bytes of text.")
 	}
 	if s.Region != "" && !IsRegion(s.Region) {
-		wrong("region", "Must be the name of a region, such as eu-central-1.")
+		wrong("region", "Must be a region name, such as eu-central-1.")
 	}
 	if s.Endpoint != "" && outbound.CheckAddress(s.Endpoint, endpointAddress) != "" {
 		wrong("endpoint",
-			"Must be the address of the store alone, without a user name or path, such as https://minio.example.org:9000.")
+			"Must be the address of the store without a user name or path, such as https://minio.example.org:9000.")
 	}
 	if s.AccessKeyID != "" && !keyName.MatchString(s.AccessKeyID) {
 		wrong("accessKeyId", "Must be the id of an access key: 3 to 128 letters, digits and . + = @ _ -.")
 	}
 	switch {
 	case s.AccessKeyID != "" && secret == "":
-		bad = append(bad, core.FieldError{Pointer: "/secret", Detail: "Must be the secret of the access key; a public bucket needs neither."})
+		bad = append(bad, core.FieldError{Pointer: "/secret", Detail: "Must be the secret of the access key. A public bucket needs neither."})
 	case s.AccessKeyID == "" && secret != "":
-		wrong("accessKeyId", "Must be the id of the access key that the secret belongs to; a public bucket needs neither.")
+		wrong("accessKeyId", "Must be the id of the access key of the secret. A public bucket needs neither.")
 	}
 	return bad
 }
 
-// endpointAddress are the rules for the address of a store.
 var endpointAddress = outbound.AddressRules{PlainHTTP: true, Private: true, OriginOnly: true, MaxLength: maxAddress}
 
-// defaultRegion is the region that requests are signed for when the settings name none; it matches s3.DefaultRegion.
+// defaultRegion is used if the settings have no region; it matches s3.DefaultRegion.
 const defaultRegion = "us-east-1"
 
-// scopeOfS3 binds the secret of an access key to the store, the bucket and the key's id. The region counts with Amazon
-// only, where it is part of the host.
-func scopeOfS3(set Settings) string {
+// s3SecretScope binds the secret of an access key to the store, the bucket and the key id. The region matters for
+// Amazon only, where it is part of the host name.
+func s3SecretScope(set Settings) string {
 	store := "amazon " + cmp.Or(strings.TrimSpace(set.Region), defaultRegion)
 	if endpoint := strings.TrimSpace(set.Endpoint); endpoint != "" {
 		store = "endpoint " + outbound.Origin(endpoint)

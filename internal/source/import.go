@@ -11,35 +11,46 @@ import (
 	"carrel/internal/core"
 )
 
-// Imported counts what became of documents handed to a source.
+// Imported counts the outcome of an import.
 type Imported struct {
 	Added, Updated, Unchanged int
 }
 
-// Total is how many documents were looked at.
+// Total returns the number of processed documents.
 func (i Imported) Total() int { return i.Added + i.Updated + i.Unchanged }
 
-// importBatch is how many documents share a transaction: enough to make the sync to disk cheap, few enough to
-// leave the writer to others in between.
+// importBatch is the number of documents in a transaction: enough to amortize the disk sync, few enough to let other
+// writers in.
 const importBatch = 500
 
-// batchBytes is how much text a batch holds at most, apart from its last document: 500 long ones would be gigabytes.
+// batchBytes limits the text of a batch, because 500 long documents would be gigabytes.
 const batchBytes = 8 << 20
 
-// Import stores documents in a source. Those that are there unchanged are left alone; progress is told after each
-// batch. A failure leaves the batches before it in place, and the same import run again goes on from there. A source
-// whose language is not known gets the one that its first documents seem to be in.
-func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported)) (Imported, error) {
-	var done Imported
+// Import is AddDocuments after an access check.
+func (s *Service) Import(
+	ctx context.Context, actor core.Actor, src Source, docs iter.Seq2[Document, error], progress func(Imported),
+) (Imported, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpUploadFiles, src.AgentID); err != nil {
-		return done, err
+		return Imported{}, err
 	}
+	return s.AddDocuments(ctx, src, docs, progress)
+}
+
+// AddDocuments stores documents in a source and calls progress after each batch. Unchanged documents are not written.
+// A failure keeps the batches before it, and running the same import again resumes there. A source without a language
+// gets the language detected in its first batch.
+//
+// AddDocuments does not check access. Its caller runs an import task, whose submission was authorized.
+func (s *Service) AddDocuments(
+	ctx context.Context, src Source, docs iter.Seq2[Document, error], progress func(Imported),
+) (Imported, error) {
+	var done Imported
 	batch := make([]Document, 0, importBatch)
 	var hashes hasher
 	size := 0
 	flush := func() (err error) {
-		if src.Language == "" { // before the documents, so that they are indexed once
-			if src.Language, err = s.guess(ctx, src, batch); err != nil {
+		if src.Language == "" { // before storing, so that the documents are indexed once
+			if src.Language, err = s.detectLanguage(ctx, src, batch); err != nil {
 				return err
 			}
 		}
@@ -64,7 +75,7 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 		now := s.clock.Now()
 		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt = core.NewID(core.PrefixDocument), src.ID, now, now
 		d.dropUnsafeLinks()
-		if d.Hash, err = hashes.of(d); err != nil {
+		if d.Hash, err = hashes.sum(d); err != nil {
 			return done, err
 		}
 		size += len(d.Text)
@@ -80,29 +91,29 @@ func (s *Service) Import(ctx context.Context, actor core.Actor, src Source, docs
 	return done, flush()
 }
 
-// dropUnsafeLinks removes links that are not web addresses. Readers of formats and catalogues check them as well; every
-// document passes here, so that a reader that forgets stores nothing harmful.
+// dropUnsafeLinks removes links that are not web addresses. Parsers and catalogues check links as well; this is the
+// one place that all documents pass.
 func (d *Document) dropUnsafeLinks() {
 	d.URL, d.OpenAccessURL = core.WebLink(d.URL), core.WebLink(d.OpenAccessURL)
 }
 
-// hasher hashes documents one after the other in a buffer of its own: their texts need not be copied to new memory each.
+// hasher hashes documents and reuses its buffer.
 type hasher struct{ buf bytes.Buffer }
 
-// of tells whether a document that comes again has changed. Fields that came later count only where they are set:
-// what was stored before there were any is still the same.
-func (h *hasher) of(d Document) ([]byte, error) {
+// sum returns the hash that detects changes to a document. Fields added in later versions count only if they are set,
+// so that the hashes of older documents stay valid.
+func (h *hasher) sum(d Document) ([]byte, error) {
 	fields := []any{d.Title, d.Authors, d.Text, d.Year, d.URL, d.DOI, d.Venue, d.Type}
 	if d.PublishedAt != "" || d.CitationCount != nil || d.OpenAccessURL != "" {
 		fields = append(fields, d.PublishedAt, d.CitationCount, d.OpenAccessURL)
 	}
 	if d.File != "" {
-		fields = append(fields, d.File) // a document that another file holds now is that file's
+		fields = append(fields, d.File) // a document that moved to another file counts as changed
 	}
 	h.buf.Reset()
 	if err := json.NewEncoder(&h.buf).Encode(fields); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(bytes.TrimSuffix(h.buf.Bytes(), []byte("\n"))) // what json.Marshal gives
+	sum := sha256.Sum256(bytes.TrimSuffix(h.buf.Bytes(), []byte("\n"))) // without the newline of Encode, as earlier versions hashed it
 	return sum[:16], nil
 }

@@ -8,7 +8,7 @@ import (
 	"carrel/internal/core"
 )
 
-// checkLanguage returns what is wrong with the code of a language, or the empty string.
+// checkLanguage returns the validation error of a language code, or "".
 func (s *Service) checkLanguage(code string) string {
 	known := len(code) == 2 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") == ""
 	switch {
@@ -20,7 +20,7 @@ func (s *Service) checkLanguage(code string) string {
 	return ""
 }
 
-// SetLanguage says in which language the documents of a source are. Those that are there are indexed again.
+// SetLanguage sets the language of a source. Its documents are indexed again.
 func (s *Service) SetLanguage(ctx context.Context, actor core.Actor, src Source, code string) (Source, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpChangeSource, src.AgentID); err != nil {
 		return Source{}, err
@@ -28,37 +28,37 @@ func (s *Service) SetLanguage(ctx context.Context, actor core.Actor, src Source,
 	if detail := s.checkLanguage(code); detail != "" {
 		return Source{}, core.InvalidField("/language", detail)
 	}
-	return s.adjust(ctx, src, New{Language: code})
+	return s.applyDefaultAndLanguage(ctx, src, New{Language: code})
 }
 
-// How much is looked at to guess a language: enough of every document to be past its name, and enough of them that a
-// few in another language do not decide.
+// Limits of the text for language detection: enough of each document to get past its title, and enough documents that
+// a few in another language do not decide.
 const (
-	samplePart = 1000
-	sampleSize = 50_000
+	sampleBytesPerDocument = 1000
+	maxSampleBytes         = 50_000
 )
 
-// guess sets the language of a source from some of its documents, and returns the one that holds then.
-func (s *Service) guess(ctx context.Context, src Source, docs []Document) (string, error) {
+// detectLanguage detects the language of a source from documents, stores it, and returns the language in effect.
+func (s *Service) detectLanguage(ctx context.Context, src Source, docs []Document) (string, error) {
 	if s.options.Guess == nil {
 		return "", nil
 	}
-	language := s.options.Guess(sample(docs))
+	language := s.options.Guess(sampleText(docs))
 	if language == "" {
 		return "", nil
 	}
 	return s.store.SetSourceLanguage(ctx, src.ID, language, true, s.clock.Now())
 }
 
-// sample puts the starts of documents together.
-func sample(docs []Document) string {
+// sampleText joins the beginnings of documents.
+func sampleText(docs []Document) string {
 	var b strings.Builder
 	for _, d := range docs {
-		if b.Len() >= sampleSize {
+		if b.Len() >= maxSampleBytes {
 			break
 		}
 		for _, part := range []string{d.Title, d.Text} {
-			b.WriteString(strings.ToValidUTF8(part[:min(len(part), samplePart)], ""))
+			b.WriteString(strings.ToValidUTF8(part[:min(len(part), sampleBytesPerDocument)], ""))
 			b.WriteByte('\n')
 		}
 	}

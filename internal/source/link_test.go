@@ -9,11 +9,11 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses goes through the one place that stored and live documents
-// pass, whatever the reader of a format or catalogue made of them.
+// Stored and federated documents both pass dropUnsafeLinks, so a parser or catalogue that does not check links stores
+// nothing harmful.
 func TestDocumentsAreStoredWithoutLinksThatAreNoWebAddresses(t *testing.T) {
 	t.Parallel()
-	w := newLiveWorld(t, func(o *source.Options) { o.Live = answering{} })
+	w := newLiveWorld(t, func(o *source.Options) { o.Federated = answering{} })
 	library, live := w.library(t), w.add(t, source.New{Kind: "openalex"})
 	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
 		for _, d := range documentsWithUnsafeLinks() {
@@ -55,9 +55,9 @@ func documentsWithUnsafeLinks() []source.Document {
 	return docs
 }
 
-// answering is a live source that checks nothing.
+// answering is a federated source that does not check its links.
 type answering struct{}
 
-func (answering) Ask(context.Context, source.LiveRequest) (source.LiveAnswer, error) {
-	return source.LiveAnswer{Documents: documentsWithUnsafeLinks()}, nil
+func (answering) Search(context.Context, source.FederatedRequest) (source.FederatedReply, error) {
+	return source.FederatedReply{Documents: documentsWithUnsafeLinks()}, nil
 }

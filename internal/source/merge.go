@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// fusion is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): how little the first places of a
-// list count more than the next.
-const fusion = 60
+// fusionConstant is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). A larger k flattens the
+// difference between ranks.
+const fusionConstant = 60
 
-// reciprocal is what a place in a list is worth, from 0.
-func reciprocal(rank int) float64 { return 1 / float64(fusion+rank+1) }
+// reciprocal returns the score of a rank, counted from 0.
+func reciprocal(rank int) float64 { return 1 / float64(fusionConstant+rank+1) }
 
-// merge puts ranked lists of different sources into one. Their scores can't be compared (those of the index are sums over
-// words, and most catalogues tell none), but their orders can: a document counts by its places in all lists. Two records
-// of one work, told by the DOI, are one hit that counts for both; the record of the first list is shown, which is what is
-// stored here where there is one.
+// merge combines ranked lists of different sources by reciprocal rank fusion. Their scores are not comparable: the
+// index sums over words, and most catalogues return none. Records with the same DOI are one hit that scores for both;
+// the record of the first list is shown, which is the stored one if it exists.
 func merge(lists [][]Card) []Card {
 	var out []Card
 	at := map[string]int{}
 	for _, list := range lists {
-		counted := map[string]bool{} // a list that has a work twice counts once
+		counted := map[string]bool{} // a work counts once per list
 		for rank, c := range list {
-			key := workOf(c.Document)
+			key := workKey(c.Document)
 			i, known := at[key]
 			switch {
 			case counted[key]:
@@ -38,15 +37,15 @@ func merge(lists [][]Card) []Card {
 			counted[key] = true
 		}
 	}
-	// Stable, so that of equal ones those of the first list come first.
+	// Stable, so that hits of the first list come first among equal scores.
 	slices.SortStableFunc(out, func(a, b Card) int { return cmp.Compare(b.Score, a.Score) })
 	return out
 }
 
-// workOf names the work that a document is of.
-func workOf(d Document) string {
+// workKey identifies a work by its DOI, else by the document.
+func workKey(d Document) string {
 	doi := strings.ToLower(d.DOI)
-	if i := strings.Index(doi, "10."); i >= 0 { // after the address of a resolver, or none
+	if i := strings.Index(doi, "10."); i >= 0 { // the DOI may follow a resolver address
 		return doi[i:]
 	}
 	return d.ID

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Buyer is who pays for a search that costs: the user, by the credential and for the agent that they used. In a turn the
-// credential is empty, as the turn has its own.
+// Buyer is charged for a paid search. In a turn the credential is empty, because the turn has its own.
 type Buyer struct {
 	UserID, TurnID, CredentialID, AgentID string
 }
 
-// Payer holds the searches of paid kinds to what their buyers may spend.
+// Payer enforces the spend caps of users on paid searches.
 type Payer interface {
-	// HoldSearch puts aside what one search of a kind may cost, before it is made; beyond the cap it is a *core.Error, which
-	// the user is told, and the search is not made. Settle is called once after it, whether it succeeded or not.
+	// HoldSearch reserves the cost of one search of a kind before it is sent. Beyond the cap it returns a *core.Error
+	// for the user, and the search is not sent. Settle must be called once afterwards, whether the search succeeded
+	// or not.
 	HoldSearch(ctx context.Context, buyer Buyer, kind string) (settle func(context.Context) error, err error)
 }
 
-// Searches is how often a user searched on a day (UTC, 2006-01-02).
+// Searches is the number of searches of a user on a day (UTC, 2006-01-02).
 type Searches struct {
 	UserID string
 	Day    string
 	Count  int
 }
 
-// meter counts searches in memory, so that a search costs no write.
+// meter counts searches in memory, so that a search needs no write.
 type meter struct {
 	mu     sync.Mutex
 	counts map[meterKey]int
@@ -43,7 +43,7 @@ func (m *meter) add(key meterKey, n int) {
 	m.counts[key] += n
 }
 
-func (m *meter) take() map[meterKey]int {
+func (m *meter) drain() map[meterKey]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	taken := m.counts
@@ -51,15 +51,14 @@ func (m *meter) take() map[meterKey]int {
 	return taken
 }
 
-// count notes a search.
 func (s *Service) count(userID string, now time.Time) {
 	s.meter.add(meterKey{userID, now.UTC().Format(time.DateOnly)}, 1)
 }
 
-// FlushSearches writes down how often users searched. The server calls it now and then and once at the end; what a
-// crash loses is the searches of half a minute.
+// FlushSearches stores the counted searches. The server calls it periodically and at shutdown; a crash loses the
+// counts of half a minute.
 func (s *Service) FlushSearches(ctx context.Context) error {
-	taken := s.meter.take()
+	taken := s.meter.drain()
 	if len(taken) == 0 {
 		return nil
 	}

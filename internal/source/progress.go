@@ -28,12 +28,12 @@ func (s *Service) partial(src Source) []Warning {
 	}
 	return []Warning{{
 		SourceID: src.ID, Code: WarnIndexIncomplete,
-		Detail: fmt.Sprintf("%s of %s documents are indexed so far; results are partial.", grouped(indexed), grouped(src.Documents)),
+		Detail: fmt.Sprintf("%s of %s documents are indexed so far; results are partial.", groupThousands(indexed), groupThousands(src.Documents)),
 	}}
 }
 
 // grouped writes a number with commas between thousands.
-func grouped(n int) string {
+func groupThousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

@@ -8,16 +8,15 @@ import (
 	"carrel/internal/core"
 )
 
-// ErrSecretUnreadable means that a stored secret can't be used: it was sealed for another receiver or with another key
-// of the installation. Its owner has to enter it again.
-var ErrSecretUnreadable = errors.New("source: the secret belongs to another receiver or installation key")
+// ErrSecretUnreadable means that a stored secret can't be decrypted, because it was encrypted for another receiver or
+// with another key of the installation. Its owner must enter it again.
+var ErrSecretUnreadable = errors.New("source: the secret was encrypted for another receiver or with another key")
 
-// maxSecret is the longest secret in bytes.
 const maxSecret = 4096
 
-// applySettings puts new settings and a new secret into a source. Kinds check the two together. A secret is dropped
-// when the new settings name another receiver and no new secret comes with them: whoever may change the address of a
-// source must not be able to have its secret sent there.
+// applySettings applies new settings and a new secret, which are validated together. A secret is dropped when the new
+// settings have another scope and no new secret: a user who may change the address of a source must not be able to
+// redirect its secret.
 func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error) {
 	if c.Settings == nil && c.Secret == nil {
 		return nil, nil
@@ -26,7 +25,7 @@ func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error
 	if !known {
 		return nil, core.InvalidField("/settings", "Sources of this kind can't be changed here.")
 	}
-	secret, err := s.secretAfter(src, k, c)
+	secret, err := s.secretAfterChange(src, k, c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +37,14 @@ func (s *Service) applySettings(src *Source, c Change) ([]core.FieldError, error
 		set = *c.Settings
 		src.NextSyncAt = nextSync(set, src.UpdatedAt)
 	}
-	kept, bad := s.settings(k, set, secret)
+	kept, bad := s.checkSettings(k, set, secret)
 	src.Settings = kept
 	return append(bad, s.setSecret(src, k, secret)...), nil
 }
 
-// secretAfter returns the secret that a source has after a change, and notes in the source when one is dropped.
-func (s *Service) secretAfter(src *Source, k Kind, c Change) (string, error) {
+// secretAfterChange returns the secret that the source has after a change. It sets src.SecretRemoved if the secret is
+// dropped.
+func (s *Service) secretAfterChange(src *Source, k Kind, c Change) (string, error) {
 	if c.Secret != nil {
 		return *c.Secret, nil
 	}
@@ -67,30 +67,28 @@ func (s *Service) secretAfter(src *Source, k Kind, c Change) (string, error) {
 	return secret, err
 }
 
-// setSecret seals a secret for its source and receiver: it can be used from then on, and is never shown by the API. The
-// source has its final settings already.
+// setSecret encrypts a secret for the source and its receiver. The settings of src must be final.
 func (s *Service) setSecret(src *Source, k Kind, secret string) []core.FieldError {
 	src.Sealed = nil
 	switch {
 	case secret == "":
 		return nil
 	case k.SecretScope == nil:
-		return nil // settings has refused it
+		return nil // checkSettings has reported it
 	case len(secret) > maxSecret || s.options.Sealer == nil:
 		return []core.FieldError{{Pointer: "/secret", Detail: "Must be at most 4096 bytes."}}
 	}
-	place, err := secretPlace(*src, k)
-	if err != nil { // the settings were written a moment ago
+	place, err := secretAssociatedData(*src, k)
+	if err != nil { // unreachable: the settings were just encoded
 		return []core.FieldError{{Pointer: "/settings", Detail: "Can't be read."}}
 	}
 	src.Sealed = s.options.Sealer.Seal([]byte(secret), place)
 	return nil
 }
 
-// secretPlace is the associated data that a secret is sealed with: the source, its kind and the receiver. A row whose
-// address was changed in any other way than through Change, such as by SQL or a doctored backup, holds a secret that
-// can't be opened.
-func secretPlace(src Source, k Kind) (string, error) {
+// secretAssociatedData returns the associated data of a secret: the source, its kind and its scope. If the address of
+// a row is changed by other means than Change, such as SQL or a manipulated backup, its secret no longer decrypts.
+func secretAssociatedData(src Source, k Kind) (string, error) {
 	set, err := src.SettingsOf()
 	if err != nil {
 		return "", err
@@ -98,21 +96,20 @@ func secretPlace(src Source, k Kind) (string, error) {
 	return "source secret\n" + src.ID + "\n" + src.Kind + "\n" + k.SecretScope(set), nil
 }
 
-// Secret returns the secret of a source in the clear, for a request to its receiver. It is "" where the source has
-// none, and ErrSecretUnreadable where the stored one is not for this receiver.
+// Secret returns the decrypted secret of a source for a request to its receiver. It is "" if the source has none, and
+// the error is ErrSecretUnreadable if it was encrypted for another receiver.
 func (s *Service) Secret(src Source) (string, error) {
 	plain, _, err := s.openSecret(src)
 	return plain, err
 }
 
-// HasSecret reports whether a source has a secret that can be used.
+// HasSecret reports whether a source has a usable secret.
 func (s *Service) HasSecret(src Source) bool {
 	plain, err := s.Secret(src)
 	return err == nil && plain != ""
 }
 
-// openSecret also reports whether the secret is in the old form, which was sealed for the source alone and not for its
-// receiver.
+// openSecret also reports whether the secret has the old associated data, which was the source id alone.
 func (s *Service) openSecret(src Source) (plain string, old bool, err error) {
 	if len(src.Sealed) == 0 {
 		return "", false, nil
@@ -121,7 +118,7 @@ func (s *Service) openSecret(src Source) (plain string, old bool, err error) {
 	if k.SecretScope == nil || s.options.Sealer == nil {
 		return "", false, ErrSecretUnreadable
 	}
-	place, err := secretPlace(src, k)
+	place, err := secretAssociatedData(src, k)
 	if err != nil {
 		return "", false, err
 	}
@@ -135,8 +132,8 @@ func (s *Service) openSecret(src Source) (plain string, old bool, err error) {
 	return string(b), true, nil
 }
 
-// BindSecrets seals the secrets of earlier versions again, bound to the receivers that their sources have now. The
-// server calls it at its start; afterwards no row opens in the old form.
+// BindSecrets encrypts secrets of earlier versions again, with their scope as associated data. The server calls it at
+// startup.
 func (s *Service) BindSecrets(ctx context.Context) error {
 	sources, err := s.store.SealedSources(ctx)
 	if err != nil {
@@ -145,7 +142,7 @@ func (s *Service) BindSecrets(ctx context.Context) error {
 	for _, src := range sources {
 		secret, old, err := s.openSecret(src)
 		if err != nil || !old {
-			continue // unreadable secrets are reported where they are used
+			continue // unreadable secrets are reported when they are used
 		}
 		bound := src
 		k, _ := s.kind(src.Kind)

@@ -9,15 +9,15 @@ import (
 	"carrel/internal/source"
 )
 
-// secretCase says for one kind of source how its secret is bound. Every kind of the registry has one.
+// secretCase describes how the secret of a kind is bound to its receiver. Every kind needs one.
 type secretCase struct {
-	// takesNone says that the kind refuses a secret.
+	// takesNone is set for a kind that refuses a secret.
 	takesNone bool
-	// settings are valid ones of the kind.
+	// settings are valid settings of the kind.
 	settings source.Settings
-	// same are other settings with the same receiver of the secret, and other ones with another receiver.
+	// same are settings with the same secret scope, other ones with another scope.
 	same, other map[string]source.Settings
-	// required says that the kind refuses to be without its secret, so that a change of the receiver is 400.
+	// required is set for a kind that requires a secret, so that dropping it is an error 400.
 	required bool
 }
 
@@ -97,7 +97,7 @@ var secretCases = map[string]secretCase{
 
 const keptSecret = "the-secret-of-the-source"
 
-// secretWorld is a liveWorld whose actor may make sources of every kind, folders too.
+// secretWorld is a liveWorld whose actor may create sources of every kind, including folders.
 func secretWorld(t *testing.T) *liveWorld {
 	t.Helper()
 	w := newLiveWorld(t)
@@ -105,8 +105,7 @@ func secretWorld(t *testing.T) *liveWorld {
 	return w
 }
 
-// TestEveryKindSaysWhatItsSecretIsBoundTo fails for a kind that is added to the registry without a row in secretCases,
-// and for one whose row does not say what the kind does.
+// A new kind without a row in secretCases fails this test.
 func TestEveryKindSaysWhatItsSecretIsBoundTo(t *testing.T) {
 	t.Parallel()
 	w := secretWorld(t)
@@ -133,7 +132,7 @@ func TestEveryKindSaysWhatItsSecretIsBoundTo(t *testing.T) {
 			if got, err := w.Secret(src); got != keptSecret || err != nil || !w.HasSecret(src) {
 				t.Errorf("%s: %q, %v", k.Name, got, err)
 			}
-			// A kind that takes an address must say which ones are the same receiver.
+			// A kind with an address must define which addresses share a scope.
 			if taken := c.settings; (taken.URL != "" || taken.Endpoint != "") && (len(c.same) < 5 || len(c.other) < 5) {
 				t.Errorf("%s takes an address and has %d and %d cases", k.Name, len(c.same), len(c.other))
 			}
@@ -185,7 +184,7 @@ func TestASecretIsKeptForItsReceiverAlone(t *testing.T) {
 	}
 }
 
-// TestASecretCantBeOpenedForAnotherReceiver changes rows behind the service's back, as SQL or a doctored backup could.
+// The test changes rows directly, as SQL or a manipulated backup could.
 func TestASecretCantBeOpenedForAnotherReceiver(t *testing.T) {
 	t.Parallel()
 	w, ctx := secretWorld(t), t.Context()
@@ -214,7 +213,7 @@ func TestASecretCantBeOpenedForAnotherReceiver(t *testing.T) {
 	}
 }
 
-// TestSecretsOfEarlierVersionsAreBoundAtTheStart covers the old form, which was sealed for the id of the source alone.
+// Earlier versions encrypted a secret with the id of the source as its only associated data.
 func TestSecretsOfEarlierVersionsAreBoundAtTheStart(t *testing.T) {
 	t.Parallel()
 	w, ctx := secretWorld(t), t.Context()
@@ -241,7 +240,7 @@ func TestSecretsOfEarlierVersionsAreBoundAtTheStart(t *testing.T) {
 	if got, err := w.Secret(src); got != "" || err == nil {
 		t.Errorf("for another host: %q, %v", got, err)
 	}
-	// A second start finds nothing to do.
+	// A second start changes nothing.
 	bound := src.Sealed
 	if err := w.BindSecrets(ctx); err != nil {
 		t.Fatal(err)
@@ -251,7 +250,7 @@ func TestSecretsOfEarlierVersionsAreBoundAtTheStart(t *testing.T) {
 	}
 }
 
-// TestNoKindOfSourceTakesAPasswordInItsAddress holds every kind of the registry to the one address parser.
+// All kinds share one address parser.
 func TestNoKindOfSourceTakesAPasswordInItsAddress(t *testing.T) {
 	t.Parallel()
 	w := secretWorld(t)
@@ -272,7 +271,7 @@ func TestNoKindOfSourceTakesAPasswordInItsAddress(t *testing.T) {
 					set.URL = a // kinds without an address refuse any
 				}
 				bad := k.Check(&set, keptSecret)
-				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Live; takesAddress && len(bad) == 0 {
+				if takesAddress := valid.URL != "" || valid.URLs != nil || valid.Endpoint != "" || k.Federated; takesAddress && len(bad) == 0 {
 					t.Errorf("%s takes %s", k.Name, a)
 				}
 				for _, f := range bad {

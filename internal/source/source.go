@@ -1,4 +1,4 @@
-// Package source holds what an agent searches: sources and their documents.
+// Package source manages the sources of agents and their documents, and searches them.
 package source
 
 import (
@@ -10,7 +10,7 @@ import (
 	"carrel/internal/core"
 )
 
-// Source is one searchable collection of an agent.
+// Source is a searchable collection of documents of an agent.
 type Source struct {
 	ID        string
 	AgentID   string
@@ -19,23 +19,24 @@ type Source struct {
 	Default   bool
 	Documents int
 	Status    string
-	// Language is that of its documents (ISO 639-1): what the owner said, or a guess at the first import. Empty means
-	// that it is not known.
+	// Language is the ISO 639-1 code of the documents, set by the owner or detected at the first import. Empty means
+	// unknown.
 	Language string
-	// Settings are JSON, or empty; see SettingsOf.
+	// Settings is JSON, or empty; see SettingsOf.
 	Settings string
 	// Sealed is the encrypted secret, bound to its receiver; see Service.Secret.
 	Sealed []byte
 	// SecretRemoved is set by Service.Change when the secret was dropped because the settings name another receiver.
 	// It is not stored.
 	SecretRemoved bool
-	// SyncedAt is when it was last brought up to date, and NextSyncAt when it is due.
+	// SyncedAt is the time of the last sync, NextSyncAt of the next one.
 	SyncedAt, NextSyncAt *time.Time
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
 }
 
-// Document is one text of a source. ExternalID is the id it came with, unique in its source.
+// Document is an item of a source, from parsing to storage. Parsers set the descriptive fields; AddDocuments sets the
+// id, hash and times.
 type Document struct {
 	ID         string
 	SourceID   string
@@ -43,74 +44,74 @@ type Document struct {
 	Title      string
 	Authors    []string
 	Text       string
-	// Year is 0 when the document has none.
+	// Year is 0 if it is unknown.
 	Year  int
 	URL   string
 	DOI   string
 	Venue string
 	Type  string
-	// PublishedAt is a full-date or a date-time of RFC 3339 as it came, or empty.
+	// PublishedAt is an RFC 3339 date or date-time, or empty.
 	PublishedAt string
-	// CitationCount is nil when nobody said how often it was cited.
+	// CitationCount is nil if it is unknown.
 	CitationCount *int
 	OpenAccessURL string
-	// File is the id of the file that it came from, or empty.
+	// File is the id of the imported file, or empty.
 	File string
 	Hash []byte
-	// ExpiresAt is when a result of a live source goes again unless somebody keeps it; nil is for what stays.
+	// ExpiresAt is set for a result of a federated source until the document is kept; nil means never.
 	ExpiresAt *time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// CardID names the result card of a document. It depends on the document alone, so that the same document is the
-// same card in every search, conversation and favourite.
+// CardID returns the id of the document's result card. It depends on the document alone, so that a document has the
+// same card in every search, thread and favourite.
 func (d Document) CardID() string {
 	return prefixCard + strings.TrimPrefix(d.ID, core.PrefixDocument+"_")
 }
 
 const prefixCard = "card_"
 
-// documentOf returns the id of the document that a card is of, if it is the card of one.
-func documentOf(cardID string) (string, bool) {
+// documentIDOfCard returns the id of a card's document, or false if the card has none.
+func documentIDOfCard(cardID string) (string, bool) {
 	rest, ok := strings.CutPrefix(cardID, prefixCard)
 	id := core.PrefixDocument + "_" + rest
 	return id, ok && core.IsID(core.PrefixDocument, id)
 }
 
-// Store keeps sources and documents.
+// Store persists sources and documents.
 type Store interface {
-	// InsertSource adds a source to an agent of the user, as its default where it says so.
+	// InsertSource adds a source to an agent of the user, and makes it the default if s.Default is set.
 	InsertSource(ctx context.Context, userID string, s Source) error
 	Sources(ctx context.Context, userID, agentID string) ([]Source, error)
-	// SetDefaultSource makes a source of the agent its default, in place of the one before.
+	// SetDefaultSource replaces the default source of an agent.
 	SetDefaultSource(ctx context.Context, agentID, sourceID string) error
 	// UpdateSource stores a source's name, settings, secret and next sync.
 	UpdateSource(ctx context.Context, s Source) error
-	// DeleteSource removes a source with all that is in it. The successor, if one is named, becomes the default where the
-	// source was; a default without one stays, which is a conflict.
+	// DeleteSource deletes a source with its documents and files. If it was the default, the successor becomes the
+	// default; without a successor it returns a conflict.
 	DeleteSource(ctx context.Context, agentID, sourceID, successorID string) error
-	// PutDocuments stores a batch in one transaction: a document whose external id the source knows is updated and
-	// keeps its id, unless its hash is the same. It returns how many were added and how many updated.
+	// PutDocuments stores a batch in one transaction. A document with a known external id is updated and keeps its
+	// id, unless its hash is unchanged. It returns the numbers of added and updated documents.
 	PutDocuments(ctx context.Context, sourceID string, docs []Document) (added, updated int, err error)
-	// DocumentsByID returns those of the documents that the sources have, in no set order.
+	// DocumentsByID returns the documents with these ids in the sources, in any order.
 	DocumentsByID(ctx context.Context, sources, ids []string) ([]Document, error)
-	// Document returns a document of one of the sources of an agent of the user.
+	// Document returns a document of an agent of the user.
 	Document(ctx context.Context, userID, agentID, documentID string) (Document, error)
-	// SetSourceLanguage sets a language and returns the one that holds then: a guess gives way to a language that is
-	// known already. Where it changes, the documents are indexed again.
+	// SetSourceLanguage sets the language of a source and returns the language in effect: a detected language does
+	// not replace a known one. A change marks the documents for indexing.
 	SetSourceLanguage(ctx context.Context, sourceID, language string, guessed bool, now time.Time) (string, error)
-	// SealedSources returns the sources of all users that have a secret.
+	// SealedSources returns all sources that have a secret, of all users.
 	SealedSources(ctx context.Context) ([]Source, error)
-	// ReplaceSecret stores a secret that was sealed again, unless the secret or the settings of the source changed
-	// meanwhile.
+	// ReplaceSecret stores a re-encrypted secret, unless the secret or the settings have changed since before was
+	// read.
 	ReplaceSecret(ctx context.Context, before Source, sealed []byte) error
-	// AddSearches adds to the numbers of searches of users and days.
+	// AddSearches adds to the daily search counts of users.
 	AddSearches(ctx context.Context, counts []Searches) error
-	LiveStore
+	FederatedStore
 }
 
-// Agents says whether an actor reaches an agent.
+// Agents decides whether an actor may carry out an operation on an agent.
 type Agents interface {
 	Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error
 }
@@ -130,31 +131,31 @@ type Ranker interface {
 // BestPassage stands for the passage of a document that answers a query best, where no index says which that is.
 const BestPassage = -1
 
-// Options are what a service is told about the installation.
+// Options configures a Service.
 type Options struct {
-	// Guess returns the language of a text, or nothing. Nil leaves languages to the owner.
+	// Guess returns the language of a text, or "". Nil disables detection.
 	Guess func(text string) string
-	// Languages are those that a source can have; nil allows any code.
+	// Languages are the allowed languages; nil allows any code.
 	Languages []string
-	// Kinds are the sorts of sources that can be made; nil are the stored ones.
+	// Kinds are the kinds of sources that can be created; nil means StoredKinds.
 	Kinds []Kind
-	// Live asks sources of the live kinds; it is needed where Kinds has such. LiveTime is how long all of them together may
-	// take; 0 is a few seconds.
-	Live     Live
-	LiveTime time.Duration
-	// Payer holds paid searches to the caps of users; nil lets everybody search.
+	// Federated searches the federated kinds; it is required if Kinds has any. FederatedTimeout limits all searches
+	// of a request together; 0 means the default.
+	Federated        Federated
+	FederatedTimeout time.Duration
+	// Payer enforces spend caps on paid searches; nil means no caps.
 	Payer Payer
-	// Sealer keeps the secrets of sources; without one there are none.
+	// Sealer encrypts the secrets of sources; without it, sources can't have secrets.
 	Sealer Sealer
 }
 
-// Sealer encrypts what must be read again, for one place.
+// Sealer encrypts secrets, bound to associated data that is called place.
 type Sealer interface {
 	Seal(plain []byte, place string) []byte
 	Open(sealed []byte, place string) ([]byte, error)
 }
 
-// Service is the door to sources.
+// Service manages and searches sources.
 type Service struct {
 	store   Store
 	agents  Agents
@@ -164,34 +165,34 @@ type Service struct {
 	meter   meter
 }
 
-// NewService returns a service on this store that searches with this ranker.
+// NewService returns a Service.
 func NewService(store Store, agents Agents, ranker Ranker, clock core.Clock, o Options) *Service {
 	if o.Kinds == nil {
 		o.Kinds = StoredKinds()
 	}
-	if o.LiveTime == 0 {
-		o.LiveTime = liveTime
+	if o.FederatedTimeout == 0 {
+		o.FederatedTimeout = defaultFederatedTimeout
 	}
 	return &Service{store: store, agents: agents, ranker: ranker, clock: clock, options: o}
 }
 
-// New is a source to be made.
+// New holds the properties of a source to create.
 type New struct {
 	Name string
-	// Language is an ISO 639-1 code; empty leaves it to a guess at the first import.
+	// Language is an ISO 639-1 code; empty means that it is detected at the first import.
 	Language string
-	// Default makes it the source that is searched when none is named.
+	// Default makes it the source that is searched when a request names none.
 	Default bool
-	// Kind is upload unless it says otherwise.
+	// Kind defaults to upload.
 	Kind     string
 	Settings Settings
-	// Secret is kept sealed and never shown again.
+	// Secret is stored encrypted and never returned.
 	Secret string
 }
 
 var nameRule = core.TextRule{Min: 1, Max: 100}
 
-// check trims the fields and returns what is wrong with them.
+// check trims and validates the fields.
 func (s *Service) check(n *New) error {
 	n.Name, n.Language = strings.TrimSpace(n.Name), strings.TrimSpace(n.Language)
 	var bad []core.FieldError
@@ -207,7 +208,7 @@ func (s *Service) check(n *New) error {
 	return nil
 }
 
-// Add gives an agent a source.
+// Add creates a source.
 func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpCreateSource, agentID); err != nil {
 		return Source{}, err
@@ -220,7 +221,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 		return Source{}, core.InvalidField("/kind", "Must be one of "+strings.Join(s.kindNames(), ", ")+".")
 	}
 	if k.Admin {
-		if err := mayAdmin(actor); err != nil {
+		if err := allowAdmin(actor); err != nil {
 			return Source{}, err
 		}
 	}
@@ -229,7 +230,7 @@ func (s *Service) Add(ctx context.Context, actor core.Actor, agentID string, n N
 		ID: core.NewIDIn(ctx, core.PrefixSource), AgentID: agentID, Name: n.Name, Kind: k.Name,
 		Default: n.Default, Status: StatusReady, Language: n.Language, NextSyncAt: nextSync(n.Settings, now), CreatedAt: now, UpdatedAt: now,
 	}
-	kept, bad := s.settings(k, n.Settings, n.Secret)
+	kept, bad := s.checkSettings(k, n.Settings, n.Secret)
 	src.Settings = kept
 	if bad = append(bad, s.setSecret(&src, k, n.Secret)...); bad != nil {
 		return Source{}, core.Invalid(bad...)
@@ -248,8 +249,8 @@ func (s *Service) kindNames() []string {
 	return names
 }
 
-// AddOrFind returns the agent's source of this name, made where there is none. One that is there becomes the default
-// and gets the language where that is asked for, and else stays as it is.
+// AddOrFind returns the agent's source with this name, or creates it. The default and the language of an existing
+// source are updated if n sets them.
 func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID string, n New) (Source, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpCreateSource, agentID); err != nil {
 		return Source{}, err
@@ -263,14 +264,13 @@ func (s *Service) AddOrFind(ctx context.Context, actor core.Actor, agentID strin
 	}
 	for _, src := range sources {
 		if src.Name == n.Name {
-			return s.adjust(ctx, src, n)
+			return s.applyDefaultAndLanguage(ctx, src, n)
 		}
 	}
 	return s.Add(ctx, actor, agentID, n)
 }
 
-// adjust gives a source what is asked for.
-func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err error) {
+func (s *Service) applyDefaultAndLanguage(ctx context.Context, src Source, n New) (_ Source, err error) {
 	if n.Default && !src.Default {
 		if err := s.store.SetDefaultSource(ctx, src.AgentID, src.ID); err != nil {
 			return Source{}, err
@@ -285,7 +285,7 @@ func (s *Service) adjust(ctx context.Context, src Source, n New) (_ Source, err 
 	return src, nil
 }
 
-// Default returns the source of an agent that is searched when none is named.
+// Default returns the default source of an agent.
 func (s *Service) Default(ctx context.Context, actor core.Actor, agentID string) (Source, error) {
 	if err := s.agents.Allow(ctx, actor, core.OpListSources, agentID); err != nil {
 		return Source{}, err

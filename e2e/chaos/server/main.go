@@ -15,13 +15,13 @@ import (
 	"strconv"
 	"strings"
 
-	"carrel/internal/app"
+	"carrel/internal/cli"
 	"carrel/internal/task"
 	"carrel/internal/thread"
 )
 
 func main() {
-	env := app.System()
+	env := cli.System()
 	url := env.Getenv("CARREL_TEST_MODEL_URL")
 	// As many idle connections as there may be turns: a test is not about connecting.
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
@@ -29,7 +29,7 @@ func main() {
 		url: url, node: env.Getenv("CARREL_TEST_NODE"), client: client,
 		sleepers: sleepers{url: url, client: client, wake: make(chan struct{})},
 	}
-	os.Exit(app.Main(os.Args[1:], env))
+	os.Exit(cli.Main(os.Args[1:], env))
 }
 
 // scripted answers as the message says.

@@ -22,26 +22,26 @@ type Limits struct {
 	Unpacked int64
 	// Entries is the number of files in archives, the parts of Word files and books included.
 	Entries int
-	// Depth is how deep packed files may be nested.
+	// Depth is the maximum nesting of compressed files.
 	Depth int
-	// Work is the number of steps that parsers may take. A step takes about two nanoseconds on a current machine: a byte
-	// of JSON is one step, a byte of XML eight.
+	// Work is the number of work units that parsers may spend. A unit takes about two nanoseconds on a current
+	// machine: a byte of JSON is one unit, a byte of XML eight.
 	Work int64
-	// Memory is the number of bytes that one document may hold while it is read.
+	// Memory is the number of bytes that one document may hold while it is parsed.
 	Memory int64
-	// Time is how long one document may take by the clock.
+	// Time limits the wall-clock time of one document.
 	Time time.Duration
 }
 
-// Default is used where nothing else is set.
+// Default is used if no limits are set.
 var Default = Limits{Unpacked: 256 << 20, Entries: 100_000, Depth: 4, Work: 1.5e9, Memory: 160 << 20, Time: 5 * time.Minute}
 
 const (
-	// unpackedPerByte lets the limit grow with the upload. Text packs to between a third and a twentieth; a bomb packs to a
-	// thousandth.
+	// unpackedPerByte lets the limit grow with the upload. Text compresses to between a third and a twentieth of its
+	// size, a zip bomb to a thousandth.
 	unpackedPerByte = 20
-	// workPerByte is enough to look at every byte of an upload. Text that was read earns workPerText steps a byte (a PDF
-	// takes some 220), up to earnedPerByte steps for each byte of the upload.
+	// workPerByte is enough to read every byte of an upload. Extracted text earns workPerText units per byte (a PDF
+	// needs some 220), up to earnedPerByte units for each byte of the upload.
 	workPerByte   = 8
 	workPerText   = 500
 	earnedPerByte = 1000
@@ -50,35 +50,37 @@ const (
 	memoryPerByte = 8
 )
 
-// Usage is what reading an upload has cost so far.
+// Usage is the cost of reading an upload so far.
 type Usage struct {
 	Unpacked int64
 	Entries  int
 	Depth    int
 	Work     int64
-	// Memory is the most that one document held.
+	// Memory is the peak of one document.
 	Memory int64
 }
 
-// Exceeded is the error of an upload that goes over a limit.
+// Exceeded is the error of an upload that exceeds a limit.
 type Exceeded struct {
-	// Reason names the limit and its value, to follow a name in a sentence: "unpacks to more than 1,024 MiB".
+	// Reason names the limit and its value and completes a sentence that starts with a file name: "unpacks to more
+	// than 1,024 MiB".
 	Reason string
 	// Setting is the setting that changes the limit.
 	Setting string
-	// Document reports that the limit is one of a single document: the rest of the upload can still be read.
+	// Document is set if the limit concerns a single document, so that the rest of the upload can still be read.
 	Document bool
 }
 
-// Error returns the reason and what to do about it.
+// Error returns the reason and advice.
 func (e *Exceeded) Error() string {
 	return e.Reason + "; split it, or ask the operator to raise the setting " + e.Setting
 }
 
-// stop unwinds a parser to the nearest Catch. Most parsers can't return an error from where they spend.
+// stop is the panic value that unwinds a parser to the nearest Catch. Most parsers can't return an error where they
+// spend.
 type stop struct{ err error }
 
-// Catch calls a function and returns the error of a limit that it went over, or its own.
+// Catch calls f and returns the error of an exceeded limit, or the error of f.
 func Catch(f func() error) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -92,46 +94,46 @@ func Catch(f func() error) (err error) {
 	return f()
 }
 
-// Stopped returns the error that a recovered panic carries, for functions that recover other panics as well.
+// Stopped returns the error of a recovered panic value, for functions that recover other panics as well.
 func Stopped(recovered any) (error, bool) { //nolint:revive // the error is the value
 	s, is := recovered.(stop)
 	return s.err, is
 }
 
-// Budget is what is left of the limits of one upload. It is not safe for use by several goroutines.
+// Budget tracks the remaining limits of one upload. It is not safe for concurrent use.
 type Budget struct {
 	ctx    context.Context
 	limits Limits
 	used   Usage
 	depth  int
-	// earnable is how many more steps the texts of the upload may earn.
+	// earnable is how many more units the extracted text may earn.
 	earnable int64
-	// held is the memory that the current document holds, and most the limit for it.
+	// held is the memory of the current document, most its limit.
 	held, most int64
 	pool       *Pool
 	since      time.Time
-	// checkAt is the amount of work at which context and clock are looked at again.
+	// checkAt is the amount of work at which the context and the clock are checked again.
 	checkAt int64
 }
 
-// New returns the budget of an upload of a size. The pool may be nil.
+// New returns the budget of an upload of a size in bytes. The pool may be nil.
 func New(ctx context.Context, l Limits, size int64, pool *Pool) *Budget {
 	l.Unpacked = max(l.Unpacked, unpackedPerByte*size)
 	l.Work += workPerByte * size
 	return &Budget{ctx: ctx, limits: l, earnable: earnedPerByte * size, most: l.Memory, pool: pool, since: time.Now()}
 }
 
-// Used returns what was spent.
+// Used returns the cost so far.
 func (b *Budget) Used() Usage { return b.used }
 
 func (b *Budget) exceed(setting, format string, args ...any) {
 	panic(stop{&Exceeded{Reason: fmt.Sprintf(format, args...), Setting: setting}})
 }
 
-// checkEvery is how much work passes between two looks at the context and the clock: some milliseconds.
+// checkEvery is the work between two checks of the context and the clock, a few milliseconds.
 const checkEvery = 1 << 20
 
-// Work spends steps.
+// Work spends work units.
 func (b *Budget) Work(steps int) {
 	b.used.Work += int64(steps)
 	if b.used.Work > b.limits.Work {
@@ -142,7 +144,7 @@ func (b *Budget) Work(steps int) {
 	}
 }
 
-// Check ends the reading when its caller has given up or a document takes too long.
+// Check ends the reading if the context has ended or the document takes too long.
 func (b *Budget) Check() {
 	b.checkAt = b.used.Work + checkEvery
 	if err := b.ctx.Err(); err != nil {
@@ -153,7 +155,7 @@ func (b *Budget) Check() {
 	}
 }
 
-// Unpack spends bytes that came out of a decompressor.
+// Unpack spends bytes that a decompressor has written.
 func (b *Budget) Unpack(n int) {
 	b.used.Unpacked += int64(n)
 	if b.used.Unpacked > b.limits.Unpacked {
@@ -161,7 +163,7 @@ func (b *Budget) Unpack(n int) {
 	}
 }
 
-// Entries spends files of an archive.
+// Entries spends archive entries.
 func (b *Budget) Entries(n int) {
 	b.used.Entries += n
 	if b.used.Entries > b.limits.Entries {
@@ -169,10 +171,10 @@ func (b *Budget) Entries(n int) {
 	}
 }
 
-// EntriesLeft returns how many more files archives may hold.
+// EntriesLeft returns the number of archive entries that remain.
 func (b *Budget) EntriesLeft() int { return b.limits.Entries - b.used.Entries }
 
-// Enter goes one level of packing down; the returned function comes back up.
+// Enter descends one level of compression; the returned function leaves it.
 func (b *Budget) Enter() (leave func()) {
 	b.depth++
 	b.used.Depth = max(b.used.Depth, b.depth)
@@ -182,7 +184,7 @@ func (b *Budget) Enter() (leave func()) {
 	return func() { b.depth-- }
 }
 
-// Hold notes that the current document keeps bytes in memory, before they are allocated.
+// Hold reserves memory for the current document, before it is allocated.
 func (b *Budget) Hold(n int) {
 	b.held += int64(n)
 	b.used.Memory = max(b.used.Memory, b.held)
@@ -194,13 +196,14 @@ func (b *Budget) Hold(n int) {
 	}
 }
 
-// Release notes that bytes are no longer kept.
+// Release returns reserved memory.
 func (b *Budget) Release(n int) { b.held -= int64(n) }
 
-// Room returns how many more bytes the current document may hold.
+// Room returns how much memory the current document may still reserve.
 func (b *Budget) Room() int64 { return b.most - b.held }
 
-// Document reads one document of a size. It waits until the memory that the document may hold is free on this node.
+// Document parses one document of a size in bytes. It waits until the pool has the memory that the document may
+// reserve.
 func (b *Budget) Document(size int64, read func()) error {
 	most := min(b.limits.Memory, max(baseMemory, memoryPerByte*size))
 	release, err := b.pool.acquire(b.ctx, most)
@@ -215,7 +218,7 @@ func (b *Budget) Document(size int64, read func()) error {
 	return nil
 }
 
-// Progress notes that a record was read and stored, with this many bytes of text, and that the next one begins.
+// Progress records that a record with this many bytes of text was stored, and resets the per-document limits.
 func (b *Budget) Progress(text int) {
 	b.since = time.Now()
 	earned := min(workPerText*int64(text), b.earnable)
@@ -223,10 +226,10 @@ func (b *Budget) Progress(text int) {
 	b.limits.Work += earned
 }
 
-// Err returns the error of a context that has ended.
+// Err returns the error of an ended context.
 func (b *Budget) Err() error { return b.ctx.Err() }
 
-// Reader counts what is read from a decompressor.
+// Reader charges what is read from a decompressor.
 func (b *Budget) Reader(r io.Reader) io.Reader { return &reader{r, b} }
 
 type reader struct {
@@ -241,8 +244,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads up to a limit, and one byte more of what is longer. It holds the bytes that it returns, and grows its
-// buffer by halves, so that little more than the result is held at any time. The hint is the expected size.
+// ReadAll reads up to limit+1 bytes, so that the caller can detect a longer input. It reserves the returned bytes and
+// grows its buffer by half, so that little more than the result is reserved at any time. The hint is the expected
+// size.
 func (b *Budget) ReadAll(r io.Reader, limit, hint int64) ([]byte, error) {
 	size := int(min(max(hint+1, 512), limit+1, 1<<20))
 	b.Hold(size)
@@ -266,7 +270,7 @@ func (b *Budget) ReadAll(r io.Reader, limit, hint int64) ([]byte, error) {
 	}
 }
 
-// number writes a number with commas between thousands.
+// number formats a number with thousands separators.
 func number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -13,7 +13,7 @@ import (
 
 var small = budget.Limits{Unpacked: 1 << 20, Entries: 3, Depth: 2, Work: 1000e6, Memory: 64 << 20, Time: time.Hour}
 
-// over spends and returns the limit that was reached.
+// over spends and returns the exceeded limit.
 func over(t *testing.T, b *budget.Budget, spend func(b *budget.Budget)) *budget.Exceeded {
 	t.Helper()
 	err := budget.Catch(func() error {
@@ -84,7 +84,7 @@ func TestLimitsGrowWithTheUploadAndWithItsText(t *testing.T) {
 		t.Errorf("a large upload: %v", got)
 	}
 	tiny := budget.New(t.Context(), small, 1000, nil)
-	tiny.Progress(1 << 20) // earns no more than its size allows: a million steps
+	tiny.Progress(1 << 20) // earns no more than its size allows: a million units
 	if got := over(t, tiny, func(b *budget.Budget) { b.Work(1001e6) }); got.Setting != "" {
 		t.Errorf("after some text: %v", got)
 	}

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// overprinted are the accents that TeX's older fonts draw over a letter, and how each is written with one.
+// overprinted maps the accents that TeX's older fonts draw over a letter to combining characters.
 var overprinted = map[string]string{
 	"´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "¨": "\u0308", "˜": "\u0303", "˚": "\u030a", "ˇ": "\u030c", "¯": "\u0304",
 	"˘": "\u0306", "˙": "\u0307", "˝": "\u030b", "¸": "\u0327",
 }
 
-// compose makes one character of an accent and the letter that it is drawn over, in either order.
+// compose merges an accent and the letter that it is drawn over, in either order, into one character.
 func compose(glyphs []glyph) []glyph {
 	out := glyphs[:0]
 	for i := 0; i < len(glyphs); i++ {
@@ -35,7 +35,7 @@ func compose(glyphs []glyph) []glyph {
 	return out
 }
 
-// accented returns a letter with its accent. The dotless letters exist to carry one, and are plain ones then.
+// accented returns a letter with an accent. Dotless i and j exist only to carry accents, so they become i and j.
 func accented(letter, mark string) string {
 	switch letter {
 	case "ı":
@@ -46,7 +46,7 @@ func accented(letter, mark string) string {
 	return norm.NFC.String(letter + mark)
 }
 
-// over reports whether an accent stands over or under a letter, not beside it.
+// over reports whether an accent is drawn over or under a letter rather than next to it.
 func over(accent, letter glyph) bool {
 	middle := (accent.x + accent.end) / 2
 	return len(letter.text) <= 2 && letter.text > "@" && middle > letter.x && middle < letter.end &&

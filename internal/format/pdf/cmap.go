@@ -2,11 +2,11 @@ package pdf
 
 import "carrel/internal/format/budget"
 
-// cmap tells which text the codes of a font stand for (its ToUnicode map).
+// cmap is the ToUnicode map of a font: character codes to text.
 type cmap struct {
 	text map[uint32]string
 	b    *budget.Budget
-	// lengths are the ranges of codes by how many bytes they have.
+	// ranges are the code space ranges, which define how many bytes a code has.
 	ranges []codeRange
 }
 
@@ -15,7 +15,7 @@ type codeRange struct {
 	bytes     int
 }
 
-// maxMapped is how many codes a map may have: as many as a font can hold.
+// maxMapped is the number of two-byte codes.
 const maxMapped = 1 << 16
 
 func (f *file) readCMap(data []byte) *cmap {
@@ -65,11 +65,11 @@ func codeValue(s string) (v uint32) {
 	return v
 }
 
-// maxUnits is how many bytes of UTF-16 one code may stand for. A ligature has eight; without a limit one range of codes
-// repeats a long text 65,536 times.
+// maxUnits limits the UTF-16 bytes of one code. A ligature has eight; without a limit one range of codes could repeat
+// a long text 65,536 times.
 const maxUnits = 64
 
-// set notes the text of a code, given as UTF-16.
+// set stores the text of a code, given as UTF-16.
 func (m *cmap) set(c uint32, units string) {
 	m.b.Work(2 * workEntry)
 	if len(m.text) < maxMapped {
@@ -104,7 +104,7 @@ func (m *cmap) addTexts(low, high, to any) {
 		units := []byte(to[:min(len(to), maxUnits)])
 		for c := first; c <= last && len(units) > 0; c++ {
 			m.set(c, string(units))
-			// The last unit counts up, carries included: some writers cross from one byte to the next.
+			// The last unit is incremented with carry, because some writers let a range cross a byte boundary.
 			for i := len(units) - 1; i >= max(0, len(units)-2); i-- {
 				if units[i]++; units[i] != 0 {
 					break
@@ -117,7 +117,7 @@ func (m *cmap) addTexts(low, high, to any) {
 	}
 }
 
-// length returns how many bytes the next code of a string has.
+// length returns the number of bytes of the first code in s.
 func (m *cmap) length(s string) int {
 	for n := 1; n <= min(4, len(s)); n++ {
 		v := codeValue(s[:n])

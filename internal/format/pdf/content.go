@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// glyph is one character at its place on the page, in points from the lower left corner.
+// glyph is a character at its position on the page, in points from the lower left corner.
 type glyph struct {
 	text string
-	// x and y are where its baseline begins, end is where it ends.
+	// x and y are the start of its baseline, end is the x where it ends.
 	x, y, end float64
-	// size is how large it is set.
+	// size is the effective font size.
 	size float64
-	// turned says that its line does not run from left to right.
+	// turned is set if the text does not run from left to right.
 	turned bool
 }
 
-// matrix is a transformation as PDF writes it.
+// matrix is a transformation matrix in PDF notation.
 type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// times returns m followed by n.
+// times returns the transformation m followed by n.
 func (m matrix) times(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
@@ -31,7 +31,7 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// state is what text is drawn with.
+// state is the graphics state that text depends on.
 type state struct {
 	ctm                                matrix
 	font                               *font
@@ -40,11 +40,11 @@ type state struct {
 }
 
 const (
-	maxForms  = 12 // how deep drawings may be drawn in drawings
+	maxForms  = 12 // nesting of form XObjects
 	maxStates = 128
 )
 
-// reader runs the program of a page and notes the characters.
+// reader interprets a content stream and collects its glyphs.
 type reader struct {
 	f      *file
 	state  state
@@ -52,22 +52,22 @@ type reader struct {
 	text   matrix
 	line   matrix
 	glyphs []glyph
-	// done is the text of the parts that were put into order, and heading that of the first.
+	// done is the text of the batches that are laid out, heading the heading of the first batch.
 	done    strings.Builder
 	heading string
-	// hidden counts the marked parts that are not to be read aloud (page furniture).
+	// hidden counts the open marked-content sections that are artifacts, such as page numbers.
 	hidden int
 	marked []bool
 }
 
-// maxLaidOut is how many characters are put into order at once. Pages have some thousands; of a longer one each part is
-// put into order by itself, because laying out takes several times the memory of the characters.
+// maxLaidOut is the number of glyphs that are laid out at once, because layout needs several times the memory of the
+// glyphs. Pages have a few thousand; a longer page is laid out in batches.
 const (
 	maxLaidOut   = 50_000
 	memoryLayOut = 300
 )
 
-// readPage returns the text of a page, and what is set largest at its top.
+// readPage returns the text of a page and its heading.
 func (f *file) readPage(p page) (text, heading string) {
 	ctm := identity
 	switch p.rotate {
@@ -87,7 +87,7 @@ func (f *file) readPage(p page) (text, heading string) {
 	return r.done.String(), r.heading
 }
 
-// layOut puts the characters that were read into order.
+// layOut lays out the collected glyphs.
 func (r *reader) layOut() {
 	size := memoryLayOut * len(r.glyphs)
 	r.f.b.Hold(size)
@@ -103,7 +103,7 @@ func (r *reader) layOut() {
 	r.glyphs = r.glyphs[:0]
 }
 
-// maxOperands is how many operands an operator may have; TJ has one array.
+// maxOperands limits the operands of an operator; TJ has one array.
 const maxOperands = 64
 
 func (r *reader) run(program []byte, resources dict, depth int) {
@@ -137,7 +137,7 @@ func (r *reader) run(program []byte, resources dict, depth int) {
 	}
 }
 
-// skipImage passes over a picture that is in the program itself: bytes of any kind up to "EI".
+// skipImage skips an inline image: any bytes up to "EI".
 func skipImage(l *lexer) {
 	for {
 		x, ok := l.next()
@@ -159,7 +159,7 @@ func skipImage(l *lexer) {
 	l.pos = len(l.data)
 }
 
-// form draws a drawing that is kept as an object of its own.
+// form interprets a form XObject.
 func (r *reader) form(operands []any, resources dict, depth int) {
 	if len(operands) == 0 || depth >= maxForms {
 		return
@@ -262,7 +262,7 @@ func (r *reader) do(op opword, operands []any, resources dict) {
 	}
 }
 
-// mark begins a part with a purpose. Artifacts are what is on every page and belongs to no text.
+// mark opens a marked-content section. Artifacts repeat on every page and are not part of the text.
 func (r *reader) mark(artifact bool) {
 	if len(r.marked) >= maxStates {
 		return
@@ -278,7 +278,7 @@ func (r *reader) move(x, y float64) {
 	r.text = r.line
 }
 
-// show draws strings, and moves by the numbers between them.
+// show handles TJ: it draws strings and moves by the numbers between them.
 func (r *reader) show(items []any) {
 	s := &r.state
 	if s.font == nil {
@@ -322,5 +322,5 @@ func (r *reader) draw(c code) {
 	r.advance(step * s.scale)
 }
 
-// sane tells places on a page from what damaged numbers lead to.
+// sane rejects coordinates that only damaged files have.
 func sane(v float64) bool { return v > -1e6 && v < 1e6 }

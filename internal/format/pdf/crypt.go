@@ -4,23 +4,23 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/md5" //nolint:gosec // what the format prescribes
-	"crypto/rc4" //nolint:gosec // as above
+	"crypto/md5" //nolint:gosec // the format prescribes it
+	"crypto/rc4" //nolint:gosec // the format prescribes it
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
 )
 
-// crypt decrypts a file that anybody may read: many publishers encrypt with an empty password, to forbid copying or
-// printing and not reading (section 7.6 of ISO 32000-1, and 7.6.4 of ISO 32000-2 for AES-256).
+// crypt decrypts a file that opens with an empty user password. Many publishers encrypt that way to restrict printing
+// and copying (ISO 32000-1, section 7.6; ISO 32000-2, section 7.6.4 for AES-256).
 type crypt struct {
 	key []byte
 	aes bool
-	// whole says that the key is used as it is, not mixed with the object's number.
+	// whole means that the file key is used directly instead of a key per object.
 	whole bool
 }
 
-// padding is what passwords are filled up with: an empty one is all of it.
+// padding completes passwords to 32 bytes; it is all of an empty password (ISO 32000-1, section 7.6.3.3).
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
 func (f *file) newCrypt() (*crypt, error) {
@@ -70,7 +70,7 @@ func (f *file) newCrypt() (*crypt, error) {
 	return c, nil
 }
 
-// key128 derives the key of an empty password (algorithm 2).
+// key128 derives the file key from an empty password (algorithm 2).
 func key128(owner, id []byte, permissions int32, revision, length int, clearMetadata bool) []byte {
 	h := md5.New() //nolint:gosec // see above
 	h.Write(padding)
@@ -90,7 +90,7 @@ func key128(owner, id []byte, permissions int32, revision, length int, clearMeta
 	return key[:length]
 }
 
-// opensWith reports whether the key is the right one (algorithms 4 and 5).
+// opensWith verifies the file key (algorithms 4 and 5).
 func opensWith(key, user, id []byte, revision int) bool {
 	if revision < 3 {
 		return bytes.Equal(rc4With(key, padding), user)
@@ -119,7 +119,7 @@ func rc4With(key, data []byte) []byte {
 	return out
 }
 
-// key256 finds the key of AES-256 with an empty password (algorithm 2.A).
+// key256 derives the AES-256 file key from an empty password (algorithm 2.A).
 func key256(user, sealed []byte, revision int) []byte {
 	if len(user) < 48 || len(sealed) < 32 {
 		return nil
@@ -137,7 +137,7 @@ func key256(user, sealed []byte, revision int) []byte {
 	return key
 }
 
-// hash256 is the hash of an empty password with a salt (algorithm 2.B).
+// hash256 hashes an empty password with a salt (algorithm 2.B).
 func hash256(salt []byte, revision int) []byte {
 	sum := sha256.Sum256(salt)
 	k := sum[:]
@@ -171,7 +171,7 @@ func hash256(salt []byte, revision int) []byte {
 	return k[:32]
 }
 
-// decrypt returns the plain bytes of a string or stream of an object.
+// decrypt decrypts a string or stream of an object.
 func (c *crypt) decrypt(data []byte, of ref) []byte {
 	key := c.key
 	if !c.whole {
@@ -199,7 +199,7 @@ func (c *crypt) decrypt(data []byte, of ref) []byte {
 	return out
 }
 
-// decryptStrings decrypts the strings of an object that is not in an object stream.
+// decryptStrings decrypts the strings of an object. Objects in object streams are not encrypted on their own.
 func (f *file) decryptStrings(x any, of ref, depth int) any {
 	if f.crypt == nil || depth > maxNesting {
 		return x

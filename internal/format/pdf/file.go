@@ -9,44 +9,44 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// file is a PDF file whose objects can be read by their numbers.
+// file is an opened PDF file. Its objects are read on demand by number.
 type file struct {
 	data    []byte
 	b       *budget.Budget
 	places  map[int]place
 	trailer dict
 	cache   map[int]any
-	// reading are the objects that are being read: one that needs itself is null.
+	// reading holds the objects being read, so that an object that refers to itself resolves to null.
 	reading map[int]bool
 	packs   map[int]*pack
-	// packed is the memory that packs hold.
+	// packed is the memory held by packs.
 	packed int
 	fonts  map[ref]*font
-	// inline are the fonts that have no object of their own, by the address of their dictionaries.
+	// inline caches fonts that are not objects of their own, by the address of their dictionary.
 	inline map[uintptr]*font
 	crypt  *crypt
-	// inflater is used for one stream after the other: each has 40 KB of tables.
+	// inflater is reused for all streams, because each has 40 KB of tables.
 	inflater io.ReadCloser
 }
 
-// place is where an object is: at an offset, or in an object stream.
+// place locates an object: at an offset, or in an object stream.
 type place struct {
 	offset int
 	pack   int
 	inPack bool
 }
 
-// pack is an object stream, unpacked once.
+// pack is a decoded object stream.
 type pack struct {
 	data    []byte
 	offsets map[int]int
 }
 
-// maxPacked is how much memory unpacked object streams may keep. Beyond it they are unpacked again when needed.
+// maxPacked limits the memory of decoded object streams. Beyond it they are decoded again when needed.
 const maxPacked = 16 << 20
 
-// open finds the objects of a file: by its cross-reference tables, or by looking through all of it where these are
-// missing or wrong.
+// open locates the objects of a file by its cross-reference tables, or by scanning the file if the tables are missing
+// or wrong.
 func open(data []byte, b *budget.Budget) (*file, error) {
 	head := data[:min(len(data), 1024)]
 	if !bytes.Contains(head, []byte("%PDF-")) {
@@ -64,7 +64,7 @@ func open(data []byte, b *budget.Budget) (*file, error) {
 			return nil, err
 		}
 		f.crypt = c
-		clear(f.cache) // what was read was not decrypted
+		clear(f.cache) // the cached objects were read before decryption was set up
 		f.dropPacks()
 	}
 	if !f.hasPages() {
@@ -125,7 +125,7 @@ func (f *file) readTables() bool {
 	return true
 }
 
-// readTable reads one table of either kind and returns its trailer.
+// readTable reads a table or a cross-reference stream and returns its trailer.
 func (f *file) readTable(offset int) dict {
 	l := f.lexer(offset)
 	l.skipSpace()
@@ -166,7 +166,7 @@ func (f *file) readTable(offset int) dict {
 	}
 }
 
-// place notes where an object is, unless a newer table has said so.
+// place records the location of an object, unless a newer table has done so.
 func (f *file) place(num int, p place) {
 	f.b.Work(workEntry)
 	if _, have := f.places[num]; !have && num >= 0 {
@@ -175,7 +175,7 @@ func (f *file) place(num int, p place) {
 	}
 }
 
-// readTableStream reads a table that is a stream (section 7.5.8 of ISO 32000-1).
+// readTableStream reads a cross-reference stream (ISO 32000-1, section 7.5.8).
 func (f *file) readTableStream(s *stream) bool {
 	var w [3]int
 	widths := f.arrayOf(s.dict["W"])
@@ -222,7 +222,7 @@ func bigEndian(b []byte) (n int) {
 	return n
 }
 
-// objectStarts gives the number and the offset of everything that looks like "12 0 obj".
+// objectStarts calls visit for everything that looks like "12 0 obj".
 func (f *file) objectStarts(visit func(num, offset int)) {
 	const word = "obj"
 	for at := 0; ; {
@@ -247,7 +247,7 @@ func (f *file) objectStarts(visit func(num, offset int)) {
 		digits := f.data[start:]
 		for n := range digits {
 			if digits[n] < '0' || digits[n] > '9' {
-				num, _ := strconv.Atoi(string(digits[:n])) // nine digits are a number
+				num, _ := strconv.Atoi(string(digits[:n])) // nine digits fit an int
 				visit(num, start)
 				break
 			}
@@ -259,7 +259,7 @@ func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// numberBefore returns where the digits start that end before white space before a position.
+// numberBefore returns the start of the digits before the white space that precedes a position.
 func numberBefore(data []byte, at, most int) (start int, ok bool) {
 	i := at
 	for i > 0 && at-i < 64 && space[data[i-1]] {
@@ -272,7 +272,7 @@ func numberBefore(data []byte, at, most int) (start int, ok bool) {
 	return i, end < at && i < end
 }
 
-// rebuild looks for objects in the whole file. Of two with the same number the later one counts.
+// rebuild scans the whole file for objects. The last object with a number wins.
 func (f *file) rebuild() {
 	f.objectStarts(func(num, offset int) {
 		if _, have := f.places[num]; !have {
@@ -312,7 +312,7 @@ func (f *file) rebuild() {
 	}
 }
 
-// typeOf returns the type of an object without keeping the object.
+// typeOf returns the type of an object without caching it.
 func (f *file) typeOf(num int) name {
 	p := f.places[num]
 	if p.inPack {
@@ -347,7 +347,7 @@ func (f *file) get(num int) any {
 	return x
 }
 
-// body reads "1 0 obj" and what follows it. A number of -1 takes any object.
+// body reads "1 0 obj" and the object after it. A num of -1 accepts any number.
 func (l *lexer) body(num int) (x any, self ref) {
 	if l.pos < 0 || l.pos >= len(l.data) {
 		return nil, ref{}
@@ -362,7 +362,7 @@ func (l *lexer) body(num int) (x any, self ref) {
 	return x, ref{asInt(own), asInt(gen)}
 }
 
-// objectAt reads the object at an offset. A number of -1 takes any object.
+// objectAt reads the object at an offset. A num of -1 accepts any number.
 func (f *file) objectAt(offset, num int) any {
 	l := f.lexer(offset)
 	x, self := l.body(num)
@@ -384,7 +384,7 @@ func (f *file) objectAt(offset, num int) any {
 	return &stream{dict: d, raw: f.streamBytes(d, l.pos), of: self}
 }
 
-// streamBytes returns the bytes of a stream: as many as it says, if it ends there, and else up to where it does.
+// streamBytes returns the data of a stream: as long as its dictionary says if it ends there, else up to "endstream".
 func (f *file) streamBytes(d dict, start int) []byte {
 	n := asInt(f.resolve(d["Length"]))
 	if end := start + n; n >= 0 && end <= len(f.data) && end >= start {
@@ -408,7 +408,7 @@ func (f *file) pack(num int) *pack {
 	p := &pack{offsets: map[int]int{}}
 	f.packs[num] = p
 	if f.places[num].inPack {
-		return p // a stream is never in another
+		return p // streams are not nested
 	}
 	s, ok := f.get(num).(*stream)
 	if !ok {
@@ -452,7 +452,7 @@ func (f *file) fromPack(packed, num int) any {
 	return x
 }
 
-// resolve follows references.
+// resolve follows references to their object.
 func (f *file) resolve(x any) any {
 	for range maxNesting {
 		r, ok := x.(ref)
@@ -465,7 +465,7 @@ func (f *file) resolve(x any) any {
 	return nil
 }
 
-// dictOf returns a dictionary, which may be that of a stream.
+// dictOf resolves a dictionary, or the dictionary of a stream.
 func (f *file) dictOf(x any) dict {
 	switch x := f.resolve(x).(type) {
 	case dict:

@@ -9,8 +9,8 @@ import (
 	"math"
 )
 
-// decode returns the bytes of a stream, and how much memory of the budget they hold, which the caller releases. What is
-// damaged is given up to the damage; a filter of pictures gives nothing.
+// decode returns the decoded data of a stream and the memory reserved for it, which the caller releases. Damaged data
+// is decoded up to the damage; image filters return nothing.
 func (f *file) decode(s *stream) (data []byte, held int) {
 	data = s.raw
 	filters := f.list(s.dict["Filter"])
@@ -44,10 +44,10 @@ func (f *file) decode(s *stream) (data []byte, held int) {
 	return data, held
 }
 
-// maxFilters is how many filters a stream may have on top of each other.
+// maxFilters limits the chain of filters of a stream.
 const maxFilters = 4
 
-// list returns a value that may stand alone or in an array.
+// list resolves a value that may be single or an array.
 func (f *file) list(x any) array {
 	switch x := f.resolve(x).(type) {
 	case nil:
@@ -59,7 +59,7 @@ func (f *file) list(x any) array {
 	}
 }
 
-// unfilter returns what a filter makes of bytes. The capacity of the result is held.
+// unfilter applies one filter. The capacity of the result is reserved in the budget.
 func (f *file) unfilter(filter name, p dict, data []byte) ([]byte, bool) {
 	f.b.Work(workEntry + len(data)/4)
 	switch filter {
@@ -86,7 +86,7 @@ func (f *file) unfilter(filter name, p dict, data []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// inflate unpacks a zlib stream. Its checksum does not matter: most damaged files have their text before the damage.
+// inflate decodes zlib data and ignores its checksum, because damaged files often have their text before the damage.
 func (f *file) inflate(data []byte) []byte {
 	if len(data) < 2 {
 		return nil
@@ -101,13 +101,13 @@ func (f *file) inflate(data []byte) []byte {
 	return f.readAll(f.inflater, 4*len(data))
 }
 
-// readAll reads to the end. What was read before an error counts.
+// readAll reads to the end. Data before an error is kept.
 func (f *file) readAll(r io.Reader, hint int) []byte {
 	out, _ := f.b.ReadAll(f.b.Reader(r), math.MaxInt32, int64(hint))
 	return out
 }
 
-// sink is a growing buffer whose memory is held.
+// sink is a growing buffer whose capacity is reserved in the budget.
 type sink struct {
 	f    *file
 	data []byte
@@ -118,13 +118,12 @@ func (f *file) newSink(size int) *sink {
 	return &sink{f, make([]byte, 0, size)}
 }
 
-// write appends bytes that were unpacked. They may be a part of the buffer itself.
+// write appends decoded bytes, which may be a part of the buffer itself.
 func (s *sink) write(p []byte) {
 	s.f.b.Unpack(len(p))
 	s.add(p)
 }
 
-// add appends bytes.
 func (s *sink) add(p []byte) {
 	if len(s.data)+len(p) > cap(s.data) {
 		before := cap(s.data)
@@ -138,7 +137,7 @@ func (s *sink) add(p []byte) {
 	s.data = append(s.data, p...)
 }
 
-// armour leaves the characters of base 85 and nothing else.
+// armour removes everything but the characters of base 85.
 func armour(data []byte) []byte {
 	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("<~"))
 	if i := bytes.IndexByte(data, '~'); i >= 0 {
@@ -164,10 +163,10 @@ func (f *file) unrun(data []byte) []byte {
 	return out.data
 }
 
-// unlzw reads LZW as PDF has it: codes grow one code early, which compress/lzw does not know.
+// unlzw decodes LZW with early change, which compress/lzw does not support.
 func (f *file) unlzw(data []byte) []byte {
 	const clearCode, endCode = 256, 257
-	type entry struct{ start, end int } // in out
+	type entry struct{ start, end int } // offsets in out
 	out := f.newSink(2 * len(data))
 	table := make([]entry, 0, 4096)
 	width, acc, bits := uint(9), uint(0), uint(0)
@@ -197,7 +196,7 @@ func (f *file) unlzw(data []byte) []byte {
 				return out.data
 			}
 			if last.start >= 0 && len(table) < 4096-258 {
-				table = append(table, entry{last.start, last.end + 1}) // what follows the last one in out is its next byte
+				table = append(table, entry{last.start, last.end + 1}) // the byte that follows the previous entry in out completes the new one
 			}
 			last = entry{start, len(out.data)}
 			for width < 12 && len(table)+258+1 >= 1<<width {
@@ -208,7 +207,7 @@ func (f *file) unlzw(data []byte) []byte {
 	return out.data
 }
 
-// predict undoes the differences that some writers take before they pack (TIFF and PNG).
+// predict reverses the TIFF and PNG predictors.
 func (f *file) predict(data []byte, p dict) []byte {
 	predictor := asInt(f.resolve(p["Predictor"]))
 	if predictor < 2 || len(data) == 0 {
@@ -232,8 +231,8 @@ func (f *file) predict(data []byte, p dict) []byte {
 		}
 		return data
 	}
-	// Rows are written over their own input, which is a byte longer. The row above is the one written last; before the
-	// first it is zero. A row is never longer than the data, whatever its dictionary says.
+	// Rows are decoded in place; an encoded row is one byte longer. The row above the first is zero. A row is never
+	// longer than the data, whatever the dictionary says.
 	row = min(row, len(data))
 	out, above := data[:0], make([]byte, row)
 	for len(data) > 1 {
@@ -248,7 +247,7 @@ func (f *file) predict(data []byte, p dict) []byte {
 
 func or1(x any) int { return max(1, asInt(x)) }
 
-// unpredict undoes one row of PNG's filters in place.
+// unpredict reverses the PNG filter of one row in place.
 func unpredict(kind byte, line, above []byte, pixel int) {
 	for i := range line {
 		var left, corner byte

@@ -10,29 +10,29 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// font says what the codes of a string stand for and how wide they are.
+// font maps the codes of a string to text and widths.
 type font struct {
-	// composite fonts have codes of several bytes, as toUnicode or two says.
+	// composite fonts have codes of several bytes: as toUnicode defines, else two.
 	composite bool
 	toUnicode *cmap
 	// simple is the text of each code of a simple font.
 	simple [256]string
 	widths map[int]float64
-	// missing is the width of a code that has none, in thousandths like the others.
+	// missing is the default width, in thousandths of an em.
 	missing float64
-	// scale is one thousandth, unless the font brings its own measure (Type 3).
+	// scale is 1/1000, except in Type 3 fonts, which define their own.
 	scale float64
 }
 
-// code is one character of a string as a font sees it.
+// code is one decoded character of a string.
 type code struct {
 	text  string
 	width float64
-	// space says that it is the single byte 32, to which word spacing is added.
+	// space is set for the single byte 32, to which word spacing applies.
 	space bool
 }
 
-// font returns the font of a name, read once for the whole file.
+// font returns the font with a resource name. Fonts are cached for the whole file.
 func (f *file) font(resources dict, of name) *font {
 	x := f.dictOf(resources["Font"])[of]
 	r, isRef := x.(ref)
@@ -42,7 +42,7 @@ func (f *file) font(resources dict, of name) *font {
 		}
 	}
 	d := f.dictOf(x)
-	at := reflect.ValueOf(d).Pointer() // objects are kept, so no two dictionaries share an address
+	at := reflect.ValueOf(d).Pointer() // dictionaries are cached, so each has its own address
 	if known, ok := f.inline[at]; ok && !isRef && d != nil {
 		return known
 	}
@@ -58,7 +58,7 @@ func (f *file) font(resources dict, of name) *font {
 	return ft
 }
 
-// memoryFont is what a font takes without its maps, most of it the texts of 256 codes.
+// memoryFont estimates the memory of a font without its maps.
 const memoryFont = 6000
 
 func (f *file) readFont(d dict) *font {
@@ -93,7 +93,7 @@ func (f *file) readFont(d dict) *font {
 	return ft
 }
 
-// readEncoding finds the text of a simple font's codes: from its Unicode map, else from the names of its characters.
+// readEncoding sets the text of a simple font's codes. ToUnicode takes precedence over glyph names.
 func (f *file) readEncoding(ft *font, d, descriptor dict) {
 	base := &standardEncoding
 	encoding := f.resolve(d["Encoding"])
@@ -153,10 +153,10 @@ func (f *file) readEncoding(ft *font, d, descriptor dict) {
 
 var builtInEntry = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([!-~]+?)\s+put`)
 
-// maxBuiltIn is how far into a font program its encoding is looked for: it comes before the characters.
+// maxBuiltIn limits the search for the encoding, which precedes the glyphs of a font program.
 const maxBuiltIn = 64 << 10
 
-// builtIn reads the encoding in the readable part of a Type 1 font program.
+// builtIn reads the encoding from the clear-text part of a Type 1 font program.
 func builtIn(program []byte) map[int]string {
 	program = program[:min(len(program), maxBuiltIn)]
 	if i := bytes.Index(program, []byte("eexec")); i >= 0 {
@@ -171,8 +171,8 @@ func builtIn(program []byte) map[int]string {
 	return out
 }
 
-// readComposite reads the widths of a composite font, by character id, which the codes are where the encoding is
-// Identity: nearly always.
+// readComposite reads the widths of a composite font. They are listed by character id, which equals the code in the
+// usual Identity encodings.
 func (f *file) readComposite(ft *font, d dict) {
 	ft.missing = 1000
 	descendants := f.arrayOf(d["DescendantFonts"])
@@ -205,7 +205,7 @@ func (f *file) readComposite(ft *font, d dict) {
 	}
 }
 
-// setWidth notes the width of a code. Codes have two bytes.
+// setWidth sets the width of a two-byte code.
 func (f *file) setWidth(ft *font, c int, width float64) {
 	f.b.Work(workEntry)
 	if _, have := ft.widths[c]; !have && len(ft.widths) < maxMapped {
@@ -214,7 +214,7 @@ func (f *file) setWidth(ft *font, c int, width float64) {
 	}
 }
 
-// decode gives the characters of a string one by one.
+// decode passes the characters of a string to give.
 func (ft *font) decode(s string, b *budget.Budget, give func(code)) {
 	if !ft.composite {
 		for i := range len(s) {

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// glyphText returns the text that the name of a character stands for: "f_f_i", "uni00E9", "eacute", "Delta", "a.sc".
+// glyphText returns the text of a glyph name, such as "f_f_i", "uni00E9", "eacute", "Delta" or "a.sc" (Adobe Glyph
+// List specification).
 func glyphText(glyph string) string {
 	if s, ok := glyphNames[glyph]; ok {
 		return s
 	}
-	base, _, _ := strings.Cut(glyph, ".") // what follows is a variant of the shape
+	base, _, _ := strings.Cut(glyph, ".") // the suffix names a variant of the shape
 	if base == "" {
 		return ""
 	}
@@ -38,7 +39,7 @@ func glyphPart(glyph string) string {
 	if s := numbered(glyph); s != "" {
 		return s
 	}
-	// An accented letter: its letter and the name of the accent.
+	// A letter followed by the name of an accent.
 	letter := glyph[:1]
 	if accent, ok := accents[glyph[1:]]; ok && isLetter(letter[0]) {
 		return norm.NFC.String(letter + accent)
@@ -48,7 +49,7 @@ func glyphPart(glyph string) string {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// numbered reads "uni20AC20AC" and "u1F600".
+// numbered decodes "uni20AC20AC" and "u1F600".
 func numbered(glyph string) string {
 	if hex, ok := strings.CutPrefix(glyph, "uni"); ok && len(hex) >= 4 && len(hex)%4 == 0 && len(hex) <= 16 {
 		var out strings.Builder
@@ -75,7 +76,7 @@ var accents = map[string]string{
 	"hungarumlaut": "\u030b", "commaaccent": "\u0326", "dotbelow": "\u0323", "hookabove": "\u0309",
 }
 
-// glyphNames are the names that follow no rule. Some are written by TeX alone.
+// glyphNames are the names that follow no rule, including TeX's.
 var glyphNames = readGlyphNames(`
 space= exclam=! quotedbl=" numbersign=# dollar=$ percent=% ampersand=& quotesingle=' parenleft=( parenright=)
 asterisk=* plus=+ comma=, hyphen=- period=. slash=/ zero=0 one=1 two=2 three=3 four=4 five=5 six=6 seven=7
@@ -113,7 +114,7 @@ func readGlyphNames(list string) map[string]string {
 	return out
 }
 
-// The encodings that a file may name, by code.
+// The predefined encodings, by code.
 var (
 	winAnsiEncoding  = ofCharmap(charmap.Windows1252)
 	macRomanEncoding = ofCharmap(charmap.Macintosh)
@@ -136,7 +137,7 @@ func ofCharmap(m *charmap.Charmap) (out [256]rune) {
 	return out
 }
 
-// ofRanges is ASCII with runs of other characters from some codes on.
+// ofRanges returns ASCII, extended by runs of characters that start at given codes.
 func ofRanges(runs map[int]string) (out [256]rune) {
 	for i := ' '; i < 0x7f; i++ {
 		out[i] = i

@@ -10,25 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// segment is a piece of a line without a wide gap in it: what stands in one column, or a cell of a table.
+// segment is a part of a line without a wide gap, such as a line of a column or a cell of a table.
 type segment struct {
 	text      strings.Builder
 	x, end, y float64
 	size      float64
 	glyphs    int
-	// column numbers the columns of a page; what crosses them is in column -1.
+	// column numbers the columns of a page; -1 means that the segment spans columns.
 	column int
 }
 
-// Gaps in ems: what parts words, and what parts segments.
+// Gaps that separate words and segments, in ems.
 const (
 	wordGap    = 0.16
 	segmentGap = 1.1
-	// lineShift is how far a baseline may move within a line: indices and exponents do.
+	// lineShift is how far the baseline may move within a line, as in superscripts, in ems.
 	lineShift = 0.45
 )
 
-// layOut puts the characters of a page into reading order and returns its text, and what is set largest at its top.
+// layOut returns the text of a page in reading order, and its heading.
 func layOut(glyphs []glyph) (text, heading string) {
 	var level []glyph
 	var turned strings.Builder
@@ -43,14 +43,14 @@ func layOut(glyphs []glyph) (text, heading string) {
 	arrange(segments, 0)
 	lines := linesOf(segments)
 	text = paragraphs(lines)
-	// What runs up the margin is no part of any line; it can still be looked for.
+	// Vertical text in the margin belongs to no line, but should be searchable.
 	if s := strings.TrimSpace(turned.String()); s != "" {
 		text += "\n\n" + s
 	}
 	return normal(text), normal(largest(lines))
 }
 
-// segmentsOf joins characters that follow each other, in the program and on the page.
+// segmentsOf joins glyphs that follow each other in the content stream and on the page.
 func segmentsOf(glyphs []glyph) []*segment {
 	var out []*segment
 	var s *segment
@@ -69,7 +69,7 @@ func segmentsOf(glyphs []glyph) []*segment {
 			s = &segment{x: g.x, end: g.end, y: g.y, size: g.size}
 			out = append(out, s)
 		case blank:
-			// A space is drawn or is a gap; both at once are one.
+			// A space may be drawn, be a gap, or both.
 			s.space()
 			continue
 		case g.x-s.end > wordGap*math.Min(em, g.size*1.3) || g.x < s.end-em*0.5:
@@ -78,7 +78,7 @@ func segmentsOf(glyphs []glyph) []*segment {
 		s.text.WriteString(g.text)
 		s.glyphs++
 		s.end = math.Max(s.end, g.end)
-		if g.size > s.size*1.05 { // an initial or an index came first; the line is that of the larger ones
+		if g.size > s.size*1.05 { // a drop cap or subscript came first; the larger glyphs define the line
 			s.size, s.y = g.size, g.y
 		}
 	}
@@ -92,14 +92,14 @@ func (s *segment) space() {
 }
 
 const (
-	// maxColumnDepth is how often a page is parted.
+	// maxColumnDepth limits how often a page is split into columns.
 	maxColumnDepth = 3
-	// minLines is how many segments must be on each side of a gutter.
+	// minLines is the minimum of segments on each side of a gutter.
 	minLines = 6
 )
 
-// arrange sorts the segments of a page, or of a column of it, into reading order. Where a gutter parts them, what
-// crosses it (titles, wide figures) divides the page into bands, and in each band the left column comes first.
+// arrange sorts the segments of a page or column into reading order. Segments that cross the gutter, such as titles
+// and wide figures, divide the page into bands; in each band the left column comes first.
 func arrange(segments []*segment, depth int) {
 	byPlace := func(a, b *segment) int {
 		return cmp.Or(cmp.Compare(b.y, a.y), cmp.Compare(a.x, b.x))
@@ -136,8 +136,7 @@ func arrange(segments []*segment, depth int) {
 	copy(segments, out)
 }
 
-// findGutter looks for a vertical strip in the middle that hardly anything crosses, with text on both sides of it at
-// the same heights.
+// findGutter looks for a vertical strip near the middle that few segments cross, with text on both sides.
 func findGutter(segments []*segment) (x float64, ok bool) {
 	if len(segments) < 2*minLines {
 		return 0, false
@@ -151,7 +150,7 @@ func findGutter(segments []*segment) (x float64, ok bool) {
 	if width <= 0 {
 		return 0, false
 	}
-	var crossed [bins + 1]int // weighed by length: a line says more than a page number
+	var crossed [bins + 1]int // weighted by length, so that a line counts more than a page number
 	total := 0
 	for _, s := range segments {
 		weight := min(s.glyphs, 60)
@@ -176,7 +175,7 @@ func findGutter(segments []*segment) (x float64, ok bool) {
 	if best < 0 || float64(bestWidth)*width < 4 {
 		return 0, false
 	}
-	// Of the strip take the place that the fewest cross.
+	// Within the strip, choose the position that the fewest segments cross.
 	at := best
 	for i := best; i < best+bestWidth; i++ {
 		if crossed[i] < crossed[at] || crossed[i] == crossed[at] && abs(i-best-bestWidth/2) < abs(at-best-bestWidth/2) {
@@ -187,7 +186,7 @@ func findGutter(segments []*segment) (x float64, ok bool) {
 	return x, isColumns(segments, x)
 }
 
-// isColumns tells columns from a table or a list with numbers: both sides hold running text.
+// isColumns distinguishes columns of running text from a table or a numbered list.
 func isColumns(segments []*segment, x float64) bool {
 	var left, right, leftGlyphs, rightGlyphs int
 	for _, s := range segments {
@@ -198,11 +197,11 @@ func isColumns(segments []*segment, x float64) bool {
 			right, rightGlyphs = right+1, rightGlyphs+s.glyphs
 		}
 	}
-	const runs = 12 // characters a segment
+	const runs = 12 // minimum average length of a segment in characters
 	return left >= minLines && right >= minLines && leftGlyphs/left >= runs && rightGlyphs/right >= runs
 }
 
-// line is one line of a column.
+// line is a line of a column.
 type line struct {
 	text      string
 	x, end, y float64
@@ -210,10 +209,10 @@ type line struct {
 	column    int
 }
 
-// linesOf joins the segments that stand on one line of the same column.
+// linesOf joins the segments on one line of the same column.
 func linesOf(segments []*segment) []line {
 	var out []line
-	var text strings.Builder // of the last line: joining strings would copy it for each of its segments
+	var text strings.Builder // text of the last line; concatenation would copy it for every segment
 	end := func() {
 		if k := len(out); k > 0 {
 			out[k-1].text = text.String()
@@ -242,7 +241,7 @@ func linesOf(segments []*segment) []line {
 	return out
 }
 
-// paragraphs joins lines, and puts an empty line where the page shows a break.
+// paragraphs joins lines and inserts an empty line between paragraphs.
 func paragraphs(lines []line) string {
 	leading := usualLeading(lines)
 	var b []byte
@@ -254,7 +253,7 @@ func paragraphs(lines []line) string {
 		prev := lines[i-1]
 		switch {
 		case endsWithHyphen(prev.text) && startsLower(l.text) && !l.far(prev, leading):
-			b = bytes.TrimRight(b, "-\u2010\u00ad") // the word goes on in this line
+			b = bytes.TrimRight(b, "-\u2010\u00ad") // the word continues on this line
 		case l.column == prev.column && l.begins(prev, leading), l.column == -1 || prev.column == -1:
 			b = append(b, "\n\n"...)
 		default:
@@ -265,19 +264,19 @@ func paragraphs(lines []line) string {
 	return string(b)
 }
 
-// far reports whether a line can't be the next of a paragraph.
+// far reports whether a line is too far below prev to continue its paragraph.
 func (l line) far(prev line, leading float64) bool {
 	return l.column == prev.column && prev.y-l.y > 3*leading
 }
 
-// begins reports whether a line of the same column begins a paragraph.
+// begins reports whether a line of the same column starts a paragraph.
 func (l line) begins(prev line, leading float64) bool {
 	drop := prev.y - l.y
 	return drop > 1.45*leading || drop < 0 || math.Abs(l.size-prev.size) > 0.12*math.Max(l.size, prev.size) ||
 		l.x-prev.x > 0.8*l.size && l.x-prev.x < 5*l.size && endsSentence(prev.text)
 }
 
-// usualLeading is the distance of most lines.
+// usualLeading returns the median distance of lines.
 func usualLeading(lines []line) float64 {
 	var drops []float64
 	for i := 1; i < len(lines); i++ {
@@ -311,7 +310,7 @@ func endsSentence(s string) bool {
 	return strings.ContainsRune(".!?:;)\"”’", r)
 }
 
-// largest returns the lines in the largest type of the page's upper half.
+// largest returns the lines in the largest font size in the upper half of the page.
 func largest(lines []line) string {
 	if len(lines) == 0 {
 		return ""
@@ -328,7 +327,7 @@ func largest(lines []line) string {
 		}
 	}
 	if size < 1.1*sum/float64(len(lines)) {
-		return "" // nothing stands out
+		return "" // no line stands out
 	}
 	var parts []string
 	for _, l := range lines {
@@ -342,7 +341,7 @@ func largest(lines []line) string {
 	return strings.Join(parts, " ")
 }
 
-// ligatures are written out, so that words are found.
+// ligatures are expanded, so that their words can be found.
 var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "")
 
 func normal(s string) string { return clean(ligatures.Replace(s)) }

@@ -7,37 +7,37 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// The objects of a file. Numbers are float64, true and false bool, null and whatever is broken nil.
+// The types of PDF objects. Numbers are float64, booleans bool; null and malformed objects are nil.
 type (
 	name   string
 	str    string
 	array  []any
 	dict   map[name]any
 	ref    struct{ num, gen int }
-	opword string // an operator, or any other word outside strings
+	opword string // an operator or keyword
 	stream struct {
 		dict dict
 		raw  []byte
-		// of is the object's own number, which its encryption depends on.
+		// of is the number of the object, which the decryption key depends on.
 		of ref
 	}
 )
 
-// maxNesting is how deep arrays and dictionaries may be nested. Files need less than ten.
+// maxNesting limits nested arrays and dictionaries. Real files have fewer than ten levels.
 const maxNesting = 64
 
-// lexer reads objects from bytes. It never fails: what can't be read is nil, and it always gets on.
+// lexer reads objects. It has no errors: malformed input becomes nil, and every call makes progress.
 type lexer struct {
 	data []byte
 	pos  int
-	// refs says that "1 0 R" is a reference, as it is everywhere but in the contents of pages.
+	// refs enables "1 0 R" references, which content streams don't have.
 	refs bool
 	b    *budget.Budget
-	// held is the memory of the objects that were read.
+	// held is the memory reserved for the objects read so far.
 	held int
 }
 
-// The memory that parts of objects take, growing slices and maps included.
+// Estimated memory of the parts of objects, including spare capacity of slices and maps.
 const (
 	memoryItem  = 48
 	memoryField = 96
@@ -76,10 +76,10 @@ func (l *lexer) skipSpace() {
 	}
 }
 
-// closer is what ends an array or a dictionary.
+// closer ends an array or a dictionary.
 type closer byte
 
-// next returns the next object, an opword, or a closer; at the end of the data it returns false.
+// next returns the next object, opword or closer, or false at the end of the data.
 func (l *lexer) next() (any, bool) { return l.object(0) }
 
 func (l *lexer) object(depth int) (any, bool) {
@@ -160,7 +160,8 @@ func (l *lexer) word() any {
 	return opword(w)
 }
 
-// number reads what files have for numbers, "--5" and "1.2.3" included: programs write them, and readers take them.
+// number parses numbers, including malformed ones such as "--5" and "1.2.3" that some programs write and other
+// readers accept.
 func number(w []byte) (float64, bool) {
 	neg, i := false, 0
 	for i < len(w) && (w[i] == '-' || w[i] == '+') {
@@ -179,7 +180,7 @@ func number(w []byte) (float64, bool) {
 		case c == '.' && !point:
 			point = true
 		case digits > 0:
-			i = len(w) // what comes after is noise
+			i = len(w) // ignore the rest
 		default:
 			return 0, false
 		}
@@ -193,7 +194,7 @@ func number(w []byte) (float64, bool) {
 	return n, true
 }
 
-// reference turns "n g R" into a reference, and leaves a number alone that is none.
+// reference returns a reference for "n g R", else the number n.
 func (l *lexer) reference(n float64) any {
 	start := l.pos
 	l.skipSpace()
@@ -248,7 +249,7 @@ func (l *lexer) hex() str {
 		size = len(l.data) - l.pos
 	}
 	l.b.Work(4 * size)
-	l.hold(size) // half for the bytes, half for the string made of them
+	l.hold(size) // half for the bytes, half for the string
 	out := make([]byte, 0, size/2+1)
 	half := -1
 	for l.pos < len(l.data) {
@@ -271,10 +272,10 @@ func (l *lexer) hex() str {
 	return str(out)
 }
 
-// chunk is how many bytes of a string are counted at once.
+// chunk is the number of string bytes that are charged to the budget at once.
 const chunk = 4096
 
-// escapes are the characters after a backslash that stand for others.
+// escapes are the single-letter escapes of strings.
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}
 
 func (l *lexer) literal() str {
@@ -282,7 +283,7 @@ func (l *lexer) literal() str {
 	for open := 1; l.pos < len(l.data); l.pos++ {
 		if len(out)&(chunk-1) == 0 && len(out) > 0 {
 			l.b.Work(4 * chunk)
-			l.hold(3 * chunk) // of a slice that doubles, and the string made of it
+			l.hold(3 * chunk) // a doubling slice and the resulting string
 		}
 		c := l.data[l.pos]
 		switch c {
@@ -303,7 +304,7 @@ func (l *lexer) literal() str {
 	return str(out)
 }
 
-// escape reads what follows a backslash; it leaves the position on the last character of it.
+// escape decodes an escape sequence and leaves the position on its last character.
 func (l *lexer) escape(out []byte) []byte {
 	c := l.at(0)
 	switch {
@@ -343,7 +344,7 @@ func (l *lexer) array(depth int) array {
 		case closer:
 			return out
 		case opword:
-			// Noise, or the end of an object that was never closed.
+			// An object that is not closed, or unknown words.
 			if x == "endobj" || x == "endstream" {
 				return out
 			}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// page is one page with what it inherits.
+// page is a page with its inherited attributes.
 type page struct {
 	dict      dict
 	resources dict
@@ -20,7 +20,7 @@ const (
 	maxTreeNodes = 100_000
 )
 
-// eachPage walks the tree of pages in order until the visitor has enough. A tree that leads back into itself ends.
+// eachPage visits the page tree in order until visit returns false. Cycles are skipped.
 func (f *file) eachPage(visit func(n int, p page) bool) {
 	n, nodes := 0, 0
 	onPath := map[int]bool{}
@@ -63,7 +63,7 @@ func (f *file) eachPage(visit func(n int, p page) bool) {
 	walk(f.dictOf(f.trailer["Root"])["Pages"], page{}, 0)
 }
 
-// contents returns the program that draws a page, which may be in several streams, and the memory that it holds.
+// contents returns the joined content streams of a page and the memory reserved for them.
 func (f *file) contents(p page) (program []byte, held int) {
 	parts := f.list(p.dict["Contents"])
 	if len(parts) == 1 {
@@ -85,7 +85,7 @@ func (f *file) contents(p page) (program []byte, held int) {
 	return whole.data, cap(whole.data)
 }
 
-// info returns what the file says of itself.
+// info returns the metadata of the file.
 func (f *file) info() (t Text) {
 	d := f.dictOf(f.trailer["Info"])
 	get := func(key name) string {
@@ -102,7 +102,7 @@ func (f *file) info() (t Text) {
 	return t
 }
 
-// xmpDOI finds the DOI that publishers put into the metadata packet.
+// xmpDOI returns the DOI in an XMP packet, or "".
 func xmpDOI(packet []byte) string {
 	s := string(packet[:min(len(packet), 1<<20)])
 	for _, tag := range []string{"prism:doi", "pdfx:doi", "dc:identifier"} {
@@ -117,7 +117,8 @@ func xmpDOI(packet []byte) string {
 	return ""
 }
 
-// textString decodes a string that is meant for people: UTF-16 or UTF-8 where it says so, else near enough Latin-1.
+// textString decodes a text string: UTF-16 or UTF-8 with a byte order mark, else Windows-1252, which is close to
+// PDFDocEncoding.
 func textString(s string) string {
 	switch {
 	case strings.HasPrefix(s, "\xfe\xff"):
@@ -128,7 +129,7 @@ func textString(s string) string {
 			return clean(s)
 		}
 	}
-	out, _ := charmap.Windows1252.NewDecoder().String(s) // every byte is something
+	out, _ := charmap.Windows1252.NewDecoder().String(s) // every byte has a character
 	return clean(out)
 }
 
@@ -140,7 +141,7 @@ func utf16Text(s string) string {
 	return clean(string(utf16.Decode(units)))
 }
 
-// clean drops what is no character of a text.
+// clean removes control and replacement characters.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == utf8.RuneError || r >= 0x7f && r < 0xa0 {

@@ -1,11 +1,10 @@
-// Package pdf finds the text of PDF files and puts it into the order in which it is read: columns one after the other,
-// words parted where the page shows a gap, lines joined to paragraphs.
+// Package pdf extracts the text of PDF files in reading order: columns one after the other, words separated where the
+// page shows a gap, lines joined to paragraphs.
 //
-// It is written for files that mean harm as much as for those that do not. Everything draws from the budget of the upload
-// (decoded bytes, steps, memory, time) or has a limit of its own (nesting, pages), references that lead back to themselves
-// end, and a page that can't be read leaves the others readable. The libraries that exist fail at one or the other: a file of brackets overflows the stack of a
-// recursive reader, which ends the whole process, and reading an object stream anew for each of its objects takes
-// seconds for an ordinary paper.
+// Files may be hostile. Every operation is charged to the budget of the upload (decoded bytes, work, memory, time) or
+// has a fixed limit (nesting, pages), cyclic references end, and a malformed page does not affect the others.
+// Existing libraries do not meet this: nested brackets overflow the stack of a recursive parser, which ends the
+// process, and decoding an object stream again for each of its objects takes seconds for an ordinary paper.
 package pdf
 
 import (
@@ -15,49 +14,49 @@ import (
 	"carrel/internal/format/budget"
 )
 
-// Limits bound how much of a file is read. What reading costs is bounded by the budget.
+// Limits bounds how much of a file is read. The budget bounds the cost.
 type Limits struct {
-	// Pages is how many pages are read; the rest is left out.
+	// Pages is the number of pages to read; further pages are ignored.
 	Pages int
 	// Text is the number of bytes of text after which no further page is read.
 	Text int
 }
 
-// DefaultLimits are enough for a thick book.
+// DefaultLimits suits a thick book.
 var DefaultLimits = Limits{Pages: 3000, Text: 5 << 20}
 
-// The ways in which a file can't be read.
+// Reasons why a file can't be read.
 var (
-	ErrNotPDF    = errors.New("pdf: not a PDF file, or one that is damaged")
-	ErrEncrypted = errors.New("pdf: needs a password")
-	ErrNoText    = errors.New("pdf: holds no text, only pictures of it")
+	ErrNotPDF    = errors.New("pdf: not a PDF file, or damaged")
+	ErrEncrypted = errors.New("pdf: password required")
+	ErrNoText    = errors.New("pdf: no text, only images")
 )
 
-// Text is what was found in a file.
+// Text is the content of a file.
 type Text struct {
-	// Pages are the texts of the pages: paragraphs, with an empty line between them.
+	// Pages holds the text of each page: paragraphs separated by an empty line.
 	Pages []string
-	// Heading is what is set largest at the top of the first page: its title, most often.
+	// Heading is the text in the largest font at the top of the first page, usually the title.
 	Heading string
-	// The rest is what the file says of itself; each may be empty, and is often wrong.
+	// The metadata of the file. Each field may be empty and is often wrong.
 	Title, Author, Subject, Keywords, Created string
-	// DOI is the one in the file's metadata, where there is one.
+	// DOI is the DOI in the metadata, or empty.
 	DOI string
-	// Cut says that there were more pages than are read.
+	// Cut is set if the file has more pages than were read.
 	Cut bool
 }
 
 // String returns the whole text, with a form feed between pages.
 func (t Text) String() string { return strings.Join(t.Pages, "\f") }
 
-// Steps of the budget, by how long each takes.
+// Costs in work units of the budget, proportional to the measured CPU time.
 const (
 	workToken = 50
 	workGlyph = 150
 	workEntry = 40
 )
 
-// Extract returns the text of a file. The error is one of this package's, the budget's, or the context's.
+// Extract returns the text of a file. Its error is one of this package, of the budget, or of the context.
 func Extract(data []byte, b *budget.Budget, l Limits) (t Text, err error) {
 	err = budget.Catch(func() error {
 		t, err = extract(data, b, l)
@@ -102,7 +101,7 @@ func extract(data []byte, b *budget.Budget, l Limits) (Text, error) {
 	return Text{}, ErrNoText
 }
 
-// pageText reads one page. One that upsets the reader is left empty: the others are still worth having.
+// pageText reads one page. A page that makes the reader panic is empty, so that the others can be read.
 func (f *file) pageText(p page) (text, heading string) {
 	defer func() {
 		r := recover()

@@ -92,7 +92,7 @@ func archives() []Case {
 				inner = zipped(part{"inner.zip", string(inner), text{}}, part{"other.zip", string(inner), text{}})
 			}
 			return inner
-		}, "holds nothing that can be read"},
+		}, "no file of a supported format"},
 		{"a zip whose files all are the same bytes", "overlapping.zip", func() []byte {
 			return overlapping(3000, strings.Repeat("all work and no play ", mib/5))
 		}, unpacked},

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"carrel/internal/accountdata"
+	"carrel/internal/config"
+)
+
+// Scrub erases remnants of deleted accounts from free pages of the database files. It needs disk space for a second copy
+// of the database; a failed attempt is repeated by the next housekeeping round.
+func (in *App) Scrub(ctx context.Context, log *slog.Logger) error {
+	due, err := in.Store.ScrubDue(ctx)
+	if err != nil || !due {
+		return err
+	}
+	started := time.Now()
+	if err := in.Store.Scrub(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "remnants of deleted accounts were erased from the database files",
+		slog.Duration("took", time.Since(started)))
+	return nil
+}
+
+// wireAccountData creates the services that export and delete accounts.
+func (in *App) wireAccountData(cfg config.Config, log *slog.Logger) {
+	in.Archives = accountdata.NewArchives(accountdata.Contents{
+		Accounts: in.Accounts, Billing: in.Billing, Agents: in.Agents, Sources: in.Sources, Memories: in.memories,
+		Favourites: in.favourites, Threads: in.threads, Credentials: in.Credentials, Sessions: in.sessions, Webhooks: in.webhooks,
+		Audit: in.Audit, Store: in.Store,
+	}, in.Clock)
+	o := accountdata.ExportOptions{Keep: time.Duration(cfg.ExportDays) * 24 * time.Hour}
+	if cfg.Database == "" {
+		// A PostgreSQL server has its own disk.
+		o.Free = func() (uint64, error) { return freeSpace(cfg.Data) }
+	}
+	in.exports = accountdata.NewExports(in.Store, in.Archives, in.Tasks, in.Clock, in.Audit, o)
+	in.Tasks.Register(in.exports.Kind())
+	in.Deletions = accountdata.NewDeletions(in.Store, in.Tasks, in.Clock, log)
+	in.Tasks.Register(in.Deletions.Kind())
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"carrel/internal/config"
+	"carrel/internal/format"
+	"carrel/internal/format/budget"
+	"carrel/internal/importer"
+	"carrel/internal/outbound"
+)
+
+// fetchTimeout limits connecting to a page or feed.
+const fetchTimeout = 10 * time.Second
+
+// ImportLimits returns the limits for reading one upload and the memory pool shared by all uploads of this process.
+func ImportLimits(c config.Imports) format.Limits {
+	memory := int64(c.MemoryMiB) << 20
+	return format.Limits{
+		Limits: budget.Limits{
+			Unpacked: int64(c.UnpackedMiB) << 20, Entries: c.Entries, Depth: c.Depth, Work: int64(c.Work) * 1e6, Memory: memory, Time: c.Time,
+		},
+		Pool: budget.NewPool(memory),
+	}
+}
+
+// wireImporter creates the importer. It needs sources and tasks.
+func (in *App) wireImporter(cfg config.Config, log *slog.Logger) {
+	in.Imports = importer.NewService(importer.Deps{
+		Store: in.Store, Sources: in.Sources, Tasks: in.Tasks, Clock: in.Clock, Log: log,
+	}, importer.Options{
+		Client: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Limits: ImportLimits(cfg.Imports), PerUser: cfg.Imports.PerUser, PerNode: cfg.Imports.PerNode,
+		Imported: func(ctx context.Context) {
+			if in.Embedding == nil {
+				return
+			}
+			if err := in.Embedding.Check(ctx); err != nil {
+				log.WarnContext(ctx, "checking for documents without vectors failed; retrying later", slog.Any("error", err))
+			}
+		},
+	})
+	in.Tasks.Register(in.Imports.Kind())
+}

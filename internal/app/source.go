@@ -1,0 +1,21 @@
+package app
+
+import (
+	"carrel/internal/config"
+	"carrel/internal/federated"
+	"carrel/internal/outbound"
+	"carrel/internal/search/analysis"
+	"carrel/internal/source"
+)
+
+// wireSources creates the source service with all kinds of sources.
+func (in *App) wireSources(cfg config.Config, sealer source.Sealer) {
+	catalogue := federated.New(federated.Options{
+		Client:  outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: fetchTimeout}),
+		Contact: cfg.Contact, Version: Version(), Private: cfg.OutboundPrivate,
+	})
+	in.Sources = source.NewService(in.Store, in.Agents, in.engine, in.Clock, source.Options{
+		Guess: analysis.Guess, Languages: analysis.Languages(), Sealer: sealer,
+		Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Payer: payer{in.Billing.Spending, cfg.SearchPrices},
+	})
+}

@@ -1,0 +1,158 @@
+// Package cli holds the commands: serve, admin, source, config and version.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"carrel/internal/config"
+	"carrel/internal/core"
+	"carrel/internal/federated"
+	"carrel/internal/format"
+	"carrel/internal/thread"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Env is the environment of a command. Tests replace it.
+type Env struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Environ  []string
+	// Answerer writes the replies of turns. Nil means the research agent; durability tests set a slow one that counts
+	// its calls.
+	Answerer thread.Answerer
+}
+
+// System returns the environment of this process.
+func System() Env {
+	return Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ()}
+}
+
+// commandLine is the command line in the form that kong parses.
+type commandLine struct {
+	Serve   serveCommand         `cmd:"" help:"Run the server."`
+	Admin   adminCommand         `cmd:"" help:"Manage accounts, keys, agents and sources, also while the server runs."`
+	Source  clientSourceCommands `cmd:"" help:"Send files from this machine to a source."`
+	Config  configCommand        `cmd:"" help:"Show every setting, its value and its origin. Secrets are redacted."`
+	Version versionCommand       `cmd:"" help:"Show the version."`
+}
+
+const description = `Agents that know their sources.
+
+Run "carrel serve --demo" to try it, or "carrel serve" to start your own installation.
+Every setting can also be an environment variable (CARREL_ADDR for --addr) or a line in carrel.conf in the data folder.
+Exit codes: 0 success, 1 failure, 2 usage error.`
+
+// exit carries the exit code from kong, which exits by itself after --help, back to Main.
+type exit int
+
+// Main runs a command line and returns the exit code.
+func Main(args []string, env Env) (code int) {
+	defer func() {
+		if e, ok := recover().(exit); ok {
+			code = int(e)
+		}
+	}()
+	var cli commandLine
+	parser, err := kong.New(&cli,
+		kong.Name("carrel"), kong.Description(description), kong.Writers(env.Out, env.Err),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), settingHelp(),
+	)
+	if err != nil {
+		printError(env, err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		_, _ = fmt.Fprintf(env.Err, "carrel: %v\nTry \"carrel --help\", or --help after a command.\n", err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	command.BindTo(ctx, (*context.Context)(nil))
+	if err := command.Run(&env); err != nil {
+		printError(env, err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// settingHelp fills the placeholders in help texts, most of them from the table of settings. It does not use kong.Vars,
+// which kong interpolates once more for every flag of every command: 15 MB of garbage at each start.
+func settingHelp() kong.Option {
+	texts := []string{
+		"${file_extensions}", format.ExtensionList(),
+		"${live_kinds}", strings.Join(federated.Names(), ", "),
+		"${synced_kinds}", strings.Join(syncedKinds(), ", "),
+	}
+	for _, s := range config.Defaults() {
+		help := s.Help
+		if s.Value != "" && s.Value != "false" {
+			help += " Default: " + s.Value + "."
+		}
+		texts = append(texts, "${help_"+strings.ReplaceAll(s.Name, "-", "_")+"}", help+" ("+s.Env+")")
+	}
+	fill := strings.NewReplacer(texts...)
+	return kong.PostBuild(func(k *kong.Kong) error {
+		return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
+			if value, ok := node.(*kong.Value); ok {
+				value.Help = fill.Replace(value.Help)
+			}
+			return next(nil)
+		})
+	})
+}
+
+// printError prints an error, one line for each invalid field.
+func printError(env Env, err error) {
+	var e *core.Error
+	switch {
+	case !errors.As(err, &e) || e.Kind == core.KindInternal:
+		_, _ = fmt.Fprintf(env.Err, "carrel: %v\n", err)
+	case len(e.Fields) == 0:
+		_, _ = fmt.Fprintf(env.Err, "carrel: %s\n", e.Detail)
+	default:
+		for _, f := range e.Fields {
+			_, _ = fmt.Fprintf(env.Err, "carrel: --%s: %s\n", strings.TrimPrefix(strings.TrimPrefix(f.Pointer, "/"), "settings/"), f.Detail)
+		}
+	}
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// flags maps settings to the values of their flags; a flag that was not given is nil.
+type flags map[string]*string
+
+func (f flags) load(env *Env) (config.Config, error) {
+	overrides := map[string]string{}
+	for name, value := range f {
+		if value != nil {
+			overrides[name] = *value
+		}
+	}
+	return config.Load(config.LoadOptions{Getenv: env.Getenv, Environ: env.Environ, Overrides: overrides})
+}

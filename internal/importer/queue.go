@@ -1,0 +1,325 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"carrel/internal/core"
+	"carrel/internal/format"
+	"carrel/internal/source"
+)
+
+// fileQueue holds the files of a source that an import still has to process.
+type fileQueue interface {
+	// size returns the remaining files and bytes, as far as they are known.
+	size() (files int, bytes int64)
+	// next imports the next file. The result has End set when the queue is empty.
+	next(ctx context.Context, t *reporter) (fileResult, error)
+	// skip drops the files that an earlier attempt of the same task has processed.
+	skip(done map[string]bool)
+	close()
+}
+
+// queueFor lists the files of a source that an import must process.
+func (s *Service) queueFor(ctx context.Context, src source.Source) (fileQueue, error) {
+	set, err := src.SettingsOf()
+	if err != nil {
+		return nil, err
+	}
+	switch src.Kind {
+	case source.KindUpload:
+		return s.newUploadQueue(ctx, src)
+	case source.KindFolder:
+		return s.newFolderQueue(ctx, src, set)
+	case source.KindWeb:
+		return s.newWebQueue(ctx, src, set)
+	case source.KindFeed:
+		return &feedQueue{service: s, src: src, url: set.URL}, nil
+	case source.KindS3:
+		return s.newBucketQueue(ctx, src, set)
+	}
+	return nil, core.Conflict("conflict", "Sources of this kind have no files to import.")
+}
+
+// localFile is a file on disk that is ready to be parsed.
+type localFile struct {
+	name, path, version string
+	size                int64
+	// url is the public address of the file's documents, or empty.
+	url string
+	// keepIDs keeps the ids of records unchanged, which is safe if no other file of the source can contain the same
+	// id.
+	keepIDs bool
+}
+
+// importFile parses a file and stores its documents, unless its content is unchanged. The file's hash is stored last,
+// so that an interrupted import parses the file again.
+func (s *Service) importFile(ctx context.Context, src source.Source, f localFile, t *reporter) (fileResult, error) {
+	o := fileResult{Name: f.name, Size: f.size}
+	hash, err := hashFile(f.path)
+	if err != nil {
+		o.Error = "Can't be opened."
+		return o, nil //nolint:nilerr // the failure concerns one file and is reported in its result
+	}
+	old, err := s.store.FileByName(ctx, src.ID, f.name)
+	if err != nil && !core.IsKind(err, core.KindNotFound) {
+		return o, err
+	}
+	now := s.clock.Now()
+	file := File{
+		ID: core.NewID(prefixFile), SourceID: src.ID, Name: f.name, Size: f.size, Version: f.version, Hash: hash[:16], CreatedAt: now, UpdatedAt: now,
+	}
+	if old.ID != "" && string(old.Hash) == string(file.Hash) && old.Error == "" {
+		o.Unchanged = true
+		file.Documents, file.Skipped = old.Documents, old.Skipped
+		_, err := s.store.PutFile(ctx, file)
+		return o, err
+	}
+	// Stored without its hash, the file counts as changed until its last document is stored.
+	unread := file
+	unread.Hash, unread.Version, unread.Documents = []byte{}, "", old.Documents
+	if file.ID, err = s.store.PutFile(ctx, unread); err != nil {
+		return o, err
+	}
+	if err := s.importDocuments(ctx, src, f, file.ID, &o, t); err != nil {
+		return o, err
+	}
+	file.Documents, file.Skipped, file.Error = o.Documents.Added+o.Documents.Updated+o.Documents.Unchanged, o.Skipped, o.Error
+	if o.Error != "" {
+		file.Documents = old.Documents // a file that can't be read keeps its documents
+	}
+	_, err = s.store.PutFile(ctx, file)
+	return o, err
+}
+
+// importDocuments stores the documents of a file and deletes the ones that the file no longer contains.
+func (s *Service) importDocuments(ctx context.Context, src source.Source, f localFile, fileID string, o *fileResult, t *reporter) error {
+	library, err := format.OpenWithin(ctx, f.path, s.options.Limits)
+	if err != nil {
+		if over, is := errors.AsType[*format.Exceeded](err); is {
+			o.Error = limitReached(over)
+			return nil
+		}
+		var told *core.Error
+		if !errors.As(err, &told) {
+			return err
+		}
+		o.Error = told.Detail
+		return nil
+	}
+	var bytes int64
+	seen := idSet{}
+	reader := &fileReader{file: f, fileID: fileID, result: o, seen: seen}
+	imported, err := s.sources.AddDocuments(ctx, src, reader.documents(library.Documents(ctx, func(n int64) { bytes = n })), func(so source.Imported) {
+		t.fileProgress(ctx, f.name, min(bytes, f.size), so)
+	})
+	o.setImported(imported)
+	over, isOver := errors.AsType[*format.Exceeded](reader.failed)
+	switch {
+	case isOver:
+		o.Error = limitReached(over)
+		return nil
+	case reader.failed != nil && ctx.Err() == nil:
+		o.Error = "The file is damaged and can't be read to its end."
+		return nil
+	case err != nil:
+		return err
+	case imported.Total() == 0 && o.Skipped > 0:
+		o.Error, o.Problems, o.Skipped = o.Problems[0], nil, 0
+		return nil
+	}
+	o.Documents.Deleted, err = s.deleteMissing(ctx, src.ID, fileID, seen)
+	return err
+}
+
+func limitReached(over *format.Exceeded) string {
+	return "The file " + over.Error() + "."
+}
+
+// fileReader turns the parsed documents of a file into documents of a source.
+type fileReader struct {
+	file   localFile
+	fileID string
+	result *fileResult
+	seen   idSet
+	// failed is the error that ended parsing early.
+	failed error
+}
+
+func (r *fileReader) documents(read iter.Seq2[source.Document, error]) iter.Seq2[source.Document, error] {
+	return func(yield func(source.Document, error) bool) {
+		for d, err := range read {
+			var record *format.RecordError
+			switch {
+			case errors.As(err, &record):
+				r.result.skip(record.Place + ": " + record.Reason)
+				continue
+			case err != nil:
+				r.failed = err
+				return
+			}
+			d.ExternalID, d.File = r.id(d.ExternalID), r.fileID
+			if d.URL == "" {
+				d.URL = r.file.url
+			}
+			r.seen.add(d.ExternalID)
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// id returns a document's external id, which must be unique among all files of the source.
+func (r *fileReader) id(own string) string {
+	switch {
+	case format.IsArchive(r.file.path):
+		return r.file.name + "/" + own
+	case !format.HoldsRecords(r.file.path):
+		return r.file.name
+	case r.file.keepIDs:
+		return own
+	}
+	return r.file.name + "#" + own
+}
+
+// idSet is a set of ids, stored as 128-bit hashes to bound memory.
+type idSet map[[16]byte]struct{}
+
+func (s idSet) add(id string) { s[shortHash(id)] = struct{}{} }
+
+func (s idSet) has(id string) bool { _, ok := s[shortHash(id)]; return ok }
+
+func shortHash(id string) [16]byte {
+	sum := sha256.Sum256([]byte(id))
+	return [16]byte(sum[:16])
+}
+
+// deletePage is how many documents are compared and deleted at once.
+const deletePage = 500
+
+// deleteMissing deletes the documents of a file that are not in seen.
+func (s *Service) deleteMissing(ctx context.Context, sourceID, fileID string, seen idSet) (removed int, err error) {
+	for after := ""; ; {
+		page, err := s.store.FileDocuments(ctx, sourceID, fileID, after, deletePage)
+		if err != nil || len(page) == 0 {
+			return removed, err
+		}
+		after = page[len(page)-1]
+		var gone []string
+		for _, id := range page {
+			if !seen.has(id) {
+				gone = append(gone, id)
+			}
+		}
+		if len(gone) > 0 {
+			n, err := s.store.DeleteDocuments(ctx, sourceID, gone, s.clock.Now())
+			if err != nil {
+				return removed, err
+			}
+			removed += n
+		}
+		if len(page) < deletePage {
+			return removed, nil
+		}
+	}
+}
+
+func hashFile(path string) (sum [32]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum, err
+	}
+	return [32]byte(h.Sum(nil)), nil
+}
+
+// uploadQueue holds the complete uploads of a source.
+type uploadQueue struct {
+	service *Service
+	src     source.Source
+	dir     string
+	files   int
+	bytes   int64
+}
+
+func (s *Service) newUploadQueue(ctx context.Context, src source.Source) (fileQueue, error) {
+	files, bytes, err := s.store.WaitingUploads(ctx, src.ID)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.options.Scratch, "carrel-upload-")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for uploads: %w", err)
+	}
+	return &uploadQueue{service: s, src: src, dir: dir, files: files, bytes: bytes}, nil
+}
+
+func (u *uploadQueue) size() (int, int64) { return u.files, u.bytes }
+
+func (u *uploadQueue) close() { _ = os.RemoveAll(u.dir) } // the system cleans its temporary folder
+
+// skip does nothing: an imported upload is deleted and never returned again.
+func (u *uploadQueue) skip(map[string]bool) {}
+
+func (u *uploadQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
+	ready, err := u.service.store.ReadyUploads(ctx, u.src.ID, 1)
+	if err != nil || len(ready) == 0 {
+		return fileResult{End: true}, err
+	}
+	up := ready[0]
+	path := scratchPath(u.dir, up.Name)
+	if err := u.assemble(ctx, up, path); err != nil {
+		return fileResult{}, err
+	}
+	defer func() { _ = os.Remove(path) }()
+	o, err := u.service.importFile(ctx, u.src, localFile{name: up.Name, path: path, size: up.Size, keepIDs: true}, t)
+	if err != nil && quotaError(err) == nil {
+		return o, err
+	}
+	// An upload that exceeds the storage limit is deleted as well, so that it does not count against the limit.
+	if gone := u.service.store.DeleteUpload(ctx, u.src.ID, up.ID); gone != nil && !core.IsKind(gone, core.KindNotFound) {
+		return o, gone
+	}
+	return o, err
+}
+
+// maxScratchName is below the 255 bytes that file systems allow for a name.
+const maxScratchName = 200
+
+// scratchPath returns where a file is stored for parsing. The base name is kept, because its extension selects the
+// parser and it may become the document's title.
+func scratchPath(dir, name string) string {
+	base := path.Base(name)
+	base = base[max(0, len(base)-maxScratchName):]
+	return filepath.Join(dir, strings.ToValidUTF8(base, ""))
+}
+
+// assemble writes the chunks of an upload to a file.
+func (u *uploadQueue) assemble(ctx context.Context, up Upload, path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	for offset := int64(0); offset < up.Size && err == nil; {
+		var chunk []byte
+		chunk, err = u.service.store.UploadChunk(ctx, up.ID, offset)
+		if err == nil {
+			_, err = f.Write(chunk)
+			offset += int64(len(chunk))
+		}
+	}
+	return errors.Join(err, f.Close())
+}

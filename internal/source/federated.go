@@ -1,0 +1,250 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"carrel/internal/core"
+)
+
+// Federated searches sources at query time.
+type Federated interface {
+	// Search returns the results of a source, best first. It applies the bounds on years itself and ends with the
+	// context. Its error is a *Failure if the source is to blame.
+	Search(ctx context.Context, r FederatedRequest) (FederatedReply, error)
+}
+
+// FederatedRequest is a search in one source. A year of 0 means no bound.
+type FederatedRequest struct {
+	Kind     string
+	Settings Settings
+	// Secret is the decrypted secret of the source.
+	Secret           string
+	Text             string
+	Limit            int
+	FromYear, ToYear int
+}
+
+// FederatedReply holds the results of a source, best first. It is cached as JSON.
+type FederatedReply struct {
+	// Documents have an external id and no id yet.
+	Documents []Document
+	// UndatedExcluded counts the results that were dropped because the request has bounds and their year is unknown.
+	UndatedExcluded int
+}
+
+// Failure is the reason why a federated source could not be searched, for the user.
+type Failure struct {
+	// Code is a warning code.
+	Code   string
+	Detail string
+	// refusal is set if Carrel refused the search, such as for a spend cap.
+	refusal *core.Error
+}
+
+// Error returns the detail.
+func (f *Failure) Error() string { return f.Detail }
+
+// FederatedStore caches replies of federated sources and holds their documents, which expire unless they are kept.
+type FederatedStore interface {
+	// LiveAnswer returns a cached reply that has not expired.
+	LiveAnswer(ctx context.Context, key []byte, now time.Time) ([]byte, error)
+	PutLiveAnswer(ctx context.Context, key, answer []byte, expires time.Time) error
+	// PutLiveDocuments stores documents that expire and returns the stored versions in the same order. Kept documents
+	// are not changed.
+	PutLiveDocuments(ctx context.Context, sourceID string, docs []Document) ([]Document, error)
+	// KeepDocuments removes the expiry of documents and enters them in the change log of the index.
+	KeepDocuments(ctx context.Context, userID, agentID string, ids []string, now time.Time) error
+	// PruneLive deletes expired replies and documents.
+	PruneLive(ctx context.Context, now time.Time) error
+}
+
+const (
+	// defaultFederatedTimeout is shorter than the time that a turn has for a search, so that the turn continues with
+	// the other sources.
+	defaultFederatedTimeout = 6 * time.Second
+	// failureRetryAfter is the Retry-After of a failed search.
+	failureRetryAfter = 30 * time.Second
+	// replyTTL is how long a reply is cached.
+	replyTTL = time.Hour
+	// documentTTL is how long a result stays available if it is not opened, cited or saved. It exceeds replyTTL and
+	// the duration of a turn, so that displayed results can be opened.
+	documentTTL = 7 * 24 * time.Hour
+)
+
+// isLive reports whether a source is federated.
+func (s *Service) isLive(src Source) bool {
+	k, _ := s.kind(src.Kind)
+	return k.Federated
+}
+
+// heard is the outcome of a federated search: cards, or a failure.
+type heard struct {
+	cards           []Card
+	undatedExcluded int
+	failure         *Failure
+}
+
+func (h heard) warning(src Source) Warning {
+	return Warning{SourceID: src.ID, Code: h.failure.Code, Detail: h.failure.Detail}
+}
+
+// askAll searches federated sources concurrently. A source that fails is not an error; a failure to store its results
+// is.
+func (s *Service) askAll(ctx context.Context, buyer Buyer, sources []Source, q Query) ([]heard, error) {
+	out := make([]heard, len(sources))
+	limited, cancel := context.WithTimeout(ctx, s.options.FederatedTimeout)
+	defer cancel()
+	var group errgroup.Group
+	for i, src := range sources {
+		group.Go(func() (err error) {
+			out[i], err = s.searchOne(ctx, limited, buyer, src, q)
+			return err
+		})
+	}
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // the request was cancelled; no source failed
+	}
+	return out, err
+}
+
+// searchOne searches a source within the limited context and stores its results within ctx.
+func (s *Service) searchOne(ctx, limited context.Context, buyer Buyer, src Source, q Query) (heard, error) {
+	answer, err := s.reply(ctx, limited, buyer, src, q)
+	var failure *Failure
+	switch {
+	case errors.As(err, &failure):
+		return heard{failure: failure}, nil
+	case err != nil:
+		return heard{}, fmt.Errorf("search a source of kind %s: %w", src.Kind, err)
+	}
+	now := s.clock.Now()
+	expires := now.Add(documentTTL)
+	var hashes hasher
+	for i := range answer.Documents {
+		d := &answer.Documents[i]
+		d.ID, d.SourceID, d.CreatedAt, d.UpdatedAt, d.ExpiresAt = core.NewID(core.PrefixDocument), src.ID, now, now, &expires
+		d.dropUnsafeLinks()
+		if d.Hash, err = hashes.sum(*d); err != nil {
+			return heard{}, err
+		}
+	}
+	if src.Language == "" && len(answer.Documents) > 0 {
+		if src.Language, err = s.detectLanguage(ctx, src, answer.Documents); err != nil {
+			return heard{}, err
+		}
+	}
+	docs, err := s.store.PutLiveDocuments(ctx, src.ID, answer.Documents)
+	if err != nil {
+		return heard{}, err
+	}
+	q.Language = src.Language
+	snippet := s.ranker.Snippets(q)
+	out := heard{undatedExcluded: answer.UndatedExcluded}
+	for rank, d := range docs {
+		if !q.covers(d.Year) {
+			continue
+		}
+		out.cards = append(out.cards, Card{Document: d, Snippet: snippet(d, BestPassage), Score: reciprocal(rank)})
+	}
+	return out, nil
+}
+
+// covers reports whether a document of the year is within the bounds of the query. Whoever keeps to them elsewhere, they
+// are looked at here again: a document may have been kept when it was said to be of another year.
+func (q Query) covers(year int) bool {
+	bounded := q.FromYear != 0 || q.ToYear != 0
+	return !bounded || year != 0 && year >= q.FromYear && (q.ToYear == 0 || year <= q.ToYear)
+}
+
+// reply returns the cached reply of a source to a query, or queries the source.
+func (s *Service) reply(ctx, limited context.Context, buyer Buyer, src Source, q Query) (FederatedReply, error) {
+	r := FederatedRequest{Kind: src.Kind, Text: q.Text, Limit: q.Limit, FromYear: q.FromYear, ToYear: q.ToYear}
+	var err error
+	if r.Settings, err = src.SettingsOf(); err != nil {
+		return FederatedReply{}, err
+	}
+	if r.Secret, err = s.Secret(src); err != nil {
+		return FederatedReply{}, &Failure{
+			Code:   WarnSourceRefused,
+			Detail: "The key can't be used with this address. Enter it again in the settings of the source.",
+		}
+	}
+	key := r.key()
+	var answer FederatedReply
+	kept, err := s.store.LiveAnswer(ctx, key, s.clock.Now())
+	if err == nil {
+		return answer, json.Unmarshal(kept, &answer)
+	}
+	if !core.IsKind(err, core.KindNotFound) {
+		return FederatedReply{}, err
+	}
+	if answer, err = s.query(ctx, limited, buyer, src, r); err != nil {
+		return FederatedReply{}, err
+	}
+	if kept, err = json.Marshal(answer); err != nil {
+		return FederatedReply{}, err
+	}
+	return answer, s.store.PutLiveAnswer(ctx, key, kept, s.clock.Now().Add(replyTTL))
+}
+
+// query sends a request to a federated source and charges paid searches. All requests to federated sources pass
+// through it.
+func (s *Service) query(ctx, limited context.Context, buyer Buyer, src Source, r FederatedRequest) (FederatedReply, error) {
+	if k, _ := s.kind(src.Kind); !k.Paid || s.options.Payer == nil {
+		return s.options.Federated.Search(limited, r)
+	}
+	settle, err := s.options.Payer.HoldSearch(ctx, buyer, src.Kind)
+	if core.IsRefusal(err) {
+		e := core.AsError(err)
+		return FederatedReply{}, &Failure{Code: e.Code, Detail: e.Detail, refusal: e}
+	}
+	if err != nil {
+		return FederatedReply{}, err
+	}
+	answer, err := s.options.Federated.Search(limited, r)
+	// A provider may charge for a search whose reply was lost, so every hold is settled.
+	return answer, errors.Join(err, settle(context.WithoutCancel(ctx)))
+}
+
+// key is the cache key of a request. Sources with the same settings and secret share replies.
+func (r FederatedRequest) key() []byte {
+	secret := sha256.Sum256([]byte(r.Secret))
+	b, _ := json.Marshal([]any{r.Kind, r.Settings, secret, r.Text, r.Limit, r.FromYear, r.ToYear}) // has only strings and numbers
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// failed returns the error of a search in which all sources failed.
+func (f *Failure) failed() error {
+	if f.refusal != nil {
+		return f.refusal
+	}
+	return &core.Error{
+		Kind: core.KindUnavailable, Code: "unavailable", RetryAfter: failureRetryAfter, Detail: "The source could not be searched. " + f.Detail,
+	}
+}
+
+// Keep removes the expiry of documents that federated sources found, because they were opened, cited or saved.
+func (s *Service) Keep(ctx context.Context, userID, agentID string, ids []string) error {
+	return s.store.KeepDocuments(ctx, userID, agentID, ids, s.clock.Now())
+}
+
+// KeepCard keeps the document of a card. It does nothing for a card without a document.
+func (s *Service) KeepCard(ctx context.Context, userID, agentID, cardID string) error {
+	id, ok := documentIDOfCard(cardID)
+	if !ok {
+		return nil
+	}
+	return s.Keep(ctx, userID, agentID, []string{id})
+}
+
+// Prune deletes expired replies and documents of federated sources.
+func (s *Service) Prune(ctx context.Context) error { return s.store.PruneLive(ctx, s.clock.Now()) }

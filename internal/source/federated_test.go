@@ -1,0 +1,461 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"carrel/internal/agent"
+	"carrel/internal/core"
+	"carrel/internal/federated"
+	"carrel/internal/outbound"
+	"carrel/internal/secretbox"
+	"carrel/internal/source"
+	"carrel/internal/testkit/federatedfake"
+)
+
+// liveWorld is a world in which OpenAlex and Brave are on this machine, as are SearXNG servers.
+type liveWorld struct {
+	*world
+	options         source.Options
+	openalex, brave *federatedfake.Server
+}
+
+const braveKey = "key-of-the-test"
+
+func newLiveWorld(t *testing.T, change ...func(*source.Options)) *liveWorld {
+	t.Helper()
+	w := &liveWorld{openalex: federatedfake.New(t, "openalex"), brave: federatedfake.New(t, "brave")}
+	w.brave.Key = braveKey
+	catalogue := federated.New(federated.Options{
+		Client:  outbound.NewClient(outbound.Options{Private: true, Timeout: 5 * time.Second}),
+		Version: "test", Private: true, Hosts: map[string]string{"openalex": w.openalex.URL, "brave": w.brave.URL},
+	})
+	box, err := secretbox.New([]byte("secret of the installation, long"), "sources")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.options = source.Options{Kinds: append(source.StoredKinds(), catalogue.Kinds()...), Federated: catalogue, Sealer: box, FederatedTimeout: 30 * time.Second}
+	for _, c := range change {
+		c(&w.options)
+	}
+	w.world = newWorldWith(t, w.options)
+	return w
+}
+
+func (w *liveWorld) add(t *testing.T, n source.New) source.Source {
+	t.Helper()
+	if n.Name == "" {
+		n.Name = n.Kind
+	}
+	src, err := w.Add(t.Context(), w.ada, w.agent, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func (w *liveWorld) search(t *testing.T, r source.SearchRequest) source.SearchReply {
+	t.Helper()
+	if r.Query == "" {
+		r.Query = "relational"
+	}
+	reply, err := w.Search(t.Context(), w.ada, w.agent, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func (w *liveWorld) find(t *testing.T) source.Found {
+	t.Helper()
+	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "relational"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func cardIDs(cards []source.Card) []string {
+	out := []string{}
+	for _, c := range cards {
+		out = append(out, c.ExternalID)
+	}
+	return out
+}
+
+// codes are what the warnings say, by source.
+func codes(warnings []source.Warning) map[string]string {
+	out := map[string]string{}
+	for _, w := range warnings {
+		out[w.SourceID] = w.Code
+	}
+	return out
+}
+
+var codd = federatedfake.Work{ID: "W1", Title: "A relational model of data", Text: "Future users must be protected.", DOI: "10.1145/362384", Year: 1970}
+
+func TestLiveAndStoredSourcesAnswerOneSearch(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages", Text: "Of the web."})
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Another", Text: "Relational too."})
+	alex := w.add(t, source.New{Kind: "openalex"})
+	engine := w.add(t, source.New{Kind: "searxng", Settings: source.Settings{URL: web.URL + "/"}})
+	library := w.library(t)
+	if _, err := w.Import(t.Context(), w.ada, library, func(yield func(source.Document, error) bool) {
+		yield(source.Document{ExternalID: "own", Title: "A relational model", Text: "My own copy.", DOI: "https://doi.org/10.1145/362384"}, nil)
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	found := w.find(t)
+	// The work that two have comes first, as the record that is stored here; then by their places.
+	if got := externalIDs(found); !slices.Equal(got, []string{"own", "https://example.org/page", "W2"}) {
+		t.Errorf("found %v", got)
+	}
+	if len(found.Warnings) != 0 || len(found.Searched) != 3 {
+		t.Errorf("searched %v with %v", found.Searched, found.Warnings)
+	}
+	if h := found.Hits[1]; h.SourceID != engine.ID || h.ID == "" || h.Snippet.Text == "" || h.Score <= 0 {
+		t.Errorf("a hit is %+v", h)
+	}
+	if h := found.Hits[2]; h.SourceID != alex.ID || h.Text != "Relational too." {
+		t.Errorf("a hit is %+v", h)
+	}
+	// What nobody keeps is in no count and no index.
+	sources, err := w.List(t.Context(), w.ada, w.agent)
+	if err != nil || sources[0].Documents != 1 || sources[1].Documents+sources[2].Documents != 0 {
+		t.Errorf("sources %+v, %v", sources, err)
+	}
+}
+
+func TestALiveSourceCanBeTheDefault(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two", Year: 1970}, federatedfake.Work{ID: "W3", Title: "Three", Year: 1981}, federatedfake.Work{ID: "W4", Title: "Four"})
+	alex := w.add(t, source.New{Kind: "openalex", Default: true})
+	reply := w.search(t, source.SearchRequest{})
+	want := []source.YearCount{{Year: 1970, Count: 2}, {Year: 1981, Count: 1}}
+	if reply.SourceID != alex.ID || reply.Total != 4 || !slices.Equal(reply.Years, want) || len(reply.Warnings) != 0 {
+		t.Errorf("replied %+v", reply)
+	}
+	if got := cardIDs(reply.Results); !slices.Equal(got, []string{"W1", "W2", "W3", "W4"}) {
+		t.Errorf("the order is %v", got)
+	}
+	err := w.Delete(t.Context(), w.ada, w.agent, alex.ID, "")
+	if !core.IsKind(err, core.KindConflict) {
+		t.Errorf("a default without a successor is deleted: %v", err)
+	}
+}
+
+func TestYearsAreKeptToWhateverTheSourceReturns(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	w.openalex.Find(codd, federatedfake.Work{ID: "W0", Title: "Early", Year: 1969}, federatedfake.Work{ID: "W9", Title: "Late", Year: 1981}, federatedfake.Work{ID: "WU", Title: "Undated"})
+	alex := w.add(t, source.New{Kind: "openalex"})
+	for name, c := range map[string]struct {
+		from, to, undated int
+		want              []string
+	}{
+		"both": {1970, 1980, 1, []string{"W1"}}, "from": {1970, 0, 1, []string{"W1", "W9"}}, "to": {0, 1970, 1, []string{"W1", "W0"}},
+		"none": {0, 0, 0, []string{"W1", "W0", "W9", "WU"}},
+	} {
+		reply := w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: c.from, ToYear: c.to})
+		if got := cardIDs(reply.Results); !slices.Equal(got, c.want) || reply.UndatedExcluded != c.undated || reply.Total != len(c.want) {
+			t.Errorf("%s: %v, %d undated of %d", name, got, reply.UndatedExcluded, reply.Total)
+		}
+	}
+	// A document that was kept when it was said to be of another year is shown by the year that it has here.
+	if _, err := w.Document(t.Context(), w.ada, w.agent, w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	moved := codd
+	moved.Year = 1975
+	w.openalex.Find(moved)
+	if reply := w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: 1974}); len(reply.Results) != 0 {
+		t.Errorf("found %v", cardIDs(reply.Results))
+	}
+}
+
+func TestASourceThatFailsIsAWarning(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t, func(o *source.Options) { o.FederatedTimeout = 2 * time.Second })
+	web := federatedfake.New(t, "searxng", federatedfake.Work{ID: "page", Title: "Relational pages"})
+	w.openalex.Hang()
+	w.brave.Fail(402)
+	alex := w.add(t, source.New{Kind: "openalex"})
+	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
+	w.add(t, source.New{Kind: "searxng", Settings: source.Settings{URL: web.URL}})
+	found := w.find(t)
+	if got := externalIDs(found); !slices.Equal(got, []string{"https://example.org/page"}) {
+		t.Errorf("found %v", got)
+	}
+	want := map[string]string{alex.ID: source.WarnSourceTimeout, brave.ID: source.WarnSourceRefused}
+	if got := codes(found.Warnings); !maps.Equal(got, want) {
+		t.Errorf("warned %v, not %v", got, want)
+	}
+	for _, warning := range found.Warnings {
+		if !strings.HasSuffix(warning.Detail, ".") || strings.Contains(warning.Detail, braveKey) {
+			t.Errorf("says %q", warning.Detail)
+		}
+	}
+}
+
+func TestASearchFailsOnlyWhenThereIsNothingElse(t *testing.T) {
+	t.Parallel()
+	w, ctx := newLiveWorld(t), t.Context()
+	w.openalex.Find(codd)
+	alex := w.add(t, source.New{Kind: "openalex"})
+	first := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0]
+	w.openalex.Fail(403)
+	only := source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "relational data", Sources: []string{alex.ID}}
+	ask := source.SearchRequest{SourceID: alex.ID, Query: "relational data"}
+	_, err := w.Search(ctx, w.ada, w.agent, ask)
+	_, errOfTurn := w.Find(ctx, only)
+	for _, err := range []error{err, errOfTurn} {
+		if e := core.AsError(err); e.Kind != core.KindUnavailable || !strings.Contains(e.Detail, "key") {
+			t.Errorf("with nothing at all: %v", err)
+		}
+	}
+	// A stored source that finds nothing has answered.
+	only.Sources = nil
+	if found, err := w.Find(ctx, only); err != nil || len(found.Hits) != 0 || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+		t.Errorf("beside a stored source: %+v, %v", found, err)
+	}
+	// What was kept is searched instead.
+	if _, err := w.Document(ctx, w.ada, w.agent, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	reply := w.search(t, ask)
+	found, err := w.Find(ctx, only)
+	if err != nil || !slices.Equal(cardIDs(reply.Results), []string{"W1"}) || !slices.Equal(externalIDs(found), []string{"W1"}) ||
+		codes(reply.Warnings)[alex.ID] != source.WarnSourceRefused || codes(found.Warnings)[alex.ID] != source.WarnSourceRefused {
+		t.Errorf("with a document that was kept: %+v, %+v, %v", reply, found, err)
+	}
+}
+
+func TestTheSameQuestionIsAskedOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	w.openalex.Find(codd)
+	alex := w.add(t, source.New{Kind: "openalex"})
+	twin := w.add(t, source.New{Kind: "openalex", Name: "Twin"})
+	asked := func(n int, what string) {
+		t.Helper()
+		if got := len(w.openalex.Asked()); got != n {
+			t.Errorf("%s: asked %d times, not %d", what, got, n)
+		}
+	}
+	first := w.search(t, source.SearchRequest{SourceID: alex.ID})
+	again := w.search(t, source.SearchRequest{SourceID: alex.ID, Query: " relational "})
+	if asked(1, "again"); !reflect.DeepEqual(again.Results, first.Results) {
+		t.Errorf("again it is %+v, not %+v", again.Results, first.Results)
+	}
+	other := w.search(t, source.SearchRequest{SourceID: twin.ID})
+	if asked(1, "another source that would ask the same"); other.Results[0].SourceID != twin.ID || other.Results[0].ID == first.Results[0].ID {
+		t.Errorf("the twin's is %+v", other.Results[0])
+	}
+	w.search(t, source.SearchRequest{SourceID: alex.ID, NumResults: 3})
+	asked(2, "fewer")
+	w.search(t, source.SearchRequest{SourceID: alex.ID, FromYear: 1900})
+	asked(3, "bounds")
+	w.search(t, source.SearchRequest{SourceID: alex.ID, Query: "other"})
+	asked(4, "other words")
+	// Whoever starts again does not ask again.
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, w.options)
+	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	asked(4, "after a restart")
+	w.clock.Advance(time.Hour + time.Minute)
+	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	asked(5, "after an hour")
+}
+
+func TestAnAnswerForOneKeyIsNotGivenForAnother(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
+	w.search(t, source.SearchRequest{SourceID: w.add(t, source.New{Kind: "brave", Secret: braveKey}).ID})
+	wrong := w.add(t, source.New{Kind: "brave", Name: "Wrong", Secret: "other"})
+	if _, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: wrong.ID, Query: "relational"}); !core.IsKind(err, core.KindUnavailable) {
+		t.Errorf("the wrong key: %v", err)
+	}
+}
+
+func TestResultsGoUnlessTheyAreOpenedOrSaved(t *testing.T) {
+	t.Parallel()
+	w, ctx := newLiveWorld(t), t.Context()
+	w.openalex.Find(codd, federatedfake.Work{ID: "W2", Title: "Two"}, federatedfake.Work{ID: "W3", Title: "Three"}, federatedfake.Work{ID: "W4", Title: "Four"})
+	alex := w.add(t, source.New{Kind: "openalex"})
+	cards := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results
+	if d, err := w.Document(ctx, w.ada, w.agent, cards[0].ID); err != nil || d.Text != codd.Text || d.ExpiresAt != nil {
+		t.Fatalf("opened %+v, %v", d, err)
+	}
+	if err := w.KeepCard(ctx, w.ada.UserID, w.agent, cards[1].CardID()); err != nil {
+		t.Fatal(err)
+	}
+	for _, odd := range []string{"", "card_", "card_x", "doc_x", cards[2].ID} { // cards of others, and no cards
+		if err := w.KeepCard(ctx, w.ada.UserID, w.agent, odd); err != nil {
+			t.Errorf("%q: %v", odd, err)
+		}
+	}
+	if err := w.KeepCard(ctx, w.bob.UserID, w.agent, cards[2].CardID()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.DocumentOf(ctx, w.ada.UserID, w.agent, cards[3].ID); err != nil { // a turn that reads has not cited
+		t.Fatal(err)
+	}
+	left := func() (there []string) {
+		t.Helper()
+		if err := w.Prune(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cards {
+			if _, err := w.DocumentOf(ctx, w.ada.UserID, w.agent, c.ID); err == nil {
+				there = append(there, c.ExternalID)
+			}
+		}
+		return there
+	}
+	w.clock.Advance(6 * 24 * time.Hour)
+	if got := left(); len(got) != 4 {
+		t.Errorf("after six days there are %v", got)
+	}
+	w.clock.Advance(2 * 24 * time.Hour)
+	if got := left(); !slices.Equal(got, []string{"W1", "W2"}) {
+		t.Errorf("after eight days there are %v", got)
+	}
+	src, err := w.Get(ctx, w.ada, w.agent, alex.ID)
+	if err != nil || src.Documents != 2 {
+		t.Errorf("the source has %d documents, %v", src.Documents, err)
+	}
+	// What is kept is the same card ever after, and says what it said.
+	changed := codd
+	changed.Text = "Withdrawn."
+	w.openalex.Find(changed)
+	if got := w.search(t, source.SearchRequest{SourceID: alex.ID}).Results[0]; got.CardID() != cards[0].CardID() || got.Text != codd.Text {
+		t.Errorf("found %+v", got)
+	}
+}
+
+func TestSettingsAndSecretsOfLiveKindsAreChecked(t *testing.T) {
+	t.Parallel()
+	w, ctx := newLiveWorld(t), t.Context()
+	for name, c := range map[string]struct {
+		n       source.New
+		pointer string
+	}{
+		"no key":             {source.New{Kind: "brave"}, "/secret"},
+		"a key for nothing":  {source.New{Kind: "arxiv", Secret: "x"}, "/secret"},
+		"a key of two words": {source.New{Kind: "exa", Secret: "x y"}, "/secret"},
+		"no server":          {source.New{Kind: "searxng"}, "/settings/url"},
+		"no web address":     {source.New{Kind: "mcp", Settings: source.Settings{URL: "ftp://example.org"}}, "/settings/url"},
+		"another's server":   {source.New{Kind: "crossref", Settings: source.Settings{URL: "https://example.org"}}, "/settings/url"},
+		"an odd language":    {source.New{Kind: "wikipedia", Settings: source.Settings{Language: "en.evil.example/"}}, "/settings/language"},
+		"no language":        {source.New{Kind: "pubmed", Settings: source.Settings{Language: "en"}}, "/settings/language"},
+		"no tool":            {source.New{Kind: "searxng", Settings: source.Settings{URL: "https://example.org", Tool: "x"}}, "/settings/tool"},
+		"a folder":           {source.New{Kind: "core", Secret: "k", Settings: source.Settings{Path: "/srv"}}, "/settings"},
+		"a schedule":         {source.New{Kind: "europepmc", Settings: source.Settings{SyncMinutes: 60}}, "/settings/syncMinutes"},
+		"no kind":            {source.New{Kind: "google"}, "/kind"},
+	} {
+		c.n.Name = "X"
+		_, err := w.Add(ctx, w.ada, w.agent, c.n)
+		if e := core.AsError(err); e.Kind != core.KindInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != c.pointer {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
+	none, name, key := "", "Renamed", "new-key"
+	if _, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Secret: &none}); !core.IsKind(err, core.KindInvalid) {
+		t.Errorf("the key it needs is taken away: %v", err)
+	}
+	got, err := w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Name: &name, Settings: &source.Settings{}, Default: true})
+	if secret, _ := w.Secret(got); err != nil || got.Name != name || !got.Default || secret != braveKey {
+		t.Errorf("changed to %+v with %q, %v", got, secret, err)
+	}
+	got, err = w.Change(ctx, w.ada, w.agent, brave.ID, source.Change{Secret: &key})
+	if secret, _ := w.Secret(got); err != nil || secret != key || strings.Contains(string(got.Sealed), key) {
+		t.Errorf("changed to %+v with %q, %v", got, secret, err)
+	}
+	if w.Syncs(got) {
+		t.Error("it can be synced")
+	}
+}
+
+// purse pays for searches until it is told not to.
+type purse struct {
+	mu      sync.Mutex
+	refusal error
+	held    []source.Buyer
+	settled int
+}
+
+func (p *purse) HoldSearch(_ context.Context, b source.Buyer, kind string) (func(context.Context) error, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refusal != nil {
+		return nil, p.refusal
+	}
+	if kind != "brave" {
+		return nil, errors.New("not a paid kind")
+	}
+	p.held = append(p.held, b)
+	return func(context.Context) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.settled++
+		return nil
+	}, nil
+}
+
+func TestPaidSearchesArePaidForOnceAndNotMadeBeyondTheCap(t *testing.T) {
+	t.Parallel()
+	p := &purse{}
+	w := newLiveWorld(t, func(o *source.Options) { o.Payer = p })
+	w.brave.Find(federatedfake.Work{ID: "page", Title: "Relational"})
+	brave, alex := w.add(t, source.New{Kind: "brave", Secret: braveKey}), w.add(t, source.New{Kind: "openalex"})
+	w.ada.CredentialID = "key_1"
+	for range 2 {
+		w.search(t, source.SearchRequest{SourceID: brave.ID})
+	}
+	w.search(t, source.SearchRequest{SourceID: alex.ID})
+	if want := []source.Buyer{{UserID: w.ada.UserID, CredentialID: "key_1", AgentID: w.agent}}; !slices.Equal(p.held, want) || p.settled != 1 {
+		t.Errorf("held %v and settled %d", p.held, p.settled)
+	}
+	w.brave.Fail(500)
+	_, _ = w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: brave.ID, Query: "fails"}) // as other tests see
+	if p.settled != 2 {
+		t.Errorf("a search that failed is left open")
+	}
+	w.brave.Find()
+	asked := len(w.brave.Asked())
+	p.refusal = &core.Error{Kind: core.KindPaymentRequired, Code: "spend_cap_reached", Detail: "No more this month."}
+	_, err := w.Search(t.Context(), w.ada, w.agent, source.SearchRequest{SourceID: brave.ID, Query: "beyond"})
+	if e := core.AsError(err); e.Code != "spend_cap_reached" {
+		t.Errorf("beyond the cap: %v", err)
+	}
+	found, err := w.Find(t.Context(), source.FindRequest{UserID: w.ada.UserID, AgentID: w.agent, Text: "beyond"})
+	if err != nil || codes(found.Warnings)[brave.ID] != "spend_cap_reached" || len(w.brave.Asked()) != asked {
+		t.Errorf("beyond the cap in a turn: %+v, %v, asked %d times more", found.Warnings, err, len(w.brave.Asked())-asked)
+	}
+}
+
+func TestAKeyThatCantBeReadAnyMoreIsAWarning(t *testing.T) {
+	t.Parallel()
+	w := newLiveWorld(t)
+	brave := w.add(t, source.New{Kind: "brave", Secret: braveKey})
+	o := w.options
+	var err error
+	if o.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
+		t.Fatal(err)
+	}
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, o)
+	if got := codes(w.find(t).Warnings); got[brave.ID] != source.WarnSourceRefused || len(w.brave.Asked()) != 0 {
+		t.Errorf("warned %v", got)
+	}
+}
