@@ -1,5 +1,5 @@
-// Package agent manages agents: their names, instructions and models, and who they are shared with. It also decides access to
-// an agent and everything below it.
+// Package agent manages agents: their names, instructions and models, and who they are shared with. It also decides
+// access to an agent and everything below it.
 package agent
 
 import (
@@ -42,7 +42,8 @@ type Source struct {
 	Language string
 }
 
-// DefaultSource returns the id of the source that is searched if a request names none. Every stored agent has a default source.
+// DefaultSource returns the id of the source that is searched if a request names none. Every stored agent has a default
+// source.
 func (a Agent) DefaultSource() string {
 	for _, s := range a.Sources {
 		if s.Default {
@@ -57,11 +58,12 @@ type Store interface {
 	// InsertAgent stores an agent with its sources. It does nothing if the id exists.
 	InsertAgent(ctx context.Context, a Agent) error
 	Agent(ctx context.Context, userID, agentID string) (Agent, error)
-	// Agents returns up to n agents after a position, limited to the ids in only unless that is empty. The user's own agents
-	// come before shared ones, so that other users cannot place an agent in front of them; each part is newest first.
+	// Agents returns up to n agents after a position, limited to the ids in only unless that is empty. The user's own
+	// agents come before shared ones, so that other users cannot place an agent in front of them; each part is newest
+	// first.
 	Agents(ctx context.Context, userID string, only []string, after Position, n int) ([]Agent, error)
-	// ChangeAgent calls change with the stored agent and stores the result, in one transaction. If change returns an error,
-	// nothing is stored.
+	// ChangeAgent calls change with the stored agent and stores the result, in one transaction. If change returns an
+	// error, nothing is stored.
 	ChangeAgent(ctx context.Context, userID, agentID string, change func(*Agent) error) (Agent, error)
 	// DeleteAgent deletes an agent and everything below it, in one transaction.
 	DeleteAgent(ctx context.Context, userID, agentID string) error
@@ -201,7 +203,8 @@ const (
 	partShared = "shared"
 )
 
-// List returns a page of agents and the cursor of the next page: the user's own agents, then shared ones, each newest first.
+// List returns a page of agents and the cursor of the next page: the user's own agents, then shared ones, each newest
+// first.
 func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([]Agent, string, error) {
 	if err := actor.Allow(core.OpListAgents); err != nil {
 		return nil, "", err
@@ -263,8 +266,8 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID string) 
 }
 
 // Allow decides whether the actor may carry out an operation on an agent or anything below it: sources, files, threads,
-// memories, favourites. It is the only such decision, by credential, plan and grant. The protocols call it before they read
-// the body of a request, and every service calls it before it acts.
+// memories, favourites. It is the only such decision, by credential, plan and grant. The protocols call it before they
+// read the body of a request, and every service calls it before it acts.
 func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {
@@ -276,7 +279,8 @@ func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation
 	return s.checkAnswerModel(ctx, actor, op, agentID)
 }
 
-// grant returns the actor's grant for an agent, or GrantNone if the agent does not exist or the actor has no access to it.
+// grant returns the actor's grant for an agent, or GrantNone if the agent does not exist or the actor has no access to
+// it.
 func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (core.Grant, error) {
 	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
 		return core.GrantNone, nil
@@ -299,15 +303,15 @@ type contextGrant struct {
 
 type grantKey struct{}
 
-// WithGrant returns a context in which Allow uses this grant instead of reading it from the store. It is for work that is
-// authorized already: the rest of a request, and the export of a user's content with an agent that is no longer shared
-// with them.
+// WithGrant returns a context in which Allow uses this grant instead of reading it from the store. It is for work that
+// is authorized already: the rest of a request, and the export of a user's content with an agent that is no longer
+// shared with them.
 func WithGrant(ctx context.Context, userID, agentID string, g core.Grant) context.Context {
 	return context.WithValue(ctx, grantKey{}, contextGrant{userID, agentID, g})
 }
 
-// AllowOnce is Allow for the start of a short request. The returned context carries the grant, so that services do not read
-// it again. Streams and other long work must use Allow, which notices a revocation.
+// AllowOnce is Allow for the start of a short request. The returned context carries the grant, so that services do not
+// read it again. Streams and other long work must use Allow, which notices a revocation.
 func (s *Service) AllowOnce(ctx context.Context, actor core.Actor, op core.Operation, agentID string) (context.Context, error) {
 	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"carrel/internal/core"
 )
 
-// Invitation is an invitation to an agent, as the invited user sees it. The user has no access to the agent before they accept
-// it.
+// Invitation is an invitation to an agent, as the invited user sees it. The user has no access to the agent before they
+// accept it.
 type Invitation struct {
 	AgentID           string
 	Name, Description string
@@ -21,8 +21,8 @@ type Invitation struct {
 // declinePeriod is how long further invitations of an owner stay hidden after the user declined one.
 const declinePeriod = 30 * 24 * time.Hour
 
-// InvitationStore stores the responses to invitations. An invitation is not_found if it was declined, or if the user has
-// declined one of the same owner since the time held.
+// InvitationStore stores the responses to invitations. An invitation is not_found if it was declined, or if the user
+// has declined one of the same owner since the time held.
 type InvitationStore interface {
 	// Invitations returns the newest 200 invitations, newest first, one per agent.
 	Invitations(ctx context.Context, userID string, held time.Time) ([]Invitation, error)
@@ -61,8 +61,8 @@ func (s *Service) Decline(ctx context.Context, actor core.Actor, agentID string)
 	return s.store.DeclineInvitation(ctx, actor.UserID, agentID, now.Add(-declinePeriod), now)
 }
 
-// allowResponse decides whether the actor may respond to an invitation. Only browser sessions may: a program could be tricked
-// by text it reads (prompt injection) into accepting a malicious agent.
+// allowResponse decides whether the actor may respond to an invitation. Only browser sessions may: a program could be
+// tricked by text it reads (prompt injection) into accepting a malicious agent.
 func allowResponse(actor core.Actor, op core.Operation, agentID string) error {
 	if err := actor.Allow(op); err != nil {
 		return err

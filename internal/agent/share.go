@@ -11,8 +11,8 @@ import (
 
 // Share is a grant or an open invitation, as the agent's owner sees it.
 type Share struct {
-	// UserID, Name and Email describe the account that has the grant. They are empty for a share with everybody, and while the
-	// share is pending: an invitation must not reveal whether an account exists.
+	// UserID, Name and Email describe the account that has the grant. They are empty for a share with everybody, and while
+	// the share is pending: an invitation must not reveal whether an account exists.
 	UserID, Name, Email string
 	// Invitee is the e-mail address or account id of a pending share, as the owner entered it. It is empty otherwise.
 	Invitee   string
@@ -59,9 +59,10 @@ func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) 
 	return s.store.Shares(ctx, agentID)
 }
 
-// Share invites a user to an agent, or changes the grant of a user who has accepted. The user is given by e-mail address or
-// account id, and the result does not reveal whether the account exists. An empty user shares the agent with everybody,
-// without an invitation. Only administrators may do that, because the agent then appears in every account's list.
+// Share invites a user to an agent, or changes the grant of a user who has accepted. The user is given by e-mail
+// address or account id, and the result does not reveal whether the account exists. An empty user shares the agent with
+// everybody, without an invitation. Only administrators may do that, because the agent then appears in every account's
+// list.
 func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, grant string) error {
 	if err := s.Allow(ctx, actor, core.OpPutGrant, agentID); err != nil {
 		return err
@@ -88,8 +89,8 @@ func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, gr
 	return s.store.Offer(ctx, actor.UserID, agentID, Offer{Invitee: invitee, Grant: g, At: s.clock.Now()}, MaxInvitations)
 }
 
-// Unshare removes a user's grant or invitation, or with an empty user the grant of everybody. Content that the other account
-// created with the agent stays in that account and its export, and is shown again if the agent is shared again.
+// Unshare removes a user's grant or invitation, or with an empty user the grant of everybody. Content that the other
+// account created with the agent stays in that account and its export, and is shown again if the agent is shared again.
 func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user string) error {
 	if err := s.Allow(ctx, actor, core.OpDeleteGrant, agentID); err != nil {
 		return err

@@ -15,8 +15,9 @@ const (
 // Scope is a permission of a credential.
 type Scope string
 
-// The scopes. Agents covers search, chat, memories and favourites. Manage covers creating and changing agents and sources.
-// Account covers keys, billing and settings; keys minted for connected programs never have it. Admin is for administrators.
+// The scopes. Agents covers search, chat, memories and favourites. Manage covers creating and changing agents and
+// sources. Account covers keys, billing and settings; keys minted for connected programs never have it. Admin is for
+// administrators.
 const (
 	ScopeAgents  Scope = "agents"
 	ScopeManage  Scope = "manage"
@@ -77,8 +78,8 @@ func (a Actor) permit(op Operation) error {
 	return nil
 }
 
-// pay decides whether the account can pay for a metered operation. Its errors are of KindPaymentRequired. Other operations
-// remain allowed without a subscription and at the spend cap.
+// pay decides whether the account can pay for a metered operation. Its errors are of KindPaymentRequired. Other
+// operations remain allowed without a subscription and at the spend cap.
 func (a Actor) pay(op Operation) error {
 	r, _ := op.Rule()
 	switch {
@@ -147,9 +148,9 @@ func USD(micros int64) string {
 // accountWide reports whether an operation concerns the whole account or installation, not single agents.
 func (r Rule) accountWide() bool { return r.Access == AccessAccount || r.Access == AccessAdmin }
 
-// AllowWholeAccount refuses a credential that is limited to certain agents. Such a credential must expose only these agents
-// if it leaks, whatever its scopes: it may not read or change keys, sessions, usage, webhooks or exports. Allow applies it to
-// every account-wide operation.
+// AllowWholeAccount refuses a credential that is limited to certain agents. Such a credential must expose only these
+// agents if it leaks, whatever its scopes: it may not read or change keys, sessions, usage, webhooks or exports. Allow
+// applies it to every account-wide operation.
 func (a Actor) AllowWholeAccount() error {
 	if len(a.Agents) == 0 {
 		return nil

@@ -40,8 +40,8 @@ const (
 	CredentialOperator CredentialKind = "operator"
 )
 
-// Actor is the caller of an operation: a user, the credential they use, their plan and their spend. Every service method
-// takes an Actor, and Allow decides what it may do.
+// Actor is the caller of an operation: a user, the credential they use, their plan and their spend. Every service
+// method takes an Actor, and Allow decides what it may do.
 type Actor struct {
 	UserID string
 	Role   Role

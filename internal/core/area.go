@@ -27,8 +27,8 @@ var areas = append(agentAreas[:len(agentAreas):len(agentAreas)], AreaKeys, AreaB
 // Areas lists all areas.
 func Areas() []Area { return slices.Clone(areas) }
 
-// reach lists the areas that each kind of credential can have access to. Within them, the scopes of the credential decide. An
-// unknown kind has access to nothing.
+// reach lists the areas that each kind of credential can have access to. Within them, the scopes of the credential
+// decide. An unknown kind has access to nothing.
 var reach = map[CredentialKind][]Area{
 	CredentialKey:      areas,
 	CredentialMinted:   agentAreas,
@@ -51,7 +51,8 @@ var areaScopes = map[Area]Scope{
 	AreaAdmin:      ScopeAdmin,
 }
 
-// Reach returns the scope that a credential of this kind needs for an area, and whether such a credential can have access at all.
+// Reach returns the scope that a credential of this kind needs for an area, and whether such a credential can have
+// access at all.
 func Reach(kind CredentialKind, area Area) (Scope, bool) {
 	scope, known := areaScopes[area]
 	return scope, known && slices.Contains(reach[kind], area)

@@ -16,8 +16,9 @@ var (
 	ErrMalformedBearer = errors.New("the Authorization header is not one bearer token")
 )
 
-// BearerToken returns the token of the Authorization header (RFC 6750, 2.1), of which all values are given. The scheme is
-// case-insensitive (RFC 9110, 11.1). Several headers are an error, because parts of a system could each read another one.
+// BearerToken returns the token of the Authorization header (RFC 6750, 2.1), of which all values are given. The scheme
+// is case-insensitive (RFC 9110, 11.1). Several headers are an error, because parts of a system could each read another
+// one.
 func BearerToken(authorization []string) (string, error) {
 	switch len(authorization) {
 	case 0:

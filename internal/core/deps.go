@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// RequireDeps panics when a dependency is missing from deps, the Deps struct of a constructor. Every exported field that
-// can be nil (interface, pointer, function, map, slice) is required unless its tag is `dep:"optional"`. A service that
-// starts without its audit log would drop entries silently; the process must not start instead.
+// RequireDeps panics when a dependency is missing from deps, the Deps struct of a constructor. Every exported field
+// that can be nil (interface, pointer, function, map, slice) is required unless its tag is `dep:"optional"`. A service
+// that starts without its audit log would drop entries silently; the process must not start instead.
 func RequireDeps(deps any) {
 	v := reflect.ValueOf(deps)
 	for i := range v.NumField() {

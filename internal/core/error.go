@@ -29,8 +29,8 @@ const (
 	KindInternal        Kind = "internal"
 )
 
-// Error is an error that clients may see. Code is stable, and clients switch on it. Detail is a sentence that says what to do.
-// Neither may repeat input. The cause is logged only.
+// Error is an error that clients may see. Code is stable, and clients switch on it. Detail is a sentence that says what
+// to do. Neither may repeat input. The cause is logged only.
 type Error struct {
 	Kind       Kind
 	Code       string
@@ -42,8 +42,8 @@ type Error struct {
 	cause error
 }
 
-// FieldError describes an invalid field of a request. Pointer is a JSON pointer (RFC 6901) into the body, or the name of a
-// parameter.
+// FieldError describes an invalid field of a request. Pointer is a JSON pointer (RFC 6901) into the body, or the name
+// of a parameter.
 type FieldError struct {
 	Pointer string
 	Detail  string
@@ -80,8 +80,8 @@ func InvalidField(pointer, detail string) *Error {
 	return Invalid(FieldError{Pointer: pointer, Detail: detail})
 }
 
-// NotFound is the error for an id that does not exist or belongs to another user. It is the same for both, so that it does not
-// reveal which ids exist. what names the kind of object ("agent", "thread").
+// NotFound is the error for an id that does not exist or belongs to another user. It is the same for both, so that it
+// does not reveal which ids exist. what names the kind of object ("agent", "thread").
 func NotFound(what string) *Error {
 	return &Error{Kind: KindNotFound, Code: "not_found", Detail: "There is no such " + what + "."}
 }
@@ -118,8 +118,8 @@ func AsError(err error) *Error {
 	return Internal(err)
 }
 
-// IsRefusal reports whether err means that a request was refused before it had any effect, so that a retry counts as a new
-// request.
+// IsRefusal reports whether err means that a request was refused before it had any effect, so that a retry counts as a
+// new request.
 func IsRefusal(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -3,9 +3,9 @@ package core
 // Grant is a user's level of access to an agent. Each level includes the lower ones.
 type Grant uint8
 
-// The grants. A viewer may see the agent, search it and read its documents. A user may also chat with it, and has their own
-// threads, memories and favourites. A manager may also change the agent and its sources. The owner may also delete and share
-// it.
+// The grants. A viewer may see the agent, search it and read its documents. A user may also chat with it, and has their
+// own threads, memories and favourites. A manager may also change the agent and its sources. The owner may also delete
+// and share it.
 const (
 	GrantNone Grant = iota
 	GrantViewer
@@ -34,10 +34,10 @@ func GrantOf(word string) (Grant, bool) {
 	return GrantNone, false
 }
 
-// AllowAgent decides whether the actor, who has the grant g, may carry out an operation on an agent. It checks in this order:
-// credential and plan (403), whether the user and the credential have access to the agent at all (404), whether the grant is
-// sufficient (403), payment (402). Without a grant the agent does not exist for the user. With an insufficient one the error
-// is 403, because the user can see the agent anyway.
+// AllowAgent decides whether the actor, who has the grant g, may carry out an operation on an agent. It checks in this
+// order: credential and plan (403), whether the user and the credential have access to the agent at all (404), whether
+// the grant is sufficient (403), payment (402). Without a grant the agent does not exist for the user. With an
+// insufficient one the error is 403, because the user can see the agent anyway.
 func (a Actor) AllowAgent(op Operation, agentID string, g Grant) error {
 	if err := a.permit(op); err != nil {
 		return err

@@ -32,8 +32,8 @@ const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 // idLength is the number of base32 digits that hold 128 bits.
 const idLength = 26
 
-// idTicks makes the time part of ids strictly increasing within the process, so that ids of the same millisecond sort in
-// the order of their creation. Lists are paged by id and rely on this.
+// idTicks makes the time part of ids strictly increasing within the process, so that ids of the same millisecond sort
+// in the order of their creation. Lists are paged by id and rely on this.
 var idTicks struct {
 	sync.Mutex
 	last uint64
@@ -73,8 +73,8 @@ func encodeID(b [16]byte) string {
 	return string(out[:])
 }
 
-// IsID reports whether s has the form of an id with this prefix. Checking it keeps invalid input out of queries. It does not
-// mean that the object exists.
+// IsID reports whether s has the form of an id with this prefix. Checking it keeps invalid input out of queries. It
+// does not mean that the object exists.
 func IsID(prefix, s string) bool {
 	body, ok := strings.CutPrefix(s, prefix+"_")
 	if !ok || len(body) != idLength {

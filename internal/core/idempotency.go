@@ -6,8 +6,8 @@ import "context"
 type IdempotencyRecord struct {
 	// Hash binds the key to one method, path and body.
 	Hash []byte
-	// Seed is the id, without prefix, of the object that the request creates. It is stored before the work starts, so that a
-	// retry after a crash creates the same object instead of a second one.
+	// Seed is the id, without prefix, of the object that the request creates. It is stored before the work starts, so that
+	// a retry after a crash creates the same object instead of a second one.
 	Seed string
 	// Status is 0 while the first request is in progress.
 	Status int
@@ -24,8 +24,8 @@ func WithSeed(ctx context.Context, seed string) context.Context {
 	return context.WithValue(ctx, seedKey{}, seed)
 }
 
-// NewIDIn returns the id for an object that a request creates, from the seed of the context if there is one. An insert with
-// such an id must succeed if the object exists.
+// NewIDIn returns the id for an object that a request creates, from the seed of the context if there is one. An insert
+// with such an id must succeed if the object exists.
 func NewIDIn(ctx context.Context, prefix string) string {
 	if seed, ok := ctx.Value(seedKey{}).(string); ok {
 		return prefix + "_" + seed

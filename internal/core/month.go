@@ -14,9 +14,9 @@ func MonthEnd(t time.Time) time.Time {
 // Day returns the day of t in UTC, by which usage is reported.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// AddMonths returns the same day and time that many months later, in UTC. If that month is too short, it returns its last day:
-// one month after 31 January is the last day of February. To step through months, add 1, 2, 3 months to the start instead of
-// one month repeatedly, so that March has the 31st again.
+// AddMonths returns the same day and time that many months later, in UTC. If that month is too short, it returns its
+// last day: one month after 31 January is the last day of February. To step through months, add 1, 2, 3 months to the
+// start instead of one month repeatedly, so that March has the 31st again.
 func AddMonths(t time.Time, months int) time.Time {
 	t = t.UTC()
 	year, month, day := t.Date()

@@ -33,14 +33,15 @@ func (p Page) Rows(def int) (int, error) {
 // maxCursor limits the length of a cursor. Cursors hold a few ids at most.
 const maxCursor = 1024
 
-// EncodeCursor encodes the sort key of a page's last row. It includes the name of the list, so that another list refuses the
-// cursor instead of silently skipping rows.
+// EncodeCursor encodes the sort key of a page's last row. It includes the name of the list, so that another list
+// refuses the cursor instead of silently skipping rows.
 func EncodeCursor(list string, key ...string) string {
 	b, _ := json.Marshal(append([]string{list}, key...)) // strings always marshal
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// DecodeCursor returns the n parts of the sort key in a cursor of this list. For an empty cursor, the first page, it returns nil.
+// DecodeCursor returns the n parts of the sort key in a cursor of this list. For an empty cursor, the first page, it
+// returns nil.
 func DecodeCursor(list, cursor string, n int) ([]string, error) {
 	if cursor == "" {
 		return nil, nil

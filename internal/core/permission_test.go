@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// permission is the minimum that an operation on an agent requires: grant, capability of the plan, scope of the credential.
+// permission is the minimum that an operation on an agent requires: grant, capability of the plan, scope of the
+// credential.
 type permission struct {
 	grant      Grant
 	capability Capability
@@ -13,8 +14,8 @@ type permission struct {
 	metered    bool
 }
 
-// permissions repeats the required access of every operation on an agent by hand, to catch a trait that is changed in the
-// contract by mistake.
+// permissions repeats the required access of every operation on an agent by hand, to catch a trait that is changed in
+// the contract by mistake.
 var permissions = func() map[Operation]permission {
 	all := map[Operation]permission{
 		OpSearch:      {GrantViewer, CapSearch, ScopeAgents, true},
@@ -41,8 +42,8 @@ var permissions = func() map[Operation]permission {
 	return all
 }()
 
-// TestPermissions covers all combinations of role, grant, kind of credential, scopes, capability and operation. Roles give no
-// access to agents of other users: administrators cannot read their content.
+// TestPermissions covers all combinations of role, grant, kind of credential, scopes, capability and operation. Roles
+// give no access to agents of other users: administrators cannot read their content.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	cells := 0

@@ -12,7 +12,8 @@ import (
 // HasNUL reports whether s contains a NUL character, which PostgreSQL cannot store in text.
 func HasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// TextRule limits the length of a text field. Lengths count Unicode code points, without leading and trailing white space.
+// TextRule limits the length of a text field. Lengths count Unicode code points, without leading and trailing white
+// space.
 type TextRule struct {
 	Min, Max int
 	// Verbatim includes leading and trailing white space, for passwords.

@@ -2,9 +2,9 @@ package core
 
 import "time"
 
-// TokenBucket is a rate limit: Burst tokens, of which one is regained per Every. The state of a bucket is a single time, at
-// which it is full again (generic cell rate algorithm). The request limits of a node keep it in memory, the sign-in limits in
-// the database.
+// TokenBucket is a rate limit: Burst tokens, of which one is regained per Every. The state of a bucket is a single
+// time, at which it is full again (generic cell rate algorithm). The request limits of a node keep it in memory, the
+// sign-in limits in the database.
 type TokenBucket struct {
 	Burst int
 	Every time.Duration
@@ -15,8 +15,8 @@ func (b TokenBucket) Latest(now time.Time) time.Time {
 	return now.Add(time.Duration(b.Burst-1) * b.Every)
 }
 
-// Take takes a token from a bucket that is full again at full, and returns its new state. It reports false if the bucket has
-// no token. The zero time is a full bucket.
+// Take takes a token from a bucket that is full again at full, and returns its new state. It reports false if the
+// bucket has no token. The zero time is a full bucket.
 func (b TokenBucket) Take(full, now time.Time) (time.Time, bool) {
 	if full.After(b.Latest(now)) {
 		return full, false

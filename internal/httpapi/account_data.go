@@ -51,7 +51,8 @@ func exportReply(e accountdata.Export, err error) (*oas.ExportReply, error) {
 	return &oas.ExportReply{Export: out}, nil
 }
 
-// downloadExport answers GET /api/account/export/file. The file is sent from disk, because it may be too large for memory.
+// downloadExport answers GET /api/account/export/file. The file is sent from disk, because it may be too large for
+// memory.
 func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
 	who, err := a.authorize(r, core.OpDownloadExport)
 	if err != nil {
@@ -75,8 +76,8 @@ func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", e.CreatedAt, file)
 }
 
-// isSingleRange reports whether a Range header requests a single part within the file. Requests for many parts are used to
-// overload servers.
+// isSingleRange reports whether a Range header requests a single part within the file. Requests for many parts are used
+// to overload servers.
 func isSingleRange(header string, size int64) bool {
 	first, last, found := strings.Cut(strings.TrimPrefix(header, "bytes="), "-")
 	if !found || !strings.HasPrefix(header, "bytes=") {

@@ -11,8 +11,8 @@ import (
 )
 
 // authenticate returns the actor of a request: of its bearer token or, without an Authorization header, of its session
-// cookie. An invalid header is never ignored in favour of the cookie: a program that uses a restricted token must not act
-// with the full rights of a session.
+// cookie. An invalid header is never ignored in favour of the cookie: a program that uses a restricted token must not
+// act with the full rights of a session.
 func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 	var who core.Actor
 	var err error
@@ -53,8 +53,8 @@ func (a *API) session(r *http.Request) (core.Actor, error) {
 	return a.Sessions.Authenticate(r.Context(), token)
 }
 
-// browsers reads session cookies and checks the origin of the requests that carry one: browsers attach cookies to requests
-// that other sites cause.
+// browsers reads session cookies and checks the origin of the requests that carry one: browsers attach cookies to
+// requests that other sites cause.
 type browsers struct {
 	cookie     string
 	sameOrigin *http.CrossOriginProtection
@@ -73,8 +73,8 @@ func newBrowsers(baseURL string) (browsers, error) {
 	return b, nil
 }
 
-// secret returns the value of the session cookie. Two cookies of that name mean that another site of the domain has set one,
-// so neither is accepted.
+// secret returns the value of the session cookie. Two cookies of that name mean that another site of the domain has set
+// one, so neither is accepted.
 func (b browsers) secret(r *http.Request) (string, bool) {
 	sent := r.CookiesNamed(b.cookie)
 	if len(sent) != 1 || sent[0].Value == "" {

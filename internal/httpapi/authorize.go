@@ -12,8 +12,8 @@ import (
 )
 
 // admit authenticates the caller of an operation and checks access. It returns the request's context with the actor. An
-// unknown path needs a valid credential only: the response is 404 or 405. For a request that waits, access is checked again
-// before the response, so its context does not carry the grant.
+// unknown path needs a valid credential only: the response is 404 or 405. For a request that waits, access is checked
+// again before the response, so its context does not carry the grant.
 func (a *API) admit(ctx context.Context, r *http.Request, route oas.Route, waits bool) (context.Context, error) {
 	op := core.Operation(route.OperationID())
 	rule, known := op.Rule()
@@ -59,7 +59,8 @@ func (a *API) allow(ctx context.Context, who core.Actor, op core.Operation, agen
 	return who.Allow(op)
 }
 
-// allowOnce is allow for a short request. The returned context carries the grant, so that services do not read it again.
+// allowOnce is allow for a short request. The returned context carries the grant, so that services do not read it
+// again.
 func (a *API) allowOnce(ctx context.Context, who core.Actor, op core.Operation, agentID string) (context.Context, error) {
 	if rule, _ := op.Rule(); rule.OnAgent {
 		return a.Agents.AllowOnce(ctx, who, op, agentID)

@@ -16,7 +16,8 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// decodeError turns an error of the generated decoder into the error for the client. It names fields but never repeats input.
+// decodeError turns an error of the generated decoder into the error for the client. It names fields but never repeats
+// input.
 func decodeError(err error) error {
 	var params *ogenerrors.DecodeParamsError
 	if errors.As(err, &params) {
@@ -108,8 +109,8 @@ func decodedField(err error) string {
 	return pointer
 }
 
-// fieldRules are the error details of fields with a value of the wrong type or out of range. The services check the lengths of
-// texts.
+// fieldRules are the error details of fields with a value of the wrong type or out of range. The services check the
+// lengths of texts.
 var fieldRules = map[string]string{
 	"agents":       "Must be a list of agents' ids.",
 	"card":         "Must be a JSON object.",

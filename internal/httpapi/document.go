@@ -15,7 +15,8 @@ import (
 // pageCSP allows the documentation page its own style sheet and nothing else. The page has no scripts.
 const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at baseURL.
+// DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
+// baseURL.
 func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	open := func(h http.Header) {
 		// The document is public, and browser tools on other origins read it.
@@ -30,8 +31,8 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) { return docs.Style, nil }))
 }
 
-// staticFile is a file that does not change while the program runs. It is built on the first request, because rendering the
-// page takes longer than the rest of the start.
+// staticFile is a file that does not change while the program runs. It is built on the first request, because rendering
+// the page takes longer than the rest of the start.
 type staticFile struct {
 	contentType string
 	headers     func(http.Header)

@@ -16,8 +16,8 @@ import (
 const (
 	// heartbeatInterval keeps proxies from closing an idle stream.
 	heartbeatInterval = 15 * time.Second
-	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after its
-	// credential was revoked, and the check itself takes time, which recheckTimeout limits.
+	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after
+	// its credential was revoked, and the check itself takes time, which recheckTimeout limits.
 	recheckInterval = 750 * time.Millisecond
 	recheckTimeout  = 5 * time.Second
 	// writeTimeout is how long a client may take to accept an event before it is disconnected.
@@ -141,8 +141,8 @@ type stream struct {
 	cancel  func()
 }
 
-// follow sends events until the client disconnects, the stream is ended, the server shuts down or, with untilDone, the turn
-// has ended.
+// follow sends events until the client disconnects, the stream is ended, the server shuts down or, with untilDone, the
+// turn has ended.
 func (s *stream) follow(ctx context.Context, next <-chan eventResult, untilDone bool, draining <-chan struct{}) {
 	heartbeat := time.NewTicker(heartbeatInterval)
 	defer heartbeat.Stop()

@@ -50,8 +50,8 @@ func (h handlers) grants(ctx context.Context, agentID string) (*oas.GrantList, e
 	return out, nil
 }
 
-// grantOf converts a share. A pending one shows only what the owner entered, so that it does not reveal whether the account
-// exists.
+// grantOf converts a share. A pending one shows only what the owner entered, so that it does not reveal whether the
+// account exists.
 func grantOf(s agent.Share) oas.AgentGrant {
 	g := oas.AgentGrant{
 		UserId: cmp.Or(s.UserID, s.Invitee, everybody), Name: optional(s.Name), Email: optional(s.Email),

@@ -1,5 +1,6 @@
-// Package httpapi serves the REST API. It authenticates requests, checks access, decodes them with code generated from the
-// contract, calls the services and encodes their results. Invoke gives other protocols the same operations without HTTP.
+// Package httpapi serves the REST API. It authenticates requests, checks access, decodes them with code generated from
+// the contract, calls the services and encodes their results. Invoke gives other protocols the same operations without
+// HTTP.
 package httpapi
 
 import (
@@ -32,8 +33,8 @@ import (
 
 // Idempotency stores the replies to requests with an Idempotency-Key.
 type Idempotency interface {
-	// ClaimIdempotency claims the key for this request until lockUntil. If the key is finished, or another request holds it,
-	// it returns mine = false and the existing record. An expired claim is taken over with its seed.
+	// ClaimIdempotency claims the key for this request until lockUntil. If the key is finished, or another request holds
+	// it, it returns mine = false and the existing record. An expired claim is taken over with its seed.
 	ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, mine bool, err error)
 	FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error
 	ReleaseIdempotency(ctx context.Context, userID, key string) error
@@ -94,8 +95,8 @@ type Options struct {
 	OAuthScopes []string
 }
 
-// Hooks are called during a request: Route with its route, for logs and metrics, and Admit with its actor, for rate limits,
-// which may refuse it.
+// Hooks are called during a request: Route with its route, for logs and metrics, and Admit with its actor, for rate
+// limits, which may refuse it.
 type Hooks struct {
 	Route func(ctx context.Context, pattern string)
 	Admit func(ctx context.Context, who core.Actor) error
@@ -175,15 +176,15 @@ func (h handlers) NewError(ctx context.Context, err error) *oas.ProblemStatusCod
 	return &oas.ProblemStatusCode{StatusCode: http.StatusInternalServerError}
 }
 
-// actor returns the actor of a request, which serve has authenticated. Without one it returns the zero Actor, which every
-// operation denies.
+// actor returns the actor of a request, which serve has authenticated. Without one it returns the zero Actor, which
+// every operation denies.
 func actor(ctx context.Context) core.Actor {
 	a, _ := core.ActorFrom(ctx)
 	return a
 }
 
-// timestamp formats a time as in the contract: RFC 3339 in UTC with milliseconds. It avoids time.Format for speed, because
-// lists contain two timestamps per row.
+// timestamp formats a time as in the contract: RFC 3339 in UTC with milliseconds. It avoids time.Format for speed,
+// because lists contain two timestamps per row.
 func timestamp(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()

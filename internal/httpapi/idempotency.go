@@ -14,13 +14,14 @@ import (
 
 const (
 	maxIdempotencyKey = 255
-	// idempotencyLock is the time after which a retry may take over the claim of an unfinished request. It is much longer than
-	// any creation takes, so that only the claim of a crashed request expires.
+	// idempotencyLock is the time after which a retry may take over the claim of an unfinished request. It is much longer
+	// than any creation takes, so that only the claim of a crashed request expires.
 	idempotencyLock = time.Minute
 )
 
-// once carries out a request with an Idempotency-Key at most once. The claim is stored before the work, and the reply after
-// it. After a crash in between, a retry uses the seed of the claim, so it creates the object with the same id, or finds it.
+// once carries out a request with an Idempotency-Key at most once. The claim is stored before the work, and the reply
+// after it. After a crash in between, a retry uses the seed of the claim, so it creates the object with the same id, or
+// finds it.
 //
 // A reply that contains a secret is repeated only to the credential that received it first: another credential of the
 // same user may be allowed less.
@@ -47,9 +48,9 @@ func (a *API) once(rep *reply, r *http.Request, secret bool, key string, body []
 	return a.Idempotency.FinishIdempotency(ctx, userID, key, rep.status, rep.body.Bytes(), a.Clock.Now())
 }
 
-// onceTurn sends a message with an Idempotency-Key at most once. The id of the turn comes from the seed of the claim, so a
-// retry finds the same turn and gets its current state; no reply is stored. If the message joined the turn of another
-// request, the seed of that turn is stored.
+// onceTurn sends a message with an Idempotency-Key at most once. The id of the turn comes from the seed of the claim,
+// so a retry finds the same turn and gets its current state; no reply is stored. If the message joined the turn of
+// another request, the seed of that turn is stored.
 func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out *outcome) error {
 	ctx, userID := r.Context(), actor(r.Context()).UserID
 	seed := core.NewSeed()
@@ -79,8 +80,8 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 	return out.err
 }
 
-// claim claims an Idempotency-Key for a request, or returns the existing record. A key that was used for another request is a
-// mismatch, unless this request is invalid: validation errors come first, as for a request without a key.
+// claim claims an Idempotency-Key for a request, or returns the existing record. A key that was used for another
+// request is a mismatch, unless this request is invalid: validation errors come first, as for a request without a key.
 func (a *API) claim(r *http.Request, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
@@ -127,8 +128,8 @@ func requestHash(r *http.Request, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// idempotencyKey returns the Idempotency-Key of a request and whether the header was sent. An empty or repeated header gives
-// an invalid key, which is refused: ignoring it would leave the client without the protection it asked for.
+// idempotencyKey returns the Idempotency-Key of a request and whether the header was sent. An empty or repeated header
+// gives an invalid key, which is refused: ignoring it would leave the client without the protection it asked for.
 func idempotencyKey(r *http.Request) (key string, sent bool) {
 	values := r.Header.Values("Idempotency-Key")
 	if len(values) == 1 {

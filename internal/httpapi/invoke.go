@@ -16,8 +16,8 @@ import (
 // MCPPath is the path of the MCP endpoint below the base URL. Its tokens are issued for this path.
 const MCPPath = "/mcp"
 
-// Arguments are the arguments of an operation by name: the parameters of its path and query and the members of its body.
-// Unknown arguments are ignored, as in REST.
+// Arguments are the arguments of an operation by name: the parameters of its path and query and the members of its
+// body. Unknown arguments are ignored, as in REST.
 type Arguments map[string]json.RawMessage
 
 // ParseArguments reads arguments from a JSON object. Empty input means no arguments.

@@ -12,8 +12,8 @@ import (
 // maxPoll limits how long a client may wait for new messages.
 const maxPoll = time.Minute
 
-// waitContext returns a context that ends after a time, or when the server shuts down. Waiting requests then respond with the
-// current state.
+// waitContext returns a context that ends after a time, or when the server shuts down. Waiting requests then respond
+// with the current state.
 func (a *API) waitContext(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	go func() {
@@ -35,8 +35,8 @@ func pollFor(ctx context.Context, r *http.Request, op core.Operation) time.Durat
 	return min(p.wait, maxPoll)
 }
 
-// poll answers a request for messages as soon as the messages differ from the client's ETag, or when the wait is over. It reads
-// the position in the thread's events before the messages, so that no change is missed in between.
+// poll answers a request for messages as soon as the messages differ from the client's ETag, or when the wait is over.
+// It reads the position in the thread's events before the messages, so that no change is missed in between.
 func (a *API) poll(rep *reply, r *http.Request, threadID string, wait time.Duration, out *outcome) {
 	waiting, cancel := a.waitContext(r.Context(), wait)
 	defer cancel()

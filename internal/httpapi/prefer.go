@@ -37,8 +37,8 @@ func preferenceOf(ctx context.Context) preference {
 // maxPreferred limits the value of wait=N.
 const maxPreferred = 24 * time.Hour
 
-// parsePrefer parses a Prefer header. The first of two equal preferences counts, and unknown or invalid ones are ignored (RFC
-// 7240, 2). "respond-async, wait=10" means to wait at most ten seconds (4.3).
+// parsePrefer parses a Prefer header. The first of two equal preferences counts, and unknown or invalid ones are
+// ignored (RFC 7240, 2). "respond-async, wait=10" means to wait at most ten seconds (4.3).
 func parsePrefer(lines []string) preference {
 	p := preference{wait: math.MaxInt64}
 	async, waits := false, false

@@ -80,13 +80,13 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// challengeScope is the scope in the challenge of a request without a valid token. Clients request exactly these scopes.
-// Without offline_access they would get no refresh token, and the user would have to consent every hour.
+// challengeScope is the scope in the challenge of a request without a valid token. Clients request exactly these
+// scopes. Without offline_access they would get no refresh token, and the user would have to consent every hour.
 const challengeScope = string(core.ScopeAgents) + " " + string(core.ScopeManage) + " " + oauth.ScopeOffline
 
-// challenge sets WWW-Authenticate on a 401, and on a 403 for lack of a scope (RFC 6750, 3; RFC 9728, 5.1). A request without a
-// bearer token or a session gets no error attribute (RFC 6750, 3.1). MCP clients require that the metadata names the exact
-// URL that they connect to.
+// challenge sets WWW-Authenticate on a 401, and on a 403 for lack of a scope (RFC 6750, 3; RFC 9728, 5.1). A request
+// without a bearer token or a session gets no error attribute (RFC 6750, 3.1). MCP clients require that the metadata
+// names the exact URL that they connect to.
 func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core.Error) {
 	resource := ""
 	if r.URL.Path == MCPPath {

@@ -21,8 +21,8 @@ import (
 // maxBody limits the size of a JSON body.
 const maxBody = 1 << 20
 
-// outcome carries results past the generated code to serve: the error of a handler, and the turn of a message, which is known
-// even if sending failed.
+// outcome carries results past the generated code to serve: the error of a handler, and the turn of a message, which is
+// known even if sending failed.
 type outcome struct {
 	err  error
 	turn string
@@ -38,7 +38,8 @@ func outcomeOf(ctx context.Context) *outcome {
 	return o
 }
 
-// reply buffers the response of a handler, so that it can get an ETag, be stored for a retry, or be replaced by an error.
+// reply buffers the response of a handler, so that it can get an ETag, be stored for a retry, or be replaced by an
+// error.
 type reply struct {
 	header http.Header
 	status int
@@ -51,7 +52,8 @@ func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
 
 var replies = sync.Pool{New: func() any { return new(reply) }}
 
-// maxPooledReply is the largest buffer that is returned to the pool, so that a single large list does not stay in memory.
+// maxPooledReply is the largest buffer that is returned to the pool, so that a single large list does not stay in
+// memory.
 const maxPooledReply = 1 << 18
 
 func newReply(header http.Header) *reply {
@@ -68,8 +70,8 @@ func (r *reply) free() {
 	}
 }
 
-// serve answers a request of any operation. It checks in one order: credential (401), permission (403, or 404 for an agent
-// that the caller has no access to), payment (402), then the request itself (400); see docs/api.md.
+// serve answers a request of any operation. It checks in one order: credential (401), permission (403, or 404 for an
+// agent that the caller has no access to), payment (402), then the request itself (400); see docs/api.md.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	method := r.Method
@@ -178,8 +180,8 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// acceptsJSON refuses a request whose Accept header excludes JSON. The most specific range that covers JSON decides (RFC 9110,
-// 12.5.1): "application/json;q=0, */*" means everything but JSON.
+// acceptsJSON refuses a request whose Accept header excludes JSON. The most specific range that covers JSON decides
+// (RFC 9110, 12.5.1): "application/json;q=0, */*" means everything but JSON.
 func acceptsJSON(r *http.Request) error {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.Trim(header, ", \t") == "" {
@@ -272,8 +274,8 @@ func tooLarge() error {
 	return &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 }
 
-// closeConnection closes the connection after the response. Otherwise net/http would first read the rest of the body: it closes
-// the connection itself only for handlers that get its own ResponseWriter.
+// closeConnection closes the connection after the response. Otherwise net/http would first read the rest of the body:
+// it closes the connection itself only for handlers that get its own ResponseWriter.
 func closeConnection(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
 	return err

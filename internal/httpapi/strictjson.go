@@ -19,15 +19,16 @@ type nulError struct{ pointer string }
 
 func (e nulError) Error() string { return "NUL in a string" }
 
-// checkJSON is stricter than most decoders: a single object, valid UTF-8, no duplicate keys, no lone surrogates, limited depth,
-// no trailing data. Where decoders differ, as for duplicate keys, two parts of a system could read the same body differently.
+// checkJSON is stricter than most decoders: a single object, valid UTF-8, no duplicate keys, no lone surrogates,
+// limited depth, no trailing data. Where decoders differ, as for duplicate keys, two parts of a system could read the
+// same body differently.
 func checkJSON(body []byte) error {
 	_, err := normalJSON(body)
 	return err
 }
 
-// normalJSON checks a body like checkJSON and returns it with integers in plain form (10 for 10.0), as the decoder requires.
-// It does not change rawMembers.
+// normalJSON checks a body like checkJSON and returns it with integers in plain form (10 for 10.0), as the decoder
+// requires. It does not change rawMembers.
 func normalJSON(body []byte) ([]byte, error) {
 	s := scanner{in: body}
 	s.space()
@@ -307,8 +308,8 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// pointer returns the current position as a JSON pointer. It contains the first key only, and only if that is in the contract:
-// error messages never repeat input.
+// pointer returns the current position as a JSON pointer. It contains the first key only, and only if that is in the
+// contract: error messages never repeat input.
 func (s *scanner) pointer() string {
 	if len(s.path) == 0 {
 		return ""

@@ -27,8 +27,8 @@ func (a *API) uploadTarget(r *http.Request, who core.Actor, op core.Operation) (
 	return a.Importer.UploadTarget(r.Context(), who, op, r.PathValue("agentId"), r.PathValue("sourceId"))
 }
 
-// slowBody extends the read deadline before every read, so that an upload may take any time while data arrives. Other requests
-// have half a minute for the whole body.
+// slowBody extends the read deadline before every read, so that an upload may take any time while data arrives. Other
+// requests have half a minute for the whole body.
 type slowBody struct {
 	body io.Reader
 	c    *http.ResponseController
@@ -119,8 +119,8 @@ func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *mu
 	}
 }
 
-// fileName returns the name of a file including its folders. Part.FileName drops the folders, so that files of the same name
-// would overwrite each other. The service refuses names that lead out of the source.
+// fileName returns the name of a file including its folders. Part.FileName drops the folders, so that files of the same
+// name would overwrite each other. The service refuses names that lead out of the source.
 func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {

@@ -27,8 +27,8 @@ func (t turn) thread() httpapi.Arguments {
 	return httpapi.Arguments{"agentId": marshal(t.AgentID), "threadId": marshal(t.ThreadID)}
 }
 
-// ask carries out ask_agent: it sends the message, reports progress until the turn ends or the wait is over, and returns
-// the reply, or the turn that is still working on it.
+// ask carries out ask_agent: it sends the message, reports progress until the turn ends or the wait is over, and
+// returns the reply, or the turn that is still working on it.
 func (s *Server) ask(ctx context.Context, r *sdk.CallToolRequest) *sdk.CallToolResult {
 	who := actorOf(r)
 	t, after, err := s.send(ctx, who, r.Params.Arguments)
@@ -48,8 +48,8 @@ func (s *Server) ask(ctx context.Context, r *sdk.CallToolRequest) *sdk.CallToolR
 	return s.turnResult(ctx, t, reply)
 }
 
-// send sends the message, in a new thread if none is given. It returns the turn, and the position in the thread's events
-// before the turn's first one.
+// send sends the message, in a new thread if none is given. It returns the turn, and the position in the thread's
+// events before the turn's first one.
 func (s *Server) send(ctx context.Context, who core.Actor, arguments json.RawMessage) (turn, task.Position, error) {
 	args, err := httpapi.ParseArguments(arguments)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // clients is the folder of the programs that tests connect with.
 const clients = "../../e2e/clients"
 
-// TestConformance runs the protocol's conformance suite against the endpoint, with a bearer token. No failures are expected.
+// TestConformance runs the protocol's conformance suite against the endpoint, with a bearer token. No failures are
+// expected.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, requirements := range []string{"2025-11-25", "2026-07-28"} {

@@ -38,8 +38,8 @@ const maxBody = 1 << 20
 
 // protocol is the part behind the endpoint: an SDK server for each era, and the hooks that run before it.
 type protocol struct {
-	// stateful and stateless are the servers of the two eras. They send no requests to clients, so a session needs no memory;
-	// see sessions.
+	// stateful and stateless are the servers of the two eras. They send no requests to clients, so a session needs no
+	// memory; see sessions.
 	stateful, stateless *sdk.Server
 	sessions            *sessions
 	// sdkSessions replaces stateful in tests: the tools of the conformance suite send requests to clients, which needs the
@@ -52,8 +52,8 @@ type protocol struct {
 	singleReply func(m message) bool
 	// cacheKey returns the key under which the reply can be cached; empty means not at all.
 	cacheKey func(who core.Actor, m message) string
-	// listen answers subscriptions/listen and the GET of a session. It returns a function that sends notifications until the
-	// stream ends. Nil leaves subscriptions/listen to the SDK.
+	// listen answers subscriptions/listen and the GET of a session. It returns a function that sends notifications until
+	// the stream ends. Nil leaves subscriptions/listen to the SDK.
 	listen func(s *stream, r *http.Request, who core.Actor, m message) (wait func())
 }
 
@@ -124,16 +124,16 @@ func actorOf(r sdk.Request) core.Actor {
 	return core.Actor{}
 }
 
-// ServeHTTP answers a request of either era. Listeners wait here, after answer has returned, to keep the stack of an idle
-// connection small.
+// ServeHTTP answers a request of either era. Listeners wait here, after answer has returned, to keep the stack of an
+// idle connection small.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wait := e.answer(w, r); wait != nil {
 		wait()
 	}
 }
 
-// answer checks the sender and the credential, reads the message and answers it. If it returns a function, the stream stays
-// open and the function has to end it.
+// answer checks the sender and the credential, reads the message and answers it. If it returns a function, the stream
+// stays open and the function has to end it.
 func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) {
 	if err := e.checkSender(r); err != nil {
 		e.deps.Problem(w, r, err)
@@ -172,8 +172,8 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) 
 	return e.route(s, s.request, who, m)
 }
 
-// opensStream reports whether a request may be answered with an event stream: the stream of a session, a subscription, or a
-// tool that reports progress.
+// opensStream reports whether a request may be answered with an event stream: the stream of a session, a subscription,
+// or a tool that reports progress.
 func (e *endpoint) opensStream(r *http.Request, m message) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodPost && !e.protocol.singleReply(m)
 }
@@ -208,8 +208,8 @@ func (e *endpoint) serve(s *stream, r *http.Request, who core.Actor, m message) 
 	}
 }
 
-// isWellFormed reports whether the headers and the message of a stateless request agree. Other requests are left to the SDK,
-// which returns the right error for each mismatch.
+// isWellFormed reports whether the headers and the message of a stateless request agree. Other requests are left to the
+// SDK, which returns the right error for each mismatch.
 func isWellFormed(r *http.Request, m message) bool {
 	var version string
 	_ = json.Unmarshal(m.Params.Meta[sdk.MetaKeyProtocolVersion], &version)
@@ -225,8 +225,8 @@ func isPlainID(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
-// isStateful reports whether a request belongs to the era of sessions: it is not a POST, has a session id or an old version,
-// or starts a session. A header with a stateless version takes precedence.
+// isStateful reports whether a request belongs to the era of sessions: it is not a POST, has a session id or an old
+// version, or starts a session. A header with a stateless version takes precedence.
 func isStateful(r *http.Request, m message) bool {
 	version := r.Header.Get(headerVersion)
 	if r.Method != http.MethodPost || m.batch {
@@ -238,8 +238,8 @@ func isStateful(r *http.Request, m message) bool {
 	return version != "" || m.Method == "initialize" || r.Header.Get(headerSession) != ""
 }
 
-// checkSender refuses requests from pages of other origins, and unknown host names, with which such a page could get around
-// the origin check (DNS rebinding). IP addresses and names without a dot cannot be used for that.
+// checkSender refuses requests from pages of other origins, and unknown host names, with which such a page could get
+// around the origin check (DNS rebinding). IP addresses and names without a dot cannot be used for that.
 func (e *endpoint) checkSender(r *http.Request) error {
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], e.origin) {
 		return core.Forbidden("forbidden", "Web pages of other sites cannot use this server. Connect with a program instead.")
@@ -270,8 +270,8 @@ func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
 	return token, who, err
 }
 
-// recheck reports whether the credential of an open stream is still valid, and returns its current actor. If the check fails
-// for another reason, such as a database error, the stream stays open.
+// recheck reports whether the credential of an open stream is still valid, and returns its current actor. If the check
+// fails for another reason, such as a database error, the stream stays open.
 func (e *endpoint) recheck(ctx context.Context, token string, was core.Actor) (core.Actor, bool) {
 	now, err := e.deps.Authenticate(ctx, token)
 	if err == nil {
@@ -305,8 +305,8 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (message, error)
 	return m, nil
 }
 
-// refuse answers a message that is not carried out: with a JSON-RPC error, or for credentials and rate limits with an HTTP
-// error, because clients act on its status and challenge.
+// refuse answers a message that is not carried out: with a JSON-RPC error, or for credentials and rate limits with an
+// HTTP error, because clients act on its status and challenge.
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, m message, err error) {
 	var rpc *rpcError
 	if errors.As(err, &rpc) {

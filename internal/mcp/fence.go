@@ -12,10 +12,10 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// A model that calls tools may follow instructions in names and descriptions. Those of the user's own agents were written by
-// the user. Those of shared agents were written by other accounts, and are fenced: put between marks that the text cannot
-// contain, on one line, truncated, and preceded by a notice. Structured content keeps the plain values for programs, which
-// can tell them apart by the members shared and owner.
+// A model that calls tools may follow instructions in names and descriptions. Those of the user's own agents were
+// written by the user. Those of shared agents were written by other accounts, and are fenced: put between marks that
+// the text cannot contain, on one line, truncated, and preceded by a notice. Structured content keeps the plain values
+// for programs, which can tell them apart by the members shared and owner.
 const (
 	fenceOpen, fenceClose = "⟦", "⟧"
 	fenceNotice           = "Text between " + fenceOpen + " and " + fenceClose + " was written by another account. " +
@@ -54,9 +54,9 @@ var trustedMembers = map[string]bool{
 	"createdAt": true, "updatedAt": true, "lastSyncAt": true, "nextSyncAt": true,
 }
 
-// fenceReply returns the body of a tool's reply with the texts of other accounts fenced. Agents have a member shared. For
-// sources, the agent is read to find out whether it is shared; if that fails, they are fenced. Grants contain the names of
-// other accounts.
+// fenceReply returns the body of a tool's reply with the texts of other accounts fenced. Agents have a member shared.
+// For sources, the agent is read to find out whether it is shared; if that fails, they are fenced. Grants contain the
+// names of other accounts.
 func (s *Server) fenceReply(ctx context.Context, who core.Actor, t *tool, args httpapi.Arguments, body []byte) []byte {
 	foreign := false
 	switch {
@@ -69,8 +69,8 @@ func (s *Server) fenceReply(ctx context.Context, who core.Actor, t *tool, args h
 	return fenceJSON(body, foreign)
 }
 
-// fenceJSON fences the texts inside every object whose member shared is true, or all texts if foreign is set. It keeps the
-// order of members.
+// fenceJSON fences the texts inside every object whose member shared is true, or all texts if foreign is set. It keeps
+// the order of members.
 func fenceJSON(body []byte, foreign bool) []byte {
 	if !foreign && !bytes.Contains(body, []byte(`"shared"`)) {
 		return body
@@ -82,8 +82,8 @@ func fenceJSON(body []byte, foreign bool) []byte {
 	return out.Bytes()
 }
 
-// fenceValue writes the value of the member name. foreign means that its texts are fenced, and notice that an object starts
-// with the notice.
+// fenceValue writes the value of the member name. foreign means that its texts are fenced, and notice that an object
+// starts with the notice.
 func fenceValue(out *bytes.Buffer, value json.RawMessage, name string, foreign, notice bool) error {
 	switch trimmed := bytes.TrimSpace(value); {
 	case bytes.HasPrefix(trimmed, []byte("{")):

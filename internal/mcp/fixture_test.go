@@ -22,8 +22,8 @@ import (
 	"carrel/internal/secretbox"
 )
 
-// The conformance suite requires its own tools, resources and prompts. They are served behind the real endpoint, with its
-// credentials, eras, sessions and streams.
+// The conformance suite requires its own tools, resources and prompts. They are served behind the real endpoint, with
+// its credentials, eras, sessions and streams.
 
 const fixtureToken = "test-token"
 

@@ -25,8 +25,8 @@ const (
 	maxSubscriptions = 20
 )
 
-// listener is a client that waits for notifications. Its view depends on its credential, so changes are found by comparing
-// snapshots per credential. That also works if another node made the change.
+// listener is a client that waits for notifications. Its view depends on its credential, so changes are found by
+// comparing snapshots per credential. That also works if another node made the change.
 type listener struct {
 	server *Server
 	stream *stream
@@ -51,9 +51,9 @@ type snapshot struct {
 	resources map[string]uint64
 }
 
-// listen opens a stream of notifications: subscriptions/listen of the stateless era, or the GET of a session. Sessions are
-// notified of changed lists only, because their subscriptions would be lost at a restart. It returns the function that sends
-// the notifications.
+// listen opens a stream of notifications: subscriptions/listen of the stateless era, or the GET of a session. Sessions
+// are notified of changed lists only, because their subscriptions would be lost at a restart. It returns the function
+// that sends the notifications.
 func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message) (wait func()) {
 	l := &listener{server: s, stream: out, snapshots: make(chan snapshot, 1)}
 	if r.Method == http.MethodGet {
@@ -113,8 +113,8 @@ func (l *listener) acknowledge() error {
 	return l.notify("notifications/subscriptions/acknowledged", map[string]any{"notifications": l.wants})
 }
 
-// follow sends notifications, and reports whether the client received all of them. Idle connections spend their time here,
-// so its stack is kept small.
+// follow sends notifications, and reports whether the client received all of them. Idle connections spend their time
+// here, so its stack is kept small.
 func (l *listener) follow() bool {
 	l.server.listeners.Join(l.stream.token, l)
 	defer l.server.listeners.Leave(l.stream.token, l)

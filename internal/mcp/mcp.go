@@ -1,6 +1,6 @@
 // Package mcp serves the Model Context Protocol. It offers operations of the REST contract as tools, agents, memories,
-// conversations and documents as resources, and common requests as prompts. Both eras of the protocol, with sessions and
-// stateless, share one URL.
+// conversations and documents as resources, and common requests as prompts. Both eras of the protocol, with sessions
+// and stateless, share one URL.
 //
 // The package makes no access decisions. Every tool and resource is an invocation of a REST operation through the API
 // interface, so the two protocols cannot diverge.
@@ -196,14 +196,14 @@ func (s *Server) filterByAccess(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// singleReply reports whether a message is answered with one JSON reply, not with a stream. Only ask_agent, which reports
-// progress, and subscriptions need a stream.
+// singleReply reports whether a message is answered with one JSON reply, not with a stream. Only ask_agent, which
+// reports progress, and subscriptions need a stream.
 func singleReply(m message) bool {
 	return m.Method != methodListen && (m.Method != "tools/call" || m.Params.Name != askTool)
 }
 
-// cacheKey returns the key under which the reply to a message can be cached, or "". Only the list of tools is cached; its
-// key is the set of visible tools.
+// cacheKey returns the key under which the reply to a message can be cached, or "". Only the list of tools is cached;
+// its key is the set of visible tools.
 func (s *Server) cacheKey(who core.Actor, m message) string {
 	if m.Method != "tools/list" || m.Params.Cursor != "" {
 		return ""

@@ -17,7 +17,8 @@ type prompt struct {
 
 var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. When omitted, the best match is chosen."}
 
-// prompts are the prompts that are offered. A line that mentions an argument in braces is left out if the argument is empty.
+// prompts are the prompts that are offered. A line that mentions an argument in braces is left out if the argument is
+// empty.
 var prompts = []prompt{
 	{
 		name: "research", title: "Research a question", description: "Have an agent research a question and answer with citations.",

@@ -176,8 +176,8 @@ func renderDocument(reply any) (string, error) {
 	return b.String(), nil
 }
 
-// describeAgent returns the name, title and description of an agent in the list of resources. Those of a shared agent name
-// its owner, and texts of the owner are fenced.
+// describeAgent returns the name, title and description of an agent in the list of resources. Those of a shared agent
+// name its owner, and texts of the owner are fenced.
 func describeAgent(a oas.Agent) (name, title, description string) {
 	if !a.Shared {
 		return a.Name, a.Name, a.Description
@@ -195,8 +195,8 @@ func (s *Server) agents(ctx context.Context, who core.Actor, args httpapi.Argume
 	return page.Agents, page.NextCursor.Value, nil
 }
 
-// listResources lists the agents and their memories. Documents and conversations are too many to list; clients find them
-// through templates and through links in replies.
+// listResources lists the agents and their memories. Documents and conversations are too many to list; clients find
+// them through templates and through links in replies.
 func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest, next sdk.MethodHandler) (sdk.Result, error) {
 	args := httpapi.Arguments{}
 	if r.Params != nil && r.Params.Cursor != "" {

@@ -13,8 +13,8 @@ import (
 // sessionVersions are the versions of the stateful era. A client that requests another one is offered the last.
 var sessionVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// sessions issues and checks session ids. An id is encrypted for its user and contains the negotiated version, which is all
-// the state of a session. So any node can serve it, it survives a restart, and other users cannot use it.
+// sessions issues and checks session ids. An id is encrypted for its user and contains the negotiated version, which is
+// all the state of a session. So any node can serve it, it survives a restart, and other users cannot use it.
 type sessions struct {
 	sealer Sealer
 
@@ -109,8 +109,8 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 	return nil
 }
 
-// beginSession serves a request without a session id: it starts a session, or is answered without one, because some clients
-// of old versions never start a session.
+// beginSession serves a request without a session id: it starts a session, or is answered without one, because some
+// clients of old versions never start a session.
 func (e *endpoint) beginSession(s *stream, r *http.Request, who core.Actor, m message) {
 	if r.Method != http.MethodPost {
 		invalidRequest("Start a session with initialize, and send its id in the header Mcp-Session-Id.").write(s, http.StatusBadRequest, nil)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after its
-	// credential was revoked, and the check itself takes time.
+	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after
+	// its credential was revoked, and the check itself takes time.
 	recheckInterval = 750 * time.Millisecond
 	// openAfter is the time after which an unfinished reply is rechecked. Most replies end earlier and cost nothing.
 	openAfter = 200 * time.Millisecond
@@ -27,8 +27,8 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// stream is the reply to a request. If it stays open, its credential is rechecked and heartbeats are sent, in one round for
-// all open streams. It also turns plain-text errors of the SDK into JSON-RPC errors.
+// stream is the reply to a request. If it stays open, its credential is rechecked and heartbeats are sent, in one round
+// for all open streams. It also turns plain-text errors of the SDK into JSON-RPC errors.
 type stream struct {
 	http.ResponseWriter
 	// request is the request to serve; its context ends with the stream.
@@ -83,8 +83,8 @@ func (s *stream) end() {
 	}
 }
 
-// recheckStreams checks the credential of open streams, ends them if it is no longer valid, and sends heartbeats. It does not
-// wait for clients.
+// recheckStreams checks the credential of open streams, ends them if it is no longer valid, and sends heartbeats. It
+// does not wait for clients.
 func (e *endpoint) recheckStreams(token string, open []*stream) {
 	// Any of the requests can provide the context, if its end does not cancel the check.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckTimeout)
@@ -121,8 +121,8 @@ func (s *stream) heartbeat() {
 	}
 }
 
-// extendWriteDeadline gives the client time for the next write. It must be called before every write: after the deadline of
-// an earlier write, all writes fail.
+// extendWriteDeadline gives the client time for the next write. It must be called before every write: after the
+// deadline of an earlier write, all writes fail.
 func (s *stream) extendWriteDeadline() {
 	// Not all writers have deadlines; recorders in tests do not.
 	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))

@@ -85,8 +85,8 @@ type taskStore interface {
 // errNoTask is the error for an unknown task id.
 var errNoTask = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such task."}
 
-// addTasks adds the extension to a server. Middleware carries out the methods, because the SDK does not pass the actor to
-// custom methods.
+// addTasks adds the extension to a server. Middleware carries out the methods, because the SDK does not pass the actor
+// to custom methods.
 func addTasks(s *sdk.Server, tasks taskStore) error {
 	for _, method := range []string{taskGet, taskUpdate, taskCancel} {
 		err := sdk.AddReceivingCustomMethod(s, method, func(context.Context, *sdk.ServerSession, *taskParams) (*taskAck, error) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// outline formats a JSON object for people and models: one line per value, in the order of the object, without quotes and
-// braces. Empty values are left out.
+// outline formats a JSON object for people and models: one line per value, in the order of the object, without quotes
+// and braces. Empty values are left out.
 func outline(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -18,8 +18,8 @@ import (
 
 //go:generate go run ./gen
 
-// API invokes operations of the REST contract for an actor. Tools and resources have no other access to the services, so
-// that both protocols apply the same rules.
+// API invokes operations of the REST contract for an actor. Tools and resources have no other access to the services,
+// so that both protocols apply the same rules.
 type API interface {
 	// Invoke returns the reply as the contract's generated type, or a *httpapi.File.
 	Invoke(ctx context.Context, who core.Actor, op core.Operation, args httpapi.Arguments) (any, error)
@@ -152,8 +152,8 @@ func (s *Server) visibleTools(who core.Actor) []*sdk.Tool {
 }
 
 // checkScope refuses the call of a tool that the credential's scopes do not cover. The refusal is an HTTP 403 with a
-// challenge, on which clients ask their user for consent. Clients request exactly the scopes of the challenge, so it names
-// the current ones as well.
+// challenge, on which clients ask their user for consent. Clients request exactly the scopes of the challenge, so it
+// names the current ones as well.
 func (s *Server) checkScope(who core.Actor, m message) error {
 	if m.Method != "tools/call" {
 		return nil

@@ -15,8 +15,8 @@ import (
 // taskPoll is the interval at which clients are told to poll a task.
 const taskPoll = 2 * time.Second
 
-// turnTasks serves the turns of agents as tasks. It holds no state: turns are stored in the database and the task id locates
-// the turn, so every node can serve every task, also after a restart.
+// turnTasks serves the turns of agents as tasks. It holds no state: turns are stored in the database and the task id
+// locates the turn, so every node can serve every task, also after a restart.
 type turnTasks struct{ *Server }
 
 func (turnTasks) supports(tool string) taskSupport {

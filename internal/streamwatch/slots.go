@@ -8,12 +8,13 @@ import (
 	"carrel/internal/core"
 )
 
-// retryAfter is the Retry-After for a refused stream. The stream of a disconnected client closes with its next heartbeat at the
-// latest.
+// retryAfter is the Retry-After for a refused stream. The stream of a disconnected client closes with its next
+// heartbeat at the latest.
 const retryAfter = 10 * time.Second
 
-// Slots limits the open streams of each credential. An idle stream costs memory and a goroutine for as long as the client
-// wants, and the rate limit does not count it. All kinds of streams of a server share one Slots. A nil Slots has no limit.
+// Slots limits the open streams of each credential. An idle stream costs memory and a goroutine for as long as the
+// client wants, and the rate limit does not count it. All kinds of streams of a server share one Slots. A nil Slots has
+// no limit.
 type Slots struct {
 	limit int
 
@@ -26,8 +27,8 @@ func NewSlots(limit int) *Slots {
 	return &Slots{limit: limit, open: map[string]int{}}
 }
 
-// Take takes a slot of a credential, or returns a rate_limited error. The caller must call release when the stream ends; further
-// calls have no effect.
+// Take takes a slot of a credential, or returns a rate_limited error. The caller must call release when the stream
+// ends; further calls have no effect.
 func (s *Slots) Take(credentialID string) (release func(), err error) {
 	if s == nil {
 		return func() {}, nil

@@ -1,5 +1,5 @@
-// Package streamwatch rechecks long-lived streams in rounds, and limits how many of them a credential may open. One timer and
-// one check per credential for all streams keep thousands of idle clients cheap.
+// Package streamwatch rechecks long-lived streams in rounds, and limits how many of them a credential may open. One
+// timer and one check per credential for all streams keep thousands of idle clients cheap.
 package streamwatch
 
 import (
@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxConcurrent is the number of checks that run at the same time. A slow check does not delay the others, and a round does
-// not use all database connections.
+// maxConcurrent is the number of checks that run at the same time. A slow check does not delay the others, and a round
+// does not use all database connections.
 const maxConcurrent = 8
 
-// Watch holds members, such as streams, grouped by key, such as their credential. Without members it has no goroutine and no
-// timer.
+// Watch holds members, such as streams, grouped by key, such as their credential. Without members it has no goroutine
+// and no timer.
 type Watch[M comparable] struct {
 	every time.Duration
 	check func(key string, members []M)
@@ -27,8 +27,9 @@ type Watch[M comparable] struct {
 	timer *time.Timer
 }
 
-// New returns a watch that calls check once per round for each key, with all members of the key. The interval is from the end
-// of a round to the start of the next, so check must return in bounded time. It may be called for several keys concurrently.
+// New returns a watch that calls check once per round for each key, with all members of the key. The interval is from
+// the end of a round to the start of the next, so check must return in bounded time. It may be called for several keys
+// concurrently.
 func New[M comparable](every time.Duration, check func(key string, members []M)) *Watch[M] {
 	return &Watch[M]{every: every, check: check, members: map[string]map[M]struct{}{}}
 }

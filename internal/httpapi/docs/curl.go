@@ -109,8 +109,8 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 	return b.String(), nil
 }
 
-// fileSample returns the curl options that upload a file, or "". The content is on the command line, so that no file has to
-// exist.
+// fileSample returns the curl options that upload a file, or "". The content is on the command line, so that no file
+// has to exist.
 func fileSample(op *object) string {
 	content := op.object("requestBody").object("content")
 	switch {

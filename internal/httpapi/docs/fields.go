@@ -82,8 +82,8 @@ func (d *document) describe(description string, s *object) (template.HTML, error
 	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(description, target)))
 }
 
-// fields lists the fields of a schema, with deep also the fields of nested objects. In requests it marks required fields,
-// elsewhere optional ones.
+// fields lists the fields of a schema, with deep also the fields of nested objects. In requests it marks required
+// fields, elsewhere optional ones.
 func (d *document) fields(s *object, deep, request bool) ([]field, error) {
 	var out []field
 	err := d.walk(s, "", 0, deep, &out)

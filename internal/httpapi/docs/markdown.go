@@ -13,7 +13,8 @@ import (
 // codeSpan matches the code spans of rendered Markdown, which contain no markup.
 var codeSpan = regexp.MustCompile(`<code>([A-Za-z_]+)</code>`)
 
-// markdown renders prose of the document. goldmark omits raw HTML by default. Names of problem codes and schemas become links.
+// markdown renders prose of the document. goldmark omits raw HTML by default. Names of problem codes and schemas become
+// links.
 func (d *document) markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.Table))

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// object is a mapping that keeps the order of its keys. A nil object is empty, so optional parts of the document need no
-// checks.
+// object is a mapping that keeps the order of its keys. A nil object is empty, so optional parts of the document need
+// no checks.
 type object struct {
 	keys   []string
 	values map[string]any
@@ -162,8 +162,8 @@ func valueOf(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: anchors and aliases are not used in the document", n.Line)
 }
 
-// resolve follows a reference inside the document and returns the last part of the reference as name. An object without a
-// reference is returned unchanged.
+// resolve follows a reference inside the document and returns the last part of the reference as name. An object without
+// a reference is returned unchanged.
 func (d *document) resolve(o *object) (target *object, name string) {
 	ref := o.text("$ref")
 	if ref == "" {

@@ -151,8 +151,8 @@ func dropOwnHeaders(reply *yaml.Node) {
 }
 
 // loosen removes the length limits of texts, which the services check with better error details. A minLength without a
-// maxLength belongs to an id and stays, because services treat an empty id as absent. Times become plain strings, because
-// the generated encoder omits the milliseconds.
+// maxLength belongs to an id and stays, because services treat an empty id as absent. Times become plain strings,
+// because the generated encoder omits the milliseconds.
 func loosen(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		isText := get(n, "maxLength") != nil

@@ -1,5 +1,5 @@
-// Command gen writes the descriptions and schemas of the MCP tools from the contract, so that the server does not have to
-// parse the contract when it starts.
+// Command gen writes the descriptions and schemas of the MCP tools from the contract, so that the server does not have
+// to parse the contract when it starts.
 package main
 
 import (
@@ -97,8 +97,8 @@ var fileSchema = map[string]any{
 	},
 }
 
-// describeAsk describes ask_agent, which differs from its operation: it creates a thread if none is given, and its result
-// names the thread.
+// describeAsk describes ask_agent, which differs from its operation: it creates a thread if none is given, and its
+// result names the thread.
 func describeAsk(from *operation) (description string, input, output map[string]any) {
 	arguments := maps.Clone(from.properties)
 	arguments["threadId"] = map[string]any{
