@@ -312,7 +312,9 @@ func WithGrant(ctx context.Context, userID, agentID string, g core.Grant) contex
 
 // AllowOnce is Allow for the start of a short request. The returned context carries the grant, so that services do not
 // read it again. Streams and other long work must use Allow, which notices a revocation.
-func (s *Service) AllowOnce(ctx context.Context, actor core.Actor, op core.Operation, agentID string) (context.Context, error) {
+func (s *Service) AllowOnce(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID string,
+) (context.Context, error) {
 	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {
 		return ctx, err

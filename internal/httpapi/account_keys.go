@@ -41,7 +41,8 @@ func (h handlers) CreateKey(ctx context.Context, req *oas.KeyCreate) (*oas.KeyCr
 		return nil, err
 	}
 	out := oas.NewKey{
-		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt),
+		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt),
+		ExpiresAt: optionalTime(k.ExpiresAt),
 	}
 	for _, s := range k.Scopes {
 		out.Scopes = append(out.Scopes, oas.NewKeyScopesItem(s))
@@ -56,7 +57,8 @@ func (h handlers) DeleteKey(ctx context.Context, p oas.DeleteKeyParams) (*oas.De
 
 func keyOf(k credential.Key) oas.Key {
 	out := oas.Key{
-		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt),
+		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt),
+		ExpiresAt:  optionalTime(k.ExpiresAt),
 		LastUsedAt: optionalTime(k.LastUsedAt), LastAddress: optional(k.LastAddress), LastProgram: optional(k.LastProgram),
 	}
 	for _, s := range k.Scopes {
@@ -85,7 +87,8 @@ func (h handlers) CreateConnectCode(ctx context.Context) (*oas.ConnectCodeCreate
 		return nil, err
 	}
 	return &oas.ConnectCodeCreated{
-		ConnectCode: oas.NewConnectCode{ID: c.ID, CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt)}, Code: code,
+		ConnectCode: oas.NewConnectCode{ID: c.ID, CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt)},
+		Code:        code,
 	}, nil
 }
 
@@ -105,7 +108,8 @@ func (h handlers) CancelConnectCode(ctx context.Context, p oas.CancelConnectCode
 
 func (h handlers) codeOf(c credential.Code) oas.ConnectCode {
 	return oas.ConnectCode{
-		ID: c.ID, State: oas.ConnectCodeState(c.State(h.Clock.Now())), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt),
+		ID: c.ID, State: oas.ConnectCodeState(c.State(h.Clock.Now())), CreatedAt: timestamp(c.CreatedAt),
+		ExpiresAt: timestamp(c.ExpiresAt),
 		ClaimedAt: optionalTime(c.UsedAt), ConnectionId: optional(c.KeyID), ClientName: optional(c.ClientName),
 	}
 }

@@ -132,7 +132,9 @@ func (h handlers) AddPasskey(ctx context.Context, req *oas.PasskeyCreate) (*oas.
 }
 
 // RenamePasskey answers PATCH /api/account/passkeys/{passkeyId}.
-func (h handlers) RenamePasskey(ctx context.Context, req *oas.PasskeyChange, p oas.RenamePasskeyParams) (*oas.PasskeyReply, error) {
+func (h handlers) RenamePasskey(
+	ctx context.Context, req *oas.PasskeyChange, p oas.RenamePasskeyParams,
+) (*oas.PasskeyReply, error) {
 	k, err := h.Passkeys.Rename(ctx, actor(ctx), p.PasskeyId, req.Name)
 	return passkeyReply(k, err)
 }

@@ -61,7 +61,9 @@ func (a *API) allow(ctx context.Context, who core.Actor, op core.Operation, agen
 
 // allowOnce is allow for a short request. The returned context carries the grant, so that services do not read it
 // again.
-func (a *API) allowOnce(ctx context.Context, who core.Actor, op core.Operation, agentID string) (context.Context, error) {
+func (a *API) allowOnce(
+	ctx context.Context, who core.Actor, op core.Operation, agentID string,
+) (context.Context, error) {
 	if rule, _ := op.Rule(); rule.OnAgent {
 		return a.Agents.AllowOnce(ctx, who, op, agentID)
 	}

@@ -20,7 +20,9 @@ type File struct {
 }
 
 // serveFile authorizes a request and sends the file that export returns.
-func (a *API) serveFile(w http.ResponseWriter, r *http.Request, op core.Operation, export func(context.Context) (*File, error)) {
+func (a *API) serveFile(
+	w http.ResponseWriter, r *http.Request, op core.Operation, export func(context.Context) (*File, error),
+) {
 	who, err := a.authorize(r, op)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -75,7 +77,9 @@ func (a *API) exportThread(ctx context.Context, p exportThreadParams) (*File, er
 }
 
 // bibliographyEntry formats a cited document, from its record or, if the document was deleted, from the citation.
-func (a *API) bibliographyEntry(ctx context.Context, who core.Actor, agentID string, c thread.Citation) (string, error) {
+func (a *API) bibliographyEntry(
+	ctx context.Context, who core.Actor, agentID string, c thread.Citation,
+) (string, error) {
 	d, err := a.Sources.Document(ctx, who, agentID, c.DocumentID)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return "", err

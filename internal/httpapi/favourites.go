@@ -22,7 +22,9 @@ func (h handlers) ListFavourites(ctx context.Context, p oas.ListFavouritesParams
 }
 
 // SaveFavourite answers POST …/favourites.
-func (h handlers) SaveFavourite(ctx context.Context, req *oas.FavouriteSave, p oas.SaveFavouriteParams) (*oas.FavouriteReply, error) {
+func (h handlers) SaveFavourite(
+	ctx context.Context, req *oas.FavouriteSave, p oas.SaveFavouriteParams,
+) (*oas.FavouriteReply, error) {
 	f, err := h.Favourites.Save(ctx, actor(ctx), p.AgentId, json.RawMessage(req.Card), req.ThreadId.Value)
 	if err != nil {
 		return nil, err

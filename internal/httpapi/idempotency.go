@@ -82,7 +82,9 @@ func (a *API) onceTurn(rep *reply, r *http.Request, key string, body []byte, out
 
 // claim claims an Idempotency-Key for a request, or returns the existing record. A key that was used for another
 // request is a mismatch, unless this request is invalid: validation errors come first, as for a request without a key.
-func (a *API) claim(r *http.Request, userID, key, seed string, hash []byte) (rec core.IdempotencyRecord, mine bool, err error) {
+func (a *API) claim(
+	r *http.Request, userID, key, seed string, hash []byte,
+) (rec core.IdempotencyRecord, mine bool, err error) {
 	if !validIdempotencyKey(key) {
 		return rec, false, core.InvalidField("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
 	}
@@ -163,7 +165,9 @@ type sealedReplies struct {
 }
 
 // ClaimIdempotency claims a key and decrypts the stored reply.
-func (s sealedReplies) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
+func (s sealedReplies) ClaimIdempotency(
+	ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time,
+) (core.IdempotencyRecord, bool, error) {
 	rec, mine, err := s.Idempotency.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
 	if err == nil && rec.Status != 0 {
 		rec.Body, err = s.sealer.Open(rec.Body, replyPlace(userID, key))
@@ -172,7 +176,9 @@ func (s sealedReplies) ClaimIdempotency(ctx context.Context, userID, key string,
 }
 
 // FinishIdempotency encrypts the reply and stores it.
-func (s sealedReplies) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
+func (s sealedReplies) FinishIdempotency(
+	ctx context.Context, userID, key string, status int, body []byte, now time.Time,
+) error {
 	return s.Idempotency.FinishIdempotency(ctx, userID, key, status, s.sealer.Seal(body, replyPlace(userID, key)), now)
 }
 

@@ -45,8 +45,9 @@ func citationsOf(a thread.Answer) []oas.Citation {
 	out := make([]oas.Citation, len(a.Citations))
 	for i, c := range a.Citations {
 		out[i] = oas.Citation{
-			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title, Authors: emptyNotNull(c.Authors),
-			Year: positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
+			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title,
+			Authors: emptyNotNull(c.Authors),
+			Year:    positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
 			Quote: c.Quote, Start: c.Start, End: c.End, Page: positive(c.Page),
 		}
 	}
@@ -95,7 +96,9 @@ func usageOf(a thread.Answer) oas.OptUsage {
 }
 
 // GiveFeedback answers PUT …/feedback.
-func (h handlers) GiveFeedback(ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams) (*oas.FeedbackReply, error) {
+func (h handlers) GiveFeedback(
+	ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams,
+) (*oas.FeedbackReply, error) {
 	f, err := h.Threads.GiveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId, thread.Thumb(req.Thumb), req.Note.Value)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,9 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 }
 
 // CreateSource answers POST …/sources. It starts the first import if the source can be synced.
-func (h handlers) CreateSource(ctx context.Context, req *oas.SourceCreate, p oas.CreateSourceParams) (*oas.SourceReply, error) {
+func (h handlers) CreateSource(
+	ctx context.Context, req *oas.SourceCreate, p oas.CreateSourceParams,
+) (*oas.SourceReply, error) {
 	src, err := h.Sources.Add(ctx, actor(ctx), p.AgentId, source.New{
 		Name: req.Name, Kind: req.Kind.Value, Language: req.Language.Value, Default: req.Default.Value,
 		Settings: settingsOf(req.Settings.Value), Secret: req.Secret.Value,
@@ -51,7 +53,9 @@ func (h handlers) GetSource(ctx context.Context, p oas.GetSourceParams) (*oas.So
 }
 
 // ChangeSource answers PATCH …/sources/{sourceId}.
-func (h handlers) ChangeSource(ctx context.Context, req *oas.SourceChange, p oas.ChangeSourceParams) (*oas.SourceReply, error) {
+func (h handlers) ChangeSource(
+	ctx context.Context, req *oas.SourceChange, p oas.ChangeSourceParams,
+) (*oas.SourceReply, error) {
 	if req.Default.Set && !req.Default.Value {
 		return nil, core.InvalidField("/default", "Can only be true. Make another source the default instead.")
 	}
@@ -143,11 +147,14 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 	}
 	indexed, status := h.Sources.Progress(s.ID, s.Documents)
 	out := oas.Source{
-		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents, Indexed: indexed,
-		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
+		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents,
+		Indexed: indexed,
+		Status:  oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
 		Settings: oas.SourceSettings{
-			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language), Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
-			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region), Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
+			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language),
+			Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
+			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region),
+			Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
 		},
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
@@ -160,16 +167,20 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 
 func settingsOf(s oas.SourceSettings) source.Settings {
 	return source.Settings{
-		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value, SyncMinutes: s.SyncMinutes.Value,
-		Bucket: s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value, AccessKeyID: s.AccessKeyId.Value,
+		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value,
+		SyncMinutes: s.SyncMinutes.Value,
+		Bucket:      s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value,
+		AccessKeyID: s.AccessKeyId.Value,
 	}
 }
 
 func importOf(i importer.Import) oas.Import {
 	out := oas.Import{
-		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current), EtaSeconds: positive(i.ETASeconds),
-		Files: oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)}, Documents: oas.ImportDocuments(i.Documents),
-		Errors: make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
+		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current),
+		EtaSeconds: positive(i.ETASeconds),
+		Files:      oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)},
+		Documents: oas.ImportDocuments(i.Documents),
+		Errors:    make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
 	}
 	for n, e := range i.Errors {
 		out.Errors[n] = oas.ImportError{File: e.File, Reason: e.Reason}

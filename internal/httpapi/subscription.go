@@ -55,7 +55,9 @@ func (h handlers) ListCredentialCaps(ctx context.Context) (*oas.CapList, error) 
 }
 
 // SetCredentialCap answers PUT /api/account/spend-caps/{credentialId}.
-func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams) (*oas.Changed, error) {
+func (h handlers) SetCredentialCap(
+	ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams,
+) (*oas.Changed, error) {
 	var limit *int64
 	if !req.CapMicros.Null {
 		limit = &req.CapMicros.Value
@@ -67,9 +69,12 @@ func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oa
 }
 
 // PutSubscription answers PUT /api/admin/users/{userId}/subscription.
-func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams) (*oas.UserReply, error) {
+func (h handlers) PutSubscription(
+	ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams,
+) (*oas.UserReply, error) {
 	n := billing.NewSubscription{
-		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value, CancelAtEnd: req.CancelAtEnd.Value,
+		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value,
+		CancelAtEnd: req.CancelAtEnd.Value,
 	}
 	var err error
 	if n.StartsAt, err = timeOf("/startsAt", req.StartsAt); err != nil {
@@ -113,8 +118,10 @@ func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscr
 	}
 	if s := e.Subscription; s != nil {
 		subscription = oas.NewOptSubscription(oas.Subscription{
-			Plan: s.Plan, Status: oas.SubscriptionStatus(s.Status), StartsAt: timestamp(s.StartsAt), EndsAt: optionalTime(s.EndsAt),
-			GraceUntil: optionalTime(s.GraceUntil), CancelAtEnd: s.CancelAtEnd, Live: s.Live(now), Source: oas.SubscriptionSource(s.Source),
+			Plan: s.Plan, Status: oas.SubscriptionStatus(s.Status), StartsAt: timestamp(s.StartsAt),
+			EndsAt:     optionalTime(s.EndsAt),
+			GraceUntil: optionalTime(s.GraceUntil), CancelAtEnd: s.CancelAtEnd, Live: s.Live(now),
+			Source: oas.SubscriptionSource(s.Source),
 		})
 	}
 	return plan, subscription
@@ -122,8 +129,10 @@ func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscr
 
 func planOf(p billing.Plan) oas.Plan {
 	out := oas.Plan{
-		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)), Models: append([]string{}, p.Models...), PriceMicros: p.Price,
-		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap), RateLimit: optionalNumber(p.RateLimit),
+		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)),
+		Models: append([]string{}, p.Models...), PriceMicros: p.Price,
+		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap),
+		RateLimit: optionalNumber(p.RateLimit),
 		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit), Declared: p.Declared,
 	}
 	for i, c := range p.Capabilities {

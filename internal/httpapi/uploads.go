@@ -76,7 +76,8 @@ func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) 
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return nil, &core.Error{
-			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
+			Kind: core.KindUnsupported, Code: "unsupported_media_type",
+			Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
 		}
 	}
 	r.Body = struct {
@@ -98,7 +99,9 @@ func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) 
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *multipart.Reader) (uploads []importer.Upload, err error) {
+func (a *API) takeParts(
+	ctx context.Context, to importer.UploadTarget, parts *multipart.Reader,
+) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -224,7 +227,8 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
-				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
+				Kind: core.KindUnsupported, Code: "unsupported_media_type",
+				Detail: "Send Content-Type: application/offset+octet-stream.",
 			}
 		}
 		offset, err := strconv.ParseInt(r.Header.Get("Upload-Offset"), 10, 64)

@@ -87,7 +87,9 @@ func (s *Server) send(ctx context.Context, who core.Actor, arguments json.RawMes
 
 // createThread creates the thread of a new conversation. It checks the message first, so that a message that would be
 // refused leaves no empty thread behind.
-func (s *Server) createThread(ctx context.Context, who core.Actor, agentID string, args httpapi.Arguments) (string, error) {
+func (s *Server) createThread(
+	ctx context.Context, who core.Actor, agentID string, args httpapi.Arguments,
+) (string, error) {
 	var text string
 	if json.Unmarshal(args["text"], &text) != nil || strings.TrimSpace(text) == "" {
 		return "", core.InvalidField("/text", "Is required: what to ask.")
@@ -103,7 +105,9 @@ func (s *Server) createThread(ctx context.Context, who core.Actor, agentID strin
 }
 
 // followTurn reports the steps of a turn until it ends, the wait is over or the server shuts down.
-func (s *Server) followTurn(ctx context.Context, who core.Actor, t turn, after task.Position, progress func(label string)) error {
+func (s *Server) followTurn(
+	ctx context.Context, who core.Actor, t turn, after task.Position, progress func(label string),
+) error {
 	waiting, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	stop := context.AfterFunc(s.stopping, cancel) //nolint:contextcheck // stopping belongs to the server, not to the call

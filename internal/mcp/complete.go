@@ -115,7 +115,9 @@ func (s *Server) threadCandidates(ctx context.Context, who core.Actor, agentID s
 }
 
 // documentCandidates searches the agent's sources, which may hold too many documents to list.
-func (s *Server) documentCandidates(ctx context.Context, who core.Actor, agentID, typed string) (out []candidate, err error) {
+func (s *Server) documentCandidates(
+	ctx context.Context, who core.Actor, agentID, typed string,
+) (out []candidate, err error) {
 	reply, err := invoke[*oas.SearchReply](ctx, s.api, who, core.OpSearch, httpapi.Arguments{
 		"agentId": marshal(agentID), "query": marshal(typed), "numResults": marshal(20), "facets": marshal(false),
 	})

@@ -106,7 +106,8 @@ func New(d Deps, o Options) (*Server, error) {
 	p := protocol{
 		stateful:  s.newServer(&sdk.ServerOptions{Capabilities: capabilities(false)}),
 		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
-		sessions:  newSessions(d.Sealer), check: s.checkScope, singleReply: singleReply, cacheKey: s.cacheKey, listen: s.listen,
+		sessions:  newSessions(d.Sealer), check: s.checkScope, singleReply: singleReply, cacheKey: s.cacheKey,
+		listen: s.listen,
 	}
 	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
 		s.stop()

@@ -21,8 +21,9 @@ var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Descrip
 // empty.
 var prompts = []prompt{
 	{
-		name: "research", title: "Research a question", description: "Have an agent research a question and answer with citations.",
-		arguments: []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
+		name: "research", title: "Research a question",
+		description: "Have an agent research a question and answer with citations.",
+		arguments:   []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
 		text: `Find out: {question}
 
 Use the agent {agentId}.

@@ -47,23 +47,28 @@ var templates = []template{
 	},
 	{
 		uri: scheme + "agents/{agentId}/memories", name: "memories", title: "Memories", mime: typeJSON, tag: "memories",
-		operation: core.OpListMemories, arguments: httpapi.Arguments{"limit": marshal(200)}, description: "The agent's memories, newest first.",
+		operation: core.OpListMemories, arguments: httpapi.Arguments{"limit": marshal(200)},
+		description: "The agent's memories, newest first.",
 	},
 	{
-		uri: scheme + "agents/{agentId}/threads/{threadId}", name: "thread", title: "Conversation", mime: typeMarkdown, tag: "threads",
+		uri: scheme + "agents/{agentId}/threads/{threadId}", name: "thread", title: "Conversation", mime: typeMarkdown,
+		tag:       "threads",
 		operation: core.OpExportThread, arguments: httpapi.Arguments{"format": marshal("markdown")},
 		description: "A conversation with its citations, as Markdown.",
 	},
 	{
-		uri: scheme + "agents/{agentId}/documents/{documentId}", name: "document", title: "Document", mime: typeMarkdown, tag: "search",
-		operation: core.OpGetDocument, render: renderDocument, description: "A document of one of the agent's sources, with its text.",
+		uri: scheme + "agents/{agentId}/documents/{documentId}", name: "document", title: "Document", mime: typeMarkdown,
+		tag:       "search",
+		operation: core.OpGetDocument, render: renderDocument,
+		description: "A document of one of the agent's sources, with its text.",
 	},
 }
 
 func (s *Server) addResources(server *sdk.Server) {
 	for _, t := range templates {
 		server.AddResourceTemplate(&sdk.ResourceTemplate{
-			URITemplate: t.uri, Name: t.name, Title: t.title, Description: t.description, MIMEType: t.mime, Icons: icons(s.deps.BaseURL, t.tag),
+			URITemplate: t.uri, Name: t.name, Title: t.title, Description: t.description, MIMEType: t.mime,
+			Icons: icons(s.deps.BaseURL, t.tag),
 		}, func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			text, mime, err := s.read(ctx, actorOf(r), r.Params.URI)
 			if err != nil {
@@ -197,7 +202,9 @@ func (s *Server) agents(ctx context.Context, who core.Actor, args httpapi.Argume
 
 // listResources lists the agents and their memories. Documents and conversations are too many to list; clients find
 // them through templates and through links in replies.
-func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest, next sdk.MethodHandler) (sdk.Result, error) {
+func (s *Server) listResources(
+	ctx context.Context, r *sdk.ListResourcesRequest, next sdk.MethodHandler,
+) (sdk.Result, error) {
 	args := httpapi.Arguments{}
 	if r.Params != nil && r.Params.Cursor != "" {
 		args["cursor"] = marshal(r.Params.Cursor)
@@ -226,7 +233,8 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest,
 			},
 			&sdk.Resource{
 				URI: scheme + "agents/" + a.ID + "/memories", Name: a.ID + " memories", Title: title + ": memories",
-				Description: "Memories of " + name + ", newest first.", MIMEType: typeJSON, Icons: icons(s.deps.BaseURL, "memories"),
+				Description: "Memories of " + name + ", newest first.", MIMEType: typeJSON,
+				Icons: icons(s.deps.BaseURL, "memories"),
 			})
 	}
 	return list, nil

@@ -70,7 +70,8 @@ func (e *endpoint) serveSession(s *stream, r *http.Request, who core.Actor, m me
 	if !slices.Contains(methods, r.Method) {
 		s.Header().Set("Allow", strings.Join(methods, ", "))
 		e.deps.Problem(s, r, &core.Error{
-			Kind: core.KindMethod, Code: "method_not_allowed", Detail: "This path does not support that method. See the Allow header.",
+			Kind: core.KindMethod, Code: "method_not_allowed",
+			Detail: "This path does not support that method. See the Allow header.",
 		})
 		return nil
 	}

@@ -49,7 +49,9 @@ type stream struct {
 	begun, events, plain, ended bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *streamwatch.Watch[*stream]) *stream {
+func newStream(
+	w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *streamwatch.Watch[*stream],
+) *stream {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), token: token, open: open, cancel: cancel}
 	s.who.Store(&who)

@@ -114,7 +114,9 @@ func addTasks(s *sdk.Server, tasks taskStore) error {
 }
 
 // callTask runs a tool call as a task if both the tool and the client support it.
-func callTask(ctx context.Context, tasks taskStore, r *sdk.CallToolRequest, next sdk.MethodHandler) (sdk.Result, error) {
+func callTask(
+	ctx context.Context, tasks taskStore, r *sdk.CallToolRequest, next sdk.MethodHandler,
+) (sdk.Result, error) {
 	const method = "tools/call"
 	supported := tasks.supports(r.Params.Name)
 	known := supportsTasks(r.ClientCapabilities())
@@ -132,7 +134,9 @@ func callTask(ctx context.Context, tasks taskStore, r *sdk.CallToolRequest, next
 	return state, nil
 }
 
-func serveTask(ctx context.Context, tasks taskStore, method string, r *sdk.ServerRequest[*taskParams]) (sdk.Result, error) {
+func serveTask(
+	ctx context.Context, tasks taskStore, method string, r *sdk.ServerRequest[*taskParams],
+) (sdk.Result, error) {
 	who, id := actorOf(r), r.Params.TaskID
 	var err error
 	switch method {

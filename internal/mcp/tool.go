@@ -55,7 +55,8 @@ func newTools(baseURL string) []*tool {
 			Name: t.Name, Title: title(t.Name), Description: d.description, Icons: icons(baseURL, d.tag),
 			InputSchema: json.RawMessage(d.input), OutputSchema: json.RawMessage(d.output),
 			Annotations: &sdk.ToolAnnotations{
-				ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent, OpenWorldHint: &t.OpenWorld,
+				ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent,
+				OpenWorldHint: &t.OpenWorld,
 			},
 		}}
 	}

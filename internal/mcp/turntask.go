@@ -38,7 +38,9 @@ func parseTaskID(id string) (turn, error) {
 }
 
 // begin sends the message without waiting for the reply. A refused message is a result, as without tasks.
-func (s turnTasks) begin(ctx context.Context, r *sdk.CallToolRequest, _ sdk.MethodHandler) (*taskState, sdk.Result, error) {
+func (s turnTasks) begin(
+	ctx context.Context, r *sdk.CallToolRequest, _ sdk.MethodHandler,
+) (*taskState, sdk.Result, error) {
 	who := actorOf(r)
 	t, _, err := s.send(ctx, who, r.Params.Arguments)
 	if err != nil {
@@ -62,7 +64,8 @@ func (s turnTasks) get(ctx context.Context, who core.Actor, id string) (*taskSta
 		return nil, taskError(err)
 	}
 	state := &taskState{
-		TaskID: id, Status: taskWorking, CreatedAt: question.CreatedAt, LastUpdatedAt: question.CreatedAt, PollIntervalMs: taskPoll.Milliseconds(),
+		TaskID: id, Status: taskWorking, CreatedAt: question.CreatedAt, LastUpdatedAt: question.CreatedAt,
+		PollIntervalMs: taskPoll.Milliseconds(),
 	}
 	if reply == nil {
 		return state, nil

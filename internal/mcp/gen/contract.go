@@ -37,7 +37,8 @@ func (c *contract) operation(traits core.Traits) (*operation, error) {
 	item := object(object(c.root["paths"])[traits.Path])
 	from := object(item[strings.ToLower(traits.Method)])
 	op := &operation{
-		summary: text(from["summary"]), description: strings.TrimSpace(text(from["description"])), properties: map[string]any{},
+		summary: text(from["summary"]), description: strings.TrimSpace(text(from["description"])),
+		properties: map[string]any{},
 	}
 	if tags := list(from["tags"]); len(tags) > 0 {
 		op.tag = text(tags[0])
