@@ -159,7 +159,7 @@ func TestAClientShowsItsDocument(t *testing.T) {
 	for _, sdk := range []string{"sdk", "client"} {
 		mine := newFlow(t, f.server)
 		mine.run(node, "mcp-oauth.mjs", f.server.URL, sdk, id)
-		if host := strings.TrimPrefix(documents.URL, "https://"); !strings.Contains(mine.asked, "Its description comes from <b class=\"host\">"+host) {
+		if host := strings.TrimPrefix(documents.URL, "https://"); !strings.Contains(mine.asked, "Its metadata comes from <b class=\"host\">"+host) {
 			t.Errorf("%s: the page does not say where the client comes from: %s", sdk, mine.asked)
 		}
 	}

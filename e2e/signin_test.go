@@ -92,7 +92,7 @@ func TestPeopleSignIn(t *testing.T) {
 				t.Fatalf("after the set-up, at %s: %s", at, body)
 			}
 			elsewhere := newPerson(t, s.URL)
-			if body, _ := elsewhere.send("/sign-in", "email", email, "password", "a wrong password"); !strings.Contains(body, "is not right") {
+			if body, _ := elsewhere.send("/sign-in", "email", email, "password", "a wrong password"); !strings.Contains(body, "Wrong e-mail address or password") {
 				t.Errorf("with a wrong password: %s", body)
 			}
 			if body, at := elsewhere.send("/sign-in", "email", email, "password", password, "return", "/docs"); at != "/docs" {

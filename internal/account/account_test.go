@@ -100,16 +100,21 @@ func TestInvalidAccountIsRejectedWithAllFields(t *testing.T) {
 		"two addresses":        {func(n *account.NewUser) { n.Email = "a@b.c, d@e.f" }, []string{"/email"}},
 		"a line in an address": {func(n *account.NewUser) { n.Email = "a@b.c\nBcc: x@y.z" }, []string{"/email"}},
 		"a NUL in an address":  {func(n *account.NewUser) { n.Email = "a\x00@b.c" }, []string{"/email"}},
-		"a long address":       {func(n *account.NewUser) { n.Email = strings.Repeat("a", 251) + "@b.c" }, []string{"/email"}},
-		"no name":              {func(n *account.NewUser) { n.Name = " \t" }, []string{"/name"}},
-		"a long name":          {func(n *account.NewUser) { n.Name = strings.Repeat("é", 201) }, []string{"/name"}},
-		"a NUL in a name":      {func(n *account.NewUser) { n.Name = "A\x00" }, []string{"/name"}},
-		"a short password":     {func(n *account.NewUser) { n.Password = "1234567" }, []string{"/password"}},
-		"a blank password":     {func(n *account.NewUser) { n.Password = strings.Repeat(" ", 12) }, []string{"/password"}},
-		"a long password":      {func(n *account.NewUser) { n.Password = strings.Repeat("a", 257) }, []string{"/password"}},
-		"an unknown role":      {func(n *account.NewUser) { n.Role = "root" }, []string{"/role"}},
-		"an unknown plan":      {func(n *account.NewUser) { n.Plan = "Gold!" }, []string{"/plan"}},
-		"all invalid":          {func(n *account.NewUser) { *n = account.NewUser{Role: "x", Plan: "Y!"} }, []string{"/email", "/name", "/password", "/role", "/plan"}},
+		"a long address": {
+			func(n *account.NewUser) { n.Email = strings.Repeat("a", 251) + "@b.c" }, []string{"/email"},
+		},
+		"no name":          {func(n *account.NewUser) { n.Name = " \t" }, []string{"/name"}},
+		"a long name":      {func(n *account.NewUser) { n.Name = strings.Repeat("é", 201) }, []string{"/name"}},
+		"a NUL in a name":  {func(n *account.NewUser) { n.Name = "A\x00" }, []string{"/name"}},
+		"a short password": {func(n *account.NewUser) { n.Password = "1234567" }, []string{"/password"}},
+		"a blank password": {func(n *account.NewUser) { n.Password = strings.Repeat(" ", 12) }, []string{"/password"}},
+		"a long password":  {func(n *account.NewUser) { n.Password = strings.Repeat("a", 257) }, []string{"/password"}},
+		"an unknown role":  {func(n *account.NewUser) { n.Role = "root" }, []string{"/role"}},
+		"an unknown plan":  {func(n *account.NewUser) { n.Plan = "Gold!" }, []string{"/plan"}},
+		"all invalid": {
+			func(n *account.NewUser) { *n = account.NewUser{Role: "x", Plan: "Y!"} },
+			[]string{"/email", "/name", "/password", "/role", "/plan"},
+		},
 	} {
 		n := ada()
 		c.change(&n)
@@ -179,7 +184,8 @@ func TestMembersCannotManageAccounts(t *testing.T) {
 		Scopes:     []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount},
 	}
 	for name, err := range map[string]error{
-		"Create": second(s.Create(ctx, member, ada())), "ByEmail": second(s.ByEmail(ctx, member, "x@y.z")), "List": second(s.List(ctx, member)),
+		"Create": second(s.Create(ctx, member, ada())), "ByEmail": second(s.ByEmail(ctx, member, "x@y.z")),
+		"List":    second(s.List(ctx, member)),
 		"Disable": s.Disable(ctx, member, "u"), "SetSpendCap": s.SetSpendCap(ctx, member, "u", nil),
 	} {
 		if !core.IsKind(err, core.KindForbidden) {

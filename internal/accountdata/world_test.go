@@ -126,9 +126,11 @@ func (w *world) startLooking(o accountdata.ExportOptions, poll time.Duration) no
 		Store: db, Clock: w.clock, Audit: w.audit, Sealer: box, Key: secret,
 		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret}),
 	})
-	grants, err := oauth.New(db, w.clock, secret, oauth.Options{Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl")}, w.log)
+	grants, err := oauth.NewService(oauth.Deps{
+		Store: db, Clock: w.clock, Audit: w.audit, Log: w.log, Secret: secret,
+		Issuer: "https://carrel.test", Prefixes: oauth.PrefixesFor("crl"),
+	})
 	w.must(err)
-	grants.RecordTo(w.audit)
 	sources := source.NewService(db, agents, nothing{}, w.clock, source.Options{Sealer: box})
 	n.contents = accountdata.Contents{
 		Accounts: account.NewService(account.Deps{Store: db, Clock: w.clock, Audit: w.audit, Passwords: signIn.Passwords}),

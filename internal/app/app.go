@@ -139,13 +139,13 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	}
 	in.Agents = agent.NewService(agents)
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
-	if in.OAuth, err = oauth.New(db, clock, secret, oauth.Options{
+	if in.OAuth, err = oauth.NewService(oauth.Deps{
+		Store: db, Clock: clock, Audit: in.Audit, Log: log, Secret: secret,
 		Issuer: cfg.BaseURL, Prefixes: prefixes, Address: clientAddress,
 		Documents: outbound.NewClient(outbound.Options{Private: cfg.OutboundPrivate, Timeout: 5 * time.Second}),
-	}, log); err != nil {
+	}); err != nil {
 		return nil, err
 	}
-	in.OAuth.RecordTo(in.Audit)
 	in.Credentials = credential.NewService(credential.Deps{
 		Store: db, Clock: clock, Audit: in.Audit, HashKey: secret, Agents: in.Agents, Grants: in.OAuth, Caller: caller,
 		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},

@@ -184,7 +184,7 @@ func TestTamperingIsFound(t *testing.T) {
 			entries[2], entries[3] = entries[3], entries[2]
 			return entries
 		}, 3},
-		"redaction by nobody":                       {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
+		"redaction without a deletion":              {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 99 }), 99},
 		"redaction by an entry that is no deletion": {edit(2, func(e *audit.Entry) { e.UserID, e.RedactedBy = "", 5 }), 5},
 	} {
 		f.rows.change = c.change
@@ -341,7 +341,9 @@ func TestEntriesAreListedInPages(t *testing.T) {
 	if _, _, err := f.Own(t.Context(), core.Actor{}, core.Page{}); err == nil {
 		t.Error("the zero actor reads a log")
 	}
-	for _, cursor := range []string{"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("keys", "1")} {
+	for _, cursor := range []string{
+		"x", core.EncodeCursor("audit", "0"), core.EncodeCursor("audit", "-1"), core.EncodeCursor("keys", "1"),
+	} {
 		if _, _, err := f.Own(t.Context(), user, core.Page{Cursor: cursor}); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}

@@ -93,7 +93,8 @@ func (p Plan) check() error {
 		add("/stripePrice", "Must be Stripe price ids such as price_1Q2w3E, separated by commas.")
 	}
 	for pointer, n := range map[string]*int64{
-		"/spendCapMicros": p.SpendCap, "/turnCapMicros": p.TurnCap, "/storageLimitBytes": p.StorageLimit, "/priceMicros": &p.Price,
+		"/spendCapMicros": p.SpendCap, "/turnCapMicros": p.TurnCap, "/storageLimitBytes": p.StorageLimit,
+		"/priceMicros": &p.Price,
 	} {
 		if n != nil && (*n < 0 || *n > maxLimit) {
 			add(pointer, "Must be a whole number from 0 to 1000000000000000.")

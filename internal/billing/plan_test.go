@@ -40,7 +40,8 @@ func newFixture(t *testing.T) *fixture {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	f := &fixture{clock: testkit.NewClock(), user: "usr"}
-	f.Plans = billing.NewService(billing.Deps{Store: db, Clock: f.clock, Audit: &f.notes, DefaultPlan: core.PlanOpen}).Plans
+	deps := billing.Deps{Store: db, Clock: f.clock, Audit: &f.notes, DefaultPlan: core.PlanOpen}
+	f.Plans = billing.NewService(deps).Plans
 	u := account.User{ID: f.user, Email: "u@example.org", Plan: core.PlanOpen, CreatedAt: f.clock.Now()}
 	err = db.InsertUser(t.Context(), u, "none")
 	if err != nil {
@@ -98,7 +99,9 @@ func TestAssignedPlanAndSubscriptionsTakeEffect(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		{end.Sub(f.clock.Now()) - time.Millisecond, core.PlanOpen}, {time.Millisecond, core.PlanOpen}, {24 * time.Hour, core.PlanNone},
+		{end.Sub(f.clock.Now()) - time.Millisecond, core.PlanOpen},
+		{time.Millisecond, core.PlanOpen},
+		{24 * time.Hour, core.PlanNone},
 	} {
 		f.clock.Advance(step.after)
 		if got := f.plan(t); got != step.want {
@@ -142,22 +145,26 @@ func TestInvalidPlansAndSubscriptionsAreRejected(t *testing.T) {
 		err  error
 		kind core.Kind
 	}{
-		"no name":                   {put(billing.Plan{}), core.KindInvalid},
-		"the reserved name":         {put(billing.Plan{Name: core.PlanNone}), core.KindInvalid},
-		"a name that is a path":     {put(billing.Plan{Name: "a/b"}), core.KindInvalid},
-		"an unknown capability":     {put(billing.Plan{Name: "p", Capabilities: []core.Capability{"fly"}}), core.KindInvalid},
-		"a model without a name":    {put(billing.Plan{Name: "p", Models: []string{""}}), core.KindInvalid},
-		"a negative cap":            {put(billing.Plan{Name: "p", SpendCap: &negative}), core.KindInvalid},
-		"a rate of zero":            {put(billing.Plan{Name: "p", RateLimit: &zero}), core.KindInvalid},
-		"an excessive burst":        {put(billing.Plan{Name: "p", RateBurst: &much}), core.KindInvalid},
-		"an unknown plan":           {f.Assign(ctx, operator, f.user, "gold"), core.KindInvalid},
-		"for a missing user":        {f.Assign(ctx, operator, "usr_none", core.PlanOpen), core.KindNotFound},
-		"deleting the default":      {f.Delete(ctx, operator, core.PlanOpen), core.KindConflict},
-		"deleting a missing plan":   {f.Delete(ctx, operator, "gold"), core.KindNotFound},
-		"subscription, no plan":     {subscribe(f.user, billing.NewSubscription{Plan: "gold"}), core.KindInvalid},
-		"subscription, no user":     {subscribe("usr_none", billing.NewSubscription{Plan: core.PlanOpen}), core.KindNotFound},
-		"an end before the start":   {subscribe(f.user, billing.NewSubscription{Plan: core.PlanOpen, EndsAt: &now}), core.KindInvalid},
-		"a grace without an end":    {subscribe(f.user, billing.NewSubscription{Plan: core.PlanOpen, Grace: time.Hour}), core.KindInvalid},
+		"no name":                 {put(billing.Plan{}), core.KindInvalid},
+		"the reserved name":       {put(billing.Plan{Name: core.PlanNone}), core.KindInvalid},
+		"a name that is a path":   {put(billing.Plan{Name: "a/b"}), core.KindInvalid},
+		"an unknown capability":   {put(billing.Plan{Name: "p", Capabilities: []core.Capability{"fly"}}), core.KindInvalid},
+		"a model without a name":  {put(billing.Plan{Name: "p", Models: []string{""}}), core.KindInvalid},
+		"a negative cap":          {put(billing.Plan{Name: "p", SpendCap: &negative}), core.KindInvalid},
+		"a rate of zero":          {put(billing.Plan{Name: "p", RateLimit: &zero}), core.KindInvalid},
+		"an excessive burst":      {put(billing.Plan{Name: "p", RateBurst: &much}), core.KindInvalid},
+		"an unknown plan":         {f.Assign(ctx, operator, f.user, "gold"), core.KindInvalid},
+		"for a missing user":      {f.Assign(ctx, operator, "usr_none", core.PlanOpen), core.KindNotFound},
+		"deleting the default":    {f.Delete(ctx, operator, core.PlanOpen), core.KindConflict},
+		"deleting a missing plan": {f.Delete(ctx, operator, "gold"), core.KindNotFound},
+		"subscription, no plan":   {subscribe(f.user, billing.NewSubscription{Plan: "gold"}), core.KindInvalid},
+		"subscription, no user":   {subscribe("usr_none", billing.NewSubscription{Plan: core.PlanOpen}), core.KindNotFound},
+		"an end before the start": {
+			subscribe(f.user, billing.NewSubscription{Plan: core.PlanOpen, EndsAt: &now}), core.KindInvalid,
+		},
+		"a grace without an end": {
+			subscribe(f.user, billing.NewSubscription{Plan: core.PlanOpen, Grace: time.Hour}), core.KindInvalid,
+		},
 		"nothing to cancel":         {cancel(), core.KindNotFound},
 		"a negative credential cap": {f.CapCredential(ctx, core.Operator(f.user), "crd", &negative), core.KindInvalid},
 	} {

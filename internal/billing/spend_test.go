@@ -31,9 +31,8 @@ func TestSpendIsLimitedByTheMonthlyCap(t *testing.T) {
 	}
 	clock := testkit.NewClock()
 	micros := int64(100)
-	must(
-		db.InsertUser(ctx, account.User{ID: "usr", Email: "u@example.org", SpendCap: &micros, CreatedAt: clock.Now()}, "none"),
-	)
+	u := account.User{ID: "usr", Email: "u@example.org", SpendCap: &micros, CreatedAt: clock.Now()}
+	must(db.InsertUser(ctx, u, "none"))
 	must(db.InsertAgent(ctx, agent.Agent{ID: "agt", UserID: "usr", Sources: []agent.Source{{ID: "src", Default: true}}}))
 	must(db.InsertThread(ctx, "usr", thread.Thread{ID: "thr", AgentID: "agt"}))
 	_, err = db.InsertTask(

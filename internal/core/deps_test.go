@@ -30,7 +30,8 @@ func TestRequireDepsNamesTheMissingField(t *testing.T) {
 		}
 	}
 	var clock *core.SystemClock
-	if got := panicOf(func() { core.RequireDeps(exampleDeps{Clock: clock, Secret: []byte("s"), Prices: prices}) }); !strings.Contains(got, "Clock") {
+	deps := exampleDeps{Clock: clock, Secret: []byte("s"), Prices: prices}
+	if got := panicOf(func() { core.RequireDeps(deps) }); !strings.Contains(got, "Clock") {
 		t.Errorf("a nil pointer in an interface: %q", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 func (s *Service) Authenticate(ctx context.Context, token string) (core.Actor, error) {
 	invalid := core.Unauthenticated("invalid_credential",
 		"This credential is unknown, revoked or expired. Create a new key or connect again.")
-	isOAuth := wellFormed(s.tokens.Prefix, token)
-	if !isOAuth && !wellFormed(s.prefixes.Key, token) {
+	isOAuth := IsSecret(s.tokens.Prefix, token)
+	if !isOAuth && !IsSecret(s.prefixes.Key, token) {
 		return core.Actor{}, invalid
 	}
 	now := s.clock.Now()
@@ -68,7 +68,7 @@ func (s *Service) lookup(ctx context.Context, token string, isOAuth bool, now ti
 	if isOAuth {
 		byHash = s.tokens.Store.TokenByHash
 	}
-	found, err := byHash(ctx, hashToken(s.hashKey, token), core.Month(now))
+	found, err := byHash(ctx, Hash(s.hashKey, token), core.Month(now))
 	if err == nil && known {
 		s.cache.put(at, digest, found)
 	}

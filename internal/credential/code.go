@@ -90,12 +90,12 @@ func (s *Service) CreateCode(ctx context.Context, actor core.Actor) (Code, strin
 	if err != nil {
 		return Code{}, "", err
 	}
-	token := newToken(s.prefixes.Code)
+	token := NewSecret(s.prefixes.Code)
 	c := Code{
 		ID: core.NewIDIn(ctx, core.PrefixCredential), UserID: actor.UserID, CreatedAt: now, ExpiresAt: now.Add(codeLife),
 		MadeWith: maker.ID, KeyExpiresAt: maker.ExpiresAt,
 	}
-	if err := s.store.InsertCode(ctx, c, hashToken(s.hashKey, token)); err != nil {
+	if err := s.store.InsertCode(ctx, c, Hash(s.hashKey, token)); err != nil {
 		return Code{}, "", err
 	}
 	s.record(ctx, actor, audit.CodeCreated, c.ID, "")
@@ -150,18 +150,19 @@ func (s *Service) Exchange(ctx context.Context, code, client string) (string, er
 		return "", core.InvalidField("/client", "Must be a short name for the client of 1 to 64 printable characters.")
 	}
 	invalid := &core.Error{
-		Kind:   core.KindInvalid,
-		Code:   "invalid_code",
-		Detail: "This connect code is unknown, expired or already used. Create a new one; it can be used once, within 15 minutes.",
+		Kind: core.KindInvalid,
+		Code: "invalid_code",
+		Detail: "This connect code is unknown, expired or already used. " +
+			"Create a new one; it can be used once, within 15 minutes.",
 	}
-	if !wellFormed(s.prefixes.Code, code) {
+	if !IsSecret(s.prefixes.Code, code) {
 		return "", invalid
 	}
-	token := newToken(s.prefixes.Key)
+	token := NewSecret(s.prefixes.Key)
 	n := NewKey{Name: client, Scopes: defaultScopes}
 	minted := s.newKey(core.NewID(core.PrefixCredential), core.CredentialMinted, n, token)
 	minted.ClientName = client
-	err := s.store.RedeemCode(ctx, hashToken(s.hashKey, code), s.clock.Now(), minted, hashToken(s.hashKey, token))
+	err := s.store.RedeemCode(ctx, Hash(s.hashKey, code), s.clock.Now(), minted, Hash(s.hashKey, token))
 	if core.IsKind(err, core.KindNotFound) {
 		return "", invalid
 	}

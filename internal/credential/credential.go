@@ -73,7 +73,7 @@ type KeyStore interface {
 	APIKeys(ctx context.Context, userID, before string, limit int) ([]Key, error)
 	// APIKey returns one of the keys that APIKeys lists.
 	APIKey(ctx context.Context, userID, keyID string) (Key, error)
-	// RevokeKey marks a key of the user as revoked. Revoking it again changes nothing.
+	// RevokeKey revokes a key of the user and all keys and codes created with it. Revoking it again changes nothing.
 	RevokeKey(ctx context.Context, userID, keyID string, at time.Time) error
 	// TouchKeys stores the last use of keys, by key id.
 	TouchKeys(ctx context.Context, used map[string]Use) error

@@ -163,7 +163,9 @@ func TestOnlyTheOwnerManagesKeys(t *testing.T) {
 	_, _, errKey := f.CreateKey(t.Context(), actor, credential.NewKey{Name: "n"})
 	_, _, errCode := f.CreateCode(t.Context(), actor)
 	_, errList := f.Keys(t.Context(), actor)
-	for name, err := range map[string]error{"create": errKey, "code": errCode, "list": errList, "revoke": f.RevokeKey(t.Context(), actor, k.ID)} {
+	for name, err := range map[string]error{
+		"create": errKey, "code": errCode, "list": errList, "revoke": f.RevokeKey(t.Context(), actor, k.ID),
+	} {
 		if e := core.AsError(err); e.Code != "insufficient_scope" || e.Scope != core.ScopeAccount {
 			t.Errorf("%s with a key without the account scope: %v", name, err)
 		}
@@ -287,8 +289,10 @@ func TestConstructorsPanicWithoutADependency(t *testing.T) {
 	f := newFixture(t)
 	for missing, remove := range map[string]func(*credential.Deps){
 		"Deps.Store": func(d *credential.Deps) { d.Store = nil }, "Deps.Clock": func(d *credential.Deps) { d.Clock = nil },
-		"Deps.Audit": func(d *credential.Deps) { d.Audit = nil }, "Deps.HashKey": func(d *credential.Deps) { d.HashKey = nil },
-		"Deps.Agents": func(d *credential.Deps) { d.Agents = nil }, "Deps.Grants": func(d *credential.Deps) { d.Grants = nil },
+		"Deps.Audit":         func(d *credential.Deps) { d.Audit = nil },
+		"Deps.HashKey":       func(d *credential.Deps) { d.HashKey = nil },
+		"Deps.Agents":        func(d *credential.Deps) { d.Agents = nil },
+		"Deps.Grants":        func(d *credential.Deps) { d.Grants = nil },
 		"TokenDeps.Store":    func(d *credential.Deps) { d.OAuth.Store = nil },
 		"TokenDeps.Audience": func(d *credential.Deps) { d.OAuth.Audience = nil },
 	} {

@@ -51,10 +51,10 @@ func (s *Service) CreateKey(ctx context.Context, actor core.Actor, n NewKey) (Ke
 	if err := s.checkKey(ctx, actor, maker, &n); err != nil {
 		return Key{}, "", err
 	}
-	token := newToken(s.prefixes.Key)
+	token := NewSecret(s.prefixes.Key)
 	k := s.newKey(core.NewIDIn(ctx, core.PrefixCredential), core.CredentialKey, n, token)
 	k.UserID, k.MadeWith = actor.UserID, maker.ID
-	if err := s.store.InsertKey(ctx, k, hashToken(s.hashKey, token)); err != nil {
+	if err := s.store.InsertKey(ctx, k, Hash(s.hashKey, token)); err != nil {
 		return Key{}, "", err
 	}
 	s.record(ctx, actor, audit.KeyCreated, k.ID, k.Name)

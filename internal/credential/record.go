@@ -24,7 +24,7 @@ func (s *Service) recordExchange(ctx context.Context, minted Key, token string) 
 		Actor:  minted.ID,
 		Detail: map[string]string{"id": minted.ID, "name": minted.Name},
 	}
-	if found, err := s.store.KeyByHash(ctx, hashToken(s.hashKey, token), core.Month(s.clock.Now())); err == nil {
+	if found, err := s.store.KeyByHash(ctx, Hash(s.hashKey, token), core.Month(s.clock.Now())); err == nil {
 		r.UserID = found.User.ID
 	}
 	s.audit.Note(ctx, r)

@@ -110,12 +110,12 @@ func NewSessions(d SessionDeps) *Sessions {
 // planted cookie cannot fixate the session.
 func (s *Sessions) Begin(ctx context.Context, userID, address, agent string) (Session, string, error) {
 	now := s.clock.Now()
-	token := newToken(SessionPrefix)
+	token := NewSecret(SessionPrefix)
 	session := Session{
 		ID: core.NewID(core.PrefixCredential), UserID: userID, Address: address, Agent: cleanUserAgent(agent),
 		CreatedAt: now, AuthenticatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife),
 	}
-	if err := s.store.InsertSession(ctx, session, hashToken(s.hashKey, token)); err != nil {
+	if err := s.store.InsertSession(ctx, session, Hash(s.hashKey, token)); err != nil {
 		return Session{}, "", err
 	}
 	return session, token, nil
@@ -139,11 +139,11 @@ func cleanUserAgent(agent string) string {
 // next request on, on every node.
 func (s *Sessions) Find(ctx context.Context, token string) (FoundSession, error) {
 	ended := core.Unauthenticated("invalid_credential", "This session has ended. Sign in again.")
-	if !wellFormed(SessionPrefix, token) {
+	if !IsSecret(SessionPrefix, token) {
 		return FoundSession{}, ended
 	}
 	now := s.clock.Now()
-	found, err := s.store.SessionByHash(ctx, hashToken(s.hashKey, token), core.Month(now))
+	found, err := s.store.SessionByHash(ctx, Hash(s.hashKey, token), core.Month(now))
 	if core.IsKind(err, core.KindNotFound) {
 		return FoundSession{}, ended
 	}

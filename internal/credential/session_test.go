@@ -87,3 +87,80 @@ func TestSessionUseIsStoredEveryFiveMinutesAndProofImmediately(t *testing.T) {
 		t.Errorf("after its lifetime: %v", err)
 	}
 }
+
+func TestSessionExpiresWhenIdleAndAfterItsLifetime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := newSessions(f, "secret")
+	begin := func() string {
+		t.Helper()
+		_, token, err := s.Begin(t.Context(), f.user.UserID, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	idle, used := begin(), begin()
+	for range 8 { // 8 times 11 days are less than 90
+		f.clock.Advance(11 * 24 * time.Hour)
+		if _, err := s.Find(t.Context(), used); err != nil {
+			t.Fatalf("a session in use: %v", err)
+		}
+	}
+	if _, err := s.Find(t.Context(), idle); !core.IsKind(err, core.KindUnauthenticated) {
+		t.Errorf("an idle session: %v", err)
+	}
+	f.clock.Advance(2 * 24 * time.Hour)
+	if _, err := s.Find(t.Context(), used); !core.IsKind(err, core.KindUnauthenticated) {
+		t.Errorf("a session in use after 90 days: %v", err)
+	}
+}
+
+func TestUserEndsTheirOwnSessions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s, ctx := newSessions(f, "secret"), t.Context()
+	begin := func(userID string) core.Actor {
+		t.Helper()
+		_, token, err := s.Begin(ctx, userID, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		actor, err := s.Authenticate(ctx, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return actor
+	}
+	count := func(actor core.Actor) int {
+		t.Helper()
+		list, err := s.Own(ctx, actor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	current, second, third := begin(f.user.UserID), begin(f.user.UserID), begin(f.user.UserID)
+	stranger := begin(f.newUser(t))
+	if err := s.EndOwn(ctx, stranger, current.CredentialID); !core.IsKind(err, core.KindNotFound) {
+		t.Errorf("another user ends it: %v", err)
+	}
+	if err := s.EndOwn(ctx, current, second.CredentialID); err != nil || count(current) != 2 {
+		t.Errorf("%d sessions are left, %v", count(current), err)
+	}
+	if err := s.EndOwnOthers(ctx, third); err != nil || count(third) != 1 {
+		t.Errorf("%d sessions are left, %v", count(third), err)
+	}
+	key := third
+	key.Credential, key.CredentialID = core.CredentialKey, "crd_key"
+	if err := s.EndOwnOthers(ctx, key); err != nil || count(key) != 0 {
+		t.Errorf("%d sessions are left after a key ended all, %v", count(key), err)
+	}
+	if count(stranger) != 1 {
+		t.Error("the session of another user was ended")
+	}
+	entries, err := f.audit.List(ctx, f.user.UserID, 0, 10)
+	if err != nil || len(entries) != 3 || entries[0].Event != "session_ended" {
+		t.Errorf("audit entries %+v, %v", entries, err)
+	}
+}

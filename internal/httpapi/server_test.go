@@ -166,11 +166,12 @@ func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret})
 	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
-	w.oauth, err = oauth.New(db, w.clock, secret, oauth.Options{Issuer: baseURL, Prefixes: w.tokens}, log)
+	w.oauth, err = oauth.NewService(oauth.Deps{
+		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, Issuer: baseURL, Prefixes: w.tokens,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.oauth.RecordTo(w.audit)
 	w.credentials = credential.NewService(credential.Deps{
 		Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret, Agents: w.agents, Grants: w.oauth,
 		Prefixes: credential.Prefixes{Key: cfg.KeyPrefix, Code: cfg.CodePrefix},

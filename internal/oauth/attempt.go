@@ -14,10 +14,10 @@ import (
 	"carrel/internal/credential"
 )
 
-// Stage is how far a client had come when its attempt to connect failed.
+// Stage is the step of the connection that failed.
 type Stage string
 
-// The stages, in the order in which a client goes through them.
+// The stages, in the order of the protocol.
 const (
 	StageRegister  Stage = "register"
 	StageAuthorize Stage = "authorize"
@@ -25,17 +25,17 @@ const (
 	StageRefresh   Stage = "refresh"
 )
 
-// Attempt is a failed attempt of a client to connect, told to the user in three sentences: what the client asked, what
-// was wrong, and how to mend it. Attempts that failed alike are counted as one.
+// Attempt is a failed attempt of a client to connect. It explains the failure to the user in three sentences: Asked is
+// the client's request, Wrong the problem and Mend the fix. Identical failures are counted in one Attempt.
 type Attempt struct {
 	ID string
-	// UserID is whose account it was about; empty where that could not be told.
+	// UserID is the affected account; empty if the request did not identify one.
 	UserID string
-	// ClientID and ClientName are empty if the client is not known here. The name is unverified.
+	// ClientID and ClientName are empty for an unknown client. The name is unverified.
 	ClientID   string
 	ClientName string
 	Stage      Stage
-	// Problem is a word that stays the same; the sentences may change.
+	// Problem is a stable code; the sentences may change.
 	Problem string
 	Asked   string
 	Wrong   string
@@ -43,36 +43,37 @@ type Attempt struct {
 	Count   int64
 	FirstAt time.Time
 	LastAt  time.Time
-	// Address and Program are where the last one came from: the client itself, or the browser that it sent here.
+	// Address and Program (the User-Agent) describe the last request, which came from the client or from the browser
+	// that it opened.
 	Address string
 	Program string
 }
 
-// Holder is whom a code or a refresh token belongs to.
-type Holder struct {
+// TokenOwner is the user, client and grant of a code or refresh token.
+type TokenOwner struct {
 	UserID   string
 	ClientID string
 	GrantID  string
 }
 
-// AttemptStore keeps failed attempts.
+// AttemptStore stores failed attempts.
 type AttemptStore interface {
-	// RecordAttempt adds an attempt, or counts it with the one before of the same user, client, stage and problem.
+	// RecordAttempt adds an attempt, or increments the count of the one with the same user, client, stage and problem.
 	RecordAttempt(ctx context.Context, a Attempt) error
-	// Attempts returns a user's attempts, the latest first; with nobodys, those too of which it is not known whose they
-	// are.
-	Attempts(ctx context.Context, userID string, nobodys bool, limit int) ([]Attempt, error)
-	// Holder returns whose the code or refresh token with this hash is, also when it does not work any more.
-	Holder(ctx context.Context, hash []byte) (Holder, error)
+	// Attempts returns a user's attempts, latest first. With unattributed it includes attempts without a user.
+	Attempts(ctx context.Context, userID string, unattributed bool, limit int) ([]Attempt, error)
+	// TokenOwner returns the owner of the code or refresh token with this hash, expired and used ones included.
+	TokenOwner(ctx context.Context, hash []byte) (TokenOwner, error)
 }
 
-// maxAttempts is how many are listed, and maxProgram how much of a User-Agent is kept, in bytes.
 const (
+	// maxAttempts bounds the list of attempts.
 	maxAttempts = 100
-	maxProgram  = 200
+	// maxProgram is how many bytes of a User-Agent are stored.
+	maxProgram = 200
 )
 
-// The problems that are not an error of the protocol under the same name.
+// Problems for which the protocol has no error code.
 const (
 	problemUnknownClient = "unknown_client"
 	problemRedirect      = "redirect_mismatch"
@@ -81,45 +82,59 @@ const (
 	problemDocument      = "client_document"
 )
 
-// asked says what a client wants at each stage.
-var asked = map[Stage]string{
-	StageRegister:  "A program asked to be registered here.",
+// stageTexts describe the client's request at each stage.
+var stageTexts = map[Stage]string{
+	StageRegister:  "A program tried to register here.",
 	StageAuthorize: "The program asked for access to your account.",
-	StageToken:     "The program wanted to turn your permission into a token.",
-	StageRefresh:   "The program wanted to renew its token while you were away.",
+	StageToken:     "The program tried to exchange your permission for a token.",
+	StageRefresh:   "The program tried to renew its token.",
 }
 
 const (
-	mendAgain   = "Remove the connection in the program and add it again."
-	mendProgram = "This is a mistake of the program: update it, or show its makers this line."
+	fixReconnect = "Remove the connection in the program and add it again."
+	fixProgram   = "This is a bug in the program. Update it, or report this message to its developers."
 )
 
-// explanations say of each problem what a person can do about it, and what was wrong where the words for the program
-// would not help. A problem that is not here is a mistake of the program.
-var explanations = map[string]struct{ wrong, mend string }{
-	problemUnknownClient: {"The program is not registered here, or was removed because it was never used.", mendAgain},
+// explanations hold the problem and the fix in the user's words, by problem. An empty wrong keeps the protocol's own
+// description; a problem without an entry is a bug in the client.
+var explanations = map[string]struct{ wrong, fix string }{
+	problemUnknownClient: {
+		"The program is not registered here. Unused registrations are deleted after a week.",
+		fixReconnect,
+	},
 	problemRedirect: {
-		"The program wanted the answer sent to an address that it has not registered. Nothing was sent there.", mendAgain,
+		"The program requested a redirect to an address that it has not registered. Nothing was sent there.",
+		fixReconnect,
 	},
-	problemStale: {"You were signed out, or took longer than ten minutes to answer.", "Connect again from the program."},
+	problemStale: {
+		"You were signed out, or the page was open for more than ten minutes.",
+		"Connect again from the program.",
+	},
 	problemReused: {
-		"A code or refresh token was used for a second time. Somebody else may have it, so the connection was ended.",
-		"Connect again from the program. If this happens again, run only one copy of it, or stop using it.",
+		"A code or refresh token was used twice. It may be stolen, so the connection was revoked.",
+		"Connect again from the program. If this happens again, run only one copy of the program, or stop using it.",
 	},
-	problemDocument:    {"", "Try again later. If it stays so, show the makers of the program this line."},
-	"access_denied":    {"You said no.", "Connect again from the program if that was a mistake."},
-	"consent_required": {"The program asked not to show you anything, but you must be asked.", mendProgram},
-	"login_required":   {"The program asked not to show you anything, but you must sign in first.", mendProgram},
-	"invalid_client":   {"The program could not prove that it is the one that registered.", mendAgain},
+	problemDocument:    {"", "Try again later. If it keeps failing, report this message to the program's developers."},
+	"access_denied":    {"You denied access.", "Connect again from the program if that was a mistake."},
+	"consent_required": {"The program asked to skip the consent page, which is always shown.", fixProgram},
+	"login_required":   {"The program asked to skip the sign-in page, but you were not signed in.", fixProgram},
+	"invalid_client":   {"The program's client secret is wrong.", fixReconnect},
 	"invalid_grant": {
-		"The code or refresh token was too old, revoked, or made for another request.", "Connect again from the program.",
+		"The code or refresh token was expired, revoked, or issued for another request.",
+		"Connect again from the program.",
 	},
-	"invalid_scope":  {"The program asked for more than a program can have, or than you have allowed.", "Connect again, and ask for less in the program's settings."},
-	"invalid_target": {"The program asked for access to an address that is not of this installation.", "Compare the address in the program's settings with the one on the Connections page."},
+	"invalid_scope": {
+		"The program asked for scopes that no program can have, or that you have not allowed.",
+		"Connect again, and ask for less in the program's settings.",
+	},
+	"invalid_target": {
+		"The program asked for access to an address that does not belong to this installation.",
+		"Compare the address in the program's settings with the one on the Connections page.",
+	},
 }
 
-// Attempts lists the failed attempts to connect to the actor's account, the latest first. Who looks after the
-// installation sees those too of which nobody knows whose they are.
+// Attempts lists the failed attempts to connect to the actor's account, latest first. Administrators also see attempts
+// that can't be attributed to an account.
 func (s *Service) Attempts(ctx context.Context, actor core.Actor) ([]Attempt, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return nil, err
@@ -131,41 +146,40 @@ func (s *Service) Attempts(ctx context.Context, actor core.Actor) ([]Attempt, er
 	return list, err
 }
 
-// explain puts the sentences of an attempt together.
+// explain fills in the sentences, which are not stored.
 func (a *Attempt) explain() {
-	a.Asked, a.Mend = asked[a.Stage], mendProgram
+	a.Asked, a.Mend = stageTexts[a.Stage], fixProgram
 	if e, ok := explanations[a.Problem]; ok {
-		a.Mend = e.mend
+		a.Mend = e.fix
 		if e.wrong != "" {
 			a.Wrong = e.wrong
 		}
 	}
 }
 
-// attempt is what is known of a request that fails.
+// attempt is the part of an Attempt that is known before it fails.
 type attempt struct {
 	stage  Stage
 	userID string
 	client Client
 }
 
-// failed writes down that an attempt failed. The client is answered whether that works or not.
-func (s *Service) failed(r *http.Request, a attempt, problem, wrong string) {
+// recordFailure stores a failed attempt. A storage error is only logged: the client gets its answer in any case.
+func (s *Service) recordFailure(r *http.Request, a attempt, problem, wrong string) {
 	now := s.clock.Now()
-	// A browser or client that hangs up has failed all the same.
-	ctx := context.WithoutCancel(r.Context())
+	ctx := context.WithoutCancel(r.Context()) // a client that hangs up has failed too
 	err := s.store.RecordAttempt(ctx, Attempt{
 		ID: core.NewID("try"), UserID: a.userID, ClientID: a.client.ID, ClientName: a.client.Name, Stage: a.stage,
 		Problem: problem, Wrong: wrong, Count: 1, FirstAt: now, LastAt: now,
-		Address: s.address(ctx), Program: programOf(r),
+		Address: s.address(ctx), Program: userAgent(r),
 	})
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "a failed attempt to connect was not written down", slog.String("error", err.Error()))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "failed connection attempt not recorded", slog.String("error", err.Error()))
 	}
 }
 
-// programOf is what a program says of itself, fit to be stored and shown.
-func programOf(r *http.Request) string {
+// userAgent returns the request's User-Agent, shortened and without unprintable characters.
+func userAgent(r *http.Request) string {
 	agent := r.UserAgent()
 	if len(agent) > maxProgram {
 		agent = agent[:maxProgram]
@@ -178,32 +192,33 @@ func programOf(r *http.Request) string {
 	}, agent)
 }
 
-// failedWith is failed for an error of the protocol. What is our own fault is not held against the client.
-func (s *Service) failedWith(r *http.Request, a attempt, err error) {
+// recordProtocolError records a protocol error as a failed attempt. Server errors are not the client's failure and are
+// left out.
+func (s *Service) recordProtocolError(r *http.Request, a attempt, err error) {
 	var e *protocolError
 	if errors.As(err, &e) && e.status < http.StatusInternalServerError {
-		s.failed(r, a, e.code, e.description)
+		s.recordFailure(r, a, e.code, e.description)
 	}
 }
 
-// failedExchange is failed for the token endpoint, where the user is known by what the client shows.
-func (s *Service) failedExchange(r *http.Request, c Client, form params, err error) {
+// recordTokenFailure records a failed token request. The user is found through the code or refresh token in the form.
+func (s *Service) recordTokenFailure(r *http.Request, c Client, form params, err error) {
 	a := attempt{stage: StageToken, client: c}
-	shown := form.Get("code")
+	secret := form.Get("code")
 	if form.Get("grant_type") == "refresh_token" {
-		a.stage, shown = StageRefresh, form.Get("refresh_token")
+		a.stage, secret = StageRefresh, form.Get("refresh_token")
 	}
-	if credential.IsSecret(s.prefixes.Code, shown) || credential.IsSecret(s.prefixes.Refresh, shown) {
-		if h, missing := s.store.Holder(r.Context(), credential.Hash(s.hashKey, shown)); missing == nil {
-			a.userID = h.UserID
+	if credential.IsSecret(s.prefixes.Code, secret) || credential.IsSecret(s.prefixes.Refresh, secret) {
+		if owner, unknown := s.store.TokenOwner(r.Context(), credential.Hash(s.hashKey, secret)); unknown == nil {
+			a.userID = owner.UserID
 		}
 	}
 	if errors.Is(err, ErrReused) {
-		s.failed(r, a, problemReused, "")
+		s.recordFailure(r, a, problemReused, "")
 		return
 	}
 	if core.IsKind(err, core.KindNotFound) {
 		err = errInvalidGrant
 	}
-	s.failedWith(r, a, err)
+	s.recordProtocolError(r, a, err)
 }

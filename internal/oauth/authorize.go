@@ -17,95 +17,104 @@ import (
 	"carrel/internal/credential"
 )
 
-// request is an authorization request whose client and redirect are good.
+// request is an authorization request with a known client and a registered redirect URI.
 type request struct {
 	ClientID string
-	// RedirectURI is what the client sent, which the token request must repeat; empty if it has only one and sent none.
+	// RedirectURI is the parameter as sent, which the token request must repeat. It may be empty if the client has
+	// registered only one.
 	RedirectURI string
-	// RedirectTo is where the answer goes.
+	// RedirectTo is the address that the response is sent to.
 	RedirectTo string
 	State      string
 	Challenge  string
 	Nonce      string
 	Scopes     []string
 	Resources  []string
-	// MaxAge is the longest time since the user signed in, in seconds; nil is any. Zero always asks.
+	// MaxAge is the maximum age of the sign-in, in seconds; nil allows any age, and zero always requires a new sign-in.
 	MaxAge *int
 }
 
-// tooOld reports whether a sign-in lies further back than the client wants.
+// tooOld reports whether a sign-in of this age exceeds the request's max_age.
 func (r request) tooOld(age time.Duration) bool {
 	return r.MaxAge != nil && (*r.MaxAge == 0 || age > time.Duration(*r.MaxAge)*time.Second)
 }
 
-// handle is a request on its way through the consent page. It is sealed for one session, so that nobody else can have it
-// made or send it.
-type handle struct {
+// consentHandle carries a request through the consent page as a hidden form field. It is encrypted for one session, so
+// a handle made in another session is refused.
+type consentHandle struct {
 	Request request
 	Expires time.Time
 }
 
-// handleLife is how long a person may look at the consent page.
-const handleLife = 10 * time.Minute
+// consentTimeout is how long the consent page can be answered.
+const consentTimeout = 10 * time.Minute
 
 // challengeForm is a SHA-256 in base64url (RFC 7636, 4.2).
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// maxNonce and maxState bound what is kept or given back for a client.
+// Maximum lengths of parameters that are stored or returned to the client.
 const (
 	maxNonce = 512
 	maxState = 4096
 )
 
-// authorize answers an authorization request: it asks who is there and whether they consent, every time.
-func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
+// authorizeEndpoint is the authorization endpoint, the only one with pages.
+type authorizeEndpoint struct {
+	*Service
+	pages Pages
+}
+
+// authorize handles an authorization request (RFC 6749, 4.1.1). It shows the consent page every time, also if the user
+// has allowed the client before.
+func (s *authorizeEndpoint) authorize(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	allowOpener(w)
-	session, signedIn := s.front.Session(r)
+	session, signedIn := s.pages.Session(r)
 	a := attempt{stage: StageAuthorize, userID: session.UserID}
 	p, err := parseParams(r.URL.RawQuery)
 	if err != nil {
-		s.failedWith(r, a, err)
-		s.failPage(w, r, "The request is malformed", "The program that sent you here has made a mistake. Try to connect again from there.")
+		s.recordProtocolError(r, a, err)
+		s.showFailure(w, r, FailMalformedRequest, "")
 		return nil
 	}
-	c, req, ok := s.trustedRequest(w, r, a, p, signedIn)
+	c, req, ok := s.resolveClient(w, r, a, p, signedIn)
 	if !ok {
 		return nil
 	}
 	a.client = c
-	if err := s.fill(&req, p); err != nil {
-		s.failedWith(r, a, err)
+	if err := s.parseRequest(&req, p); err != nil {
+		s.recordProtocolError(r, a, err)
 		s.refuseRequest(w, r, req, signedIn, err)
 		return nil
 	}
 	prompt := strings.Fields(p.Get("prompt"))
 	now := s.clock.Now()
-	fresh := signedIn && !req.tooOld(now.Sub(session.AuthenticatedAt)) && !session.AuthenticatedAt.Before(p.signedInSince(now))
+	fresh := signedIn && !req.tooOld(now.Sub(session.AuthenticatedAt)) &&
+		!session.AuthenticatedAt.Before(p.signedInSince(now))
 	switch {
 	case slices.Contains(prompt, "none"):
-		err := bad("consent_required", "The user must be asked. Do not send prompt=none.")
+		err := badRequest("consent_required", "The user must see the consent page. Do not send prompt=none.")
 		if !fresh {
 			err.code = "login_required"
 		}
-		s.failedWith(r, a, err)
+		s.recordProtocolError(r, a, err)
 		s.refuseRequest(w, r, req, signedIn, err)
 		return nil
 	case !fresh || slices.Contains(prompt, "login"):
 		s.signIn(w, r, p)
 		return nil
 	}
-	s.front.Consent(w, r, s.consentPage(c, req, session))
+	s.pages.Consent(w, r, s.consentPage(c, req, session))
 	return nil
 }
 
-// sinceParam is a parameter of our own, in milliseconds: the user must have signed in since. It takes the place of a wish
-// for a new sign-in on the way back from it, where that wish would never end, and no wish would have whoever goes there
-// without signing in let through.
+// sinceParam is a parameter of this server: the earliest sign-in that is accepted, in Unix milliseconds. It replaces
+// prompt=login and max_age=0 in the URL that the sign-in page returns to. Keeping those would require another sign-in
+// on every return; dropping them would accept a return without a sign-in.
 const sinceParam = "signed_in_since"
 
-// signIn has the user prove who they are and come back with the same request.
-func (s *Service) signIn(w http.ResponseWriter, r *http.Request, p params) {
+// signIn redirects to the sign-in page, which returns with the same request.
+func (s *authorizeEndpoint) signIn(w http.ResponseWriter, r *http.Request, p params) {
 	if slices.Contains(strings.Fields(p.Get("prompt")), "login") || p.Get("max_age") == "0" {
 		p.Set(sinceParam, strconv.FormatInt(s.clock.Now().UnixMilli(), 10))
 	}
@@ -113,11 +122,11 @@ func (s *Service) signIn(w http.ResponseWriter, r *http.Request, p params) {
 	if p.Get("max_age") == "0" {
 		p.Del("max_age")
 	}
-	s.front.SignIn(w, r, r.URL.Path+"?"+p.Encode())
+	s.pages.SignIn(w, r, r.URL.Path+"?"+p.Encode())
 }
 
-// signedInSince is the earliest sign-in that will do. What is not a time that has been is not ours, and ignored as any
-// parameter that nobody knows.
+// signedInSince returns the value of sinceParam. A value that is no time in the past was not written by this server and
+// is ignored like any unknown parameter.
 func (p params) signedInSince(now time.Time) time.Time {
 	ms, err := strconv.ParseInt(p.Get(sinceParam), 10, 64)
 	if since := time.UnixMilli(ms); err == nil && !since.After(now) {
@@ -126,33 +135,39 @@ func (p params) signedInSince(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// trustedRequest finds the client and where its answer goes. Before both are known to be good nothing is sent anywhere.
-func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool) (Client, request, bool) {
+// resolveClient returns the client of an authorization request and its redirect URI. Until both are known to be good it
+// only shows pages and never redirects to the client (RFC 6749, 4.1.2.1).
+func (s *authorizeEndpoint) resolveClient(
+	w http.ResponseWriter, r *http.Request, a attempt, p params, signedIn bool,
+) (Client, request, bool) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(p.Values[name]) > 1 {
-			s.failedWith(r, a, invalidRequest("A parameter is there twice."))
-			s.failPage(w, r, "The request is malformed", "The program that sent you here has named itself twice. Try to connect again from there.")
+			s.recordProtocolError(r, a, errRepeated)
+			s.showFailure(w, r, FailMalformedRequest, "")
 			return Client{}, request{}, false
 		}
 	}
-	c, err := s.presentClient(r.Context(), p.Get("client_id"), signedIn)
+	c, err := s.findOrFetchClient(r.Context(), p.Get("client_id"), signedIn)
 	var document *documentError
 	switch {
 	case errors.Is(err, errSignInFirst) && !slices.Contains(strings.Fields(p.Get("prompt")), "none"):
 		s.signIn(w, r, p)
 		return Client{}, request{}, false
 	case errors.As(err, &document):
-		s.failed(r, a, problemDocument, document.wrong)
-		s.failPage(w, r, "The program's description can't be used", document.wrong+" The program that sent you here has to mend this.")
+		s.recordFailure(r, a, problemDocument, document.wrong)
+		s.showFailure(w, r, FailClientDocument, document.wrong)
 		return Client{}, request{}, false
 	case errors.Is(err, errSignInFirst), core.IsKind(err, core.KindNotFound):
-		s.failed(r, a, problemUnknownClient, "")
-		s.failPage(w, r, "This program is not known here",
-			"It has not registered, or its registration was removed because it was never used. Remove the connection in the program and add it again.")
+		s.recordFailure(r, a, problemUnknownClient, "")
+		s.showFailure(w, r, FailUnknownClient, "")
 		return Client{}, request{}, false
 	case err != nil:
 		e := s.protocolErrorOf(r, err)
-		s.front.Fail(w, r, FailPage{Title: "This did not work", Detail: e.description, Status: e.status})
+		failure := FailInternal
+		if e.status == http.StatusServiceUnavailable {
+			failure = FailUnavailable
+		}
+		s.pages.Fail(w, r, FailPage{Failure: failure, Status: e.status})
 		return Client{}, request{}, false
 	}
 	a.client = c
@@ -162,16 +177,15 @@ func (s *Service) trustedRequest(w http.ResponseWriter, r *http.Request, a attem
 		req.RedirectTo = c.RedirectURIs[0]
 	}
 	if !matchRedirect(c.RedirectURIs, req.RedirectTo) {
-		s.failed(r, a, problemRedirect, "")
-		s.failPage(w, r, "The return address is not the program's",
-			"The program wants the answer sent to an address that it has not registered. Nothing was sent there. Remove the connection in the program and add it again.")
+		s.recordFailure(r, a, problemRedirect, "")
+		s.showFailure(w, r, FailRedirectMismatch, "")
 		return Client{}, request{}, false
 	}
 	return c, req, true
 }
 
-// fill reads the rest of the request. What is wrong with it the client is told.
-func (s *Service) fill(req *request, p params) (err error) {
+// parseRequest reads the remaining parameters into req. Its errors are sent to the client.
+func (s *Service) parseRequest(req *request, p params) (err error) {
 	switch {
 	case len(req.State) > maxState:
 		req.State = ""
@@ -180,15 +194,15 @@ func (s *Service) fill(req *request, p params) (err error) {
 		if p.repeated == "state" {
 			req.State = ""
 		}
-		return invalidRequest("A parameter is there twice.")
+		return errRepeated
 	case p.Get("request") != "":
-		return bad("request_not_supported", "Send the parameters themselves.")
+		return badRequest("request_not_supported", "Request objects are not supported. Send plain parameters.")
 	case p.Get("request_uri") != "":
-		return bad("request_uri_not_supported", "Send the parameters themselves.")
+		return badRequest("request_uri_not_supported", "Request objects are not supported. Send plain parameters.")
 	case p.Get("response_type") == "":
 		return invalidRequest("response_type is missing; it must be code.")
 	case p.Get("response_type") != "code":
-		return bad("unsupported_response_type", "response_type must be code.")
+		return badRequest("unsupported_response_type", "response_type must be code.")
 	case p.Get("response_mode") != "" && p.Get("response_mode") != "query":
 		return invalidRequest("response_mode must be query.")
 	case p.Get("code_challenge") == "":
@@ -216,50 +230,47 @@ func (s *Service) fill(req *request, p params) (err error) {
 	return err
 }
 
-func (s *Service) failPage(w http.ResponseWriter, r *http.Request, title, detail string) {
-	s.front.Fail(w, r, FailPage{Title: title, Detail: detail, Status: http.StatusBadRequest})
+func (s *authorizeEndpoint) showFailure(w http.ResponseWriter, r *http.Request, f Failure, detail string) {
+	s.pages.Fail(w, r, FailPage{Failure: f, Detail: detail, Status: http.StatusBadRequest})
 }
 
-// refuseRequest reports an invalid authorization request. The client is told by a redirect only if a user is signed in
-// here; an anonymous visitor gets a page. Anyone can register a client with any redirect URI, so redirecting anonymous
+// refuseRequest reports an invalid authorization request: to the client by a redirect if a user is signed in here, and
+// on a page to an anonymous visitor. Anyone can register a client with any redirect URI, so redirecting anonymous
 // visitors would make this endpoint an open redirector (RFC 9700, 4.11.2). That includes prompt=none without a session,
 // where OpenID Connect Core, 3.1.2.6 would redirect with login_required.
-func (s *Service) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
+func (s *authorizeEndpoint) refuseRequest(w http.ResponseWriter, r *http.Request, req request, signedIn bool, err error) {
 	if signedIn {
 		s.redirectError(w, r, http.StatusFound, req, err)
 		return
 	}
 	e := s.protocolErrorOf(r, err)
 	if e.code == "login_required" {
-		s.failPage(w, r, "You are not signed in", "Sign in here first, then connect again from the program.")
+		s.showFailure(w, r, FailNotSignedIn, "")
 		return
 	}
-	s.front.Fail(w, r, FailPage{
-		Title: "The request can't be completed", Status: e.status,
-		Detail: e.description + " The program that sent you here has to correct this. Nothing was sent to it.",
-	})
+	s.pages.Fail(w, r, FailPage{Failure: FailInvalidRequest, Detail: e.description, Status: e.status})
 }
 
-// redirectError tells the client what went wrong, at the address that is known to be its own.
+// redirectError sends an error response to the client's redirect URI.
 func (s *Service) redirectError(w http.ResponseWriter, r *http.Request, status int, req request, err error) {
 	e := s.protocolErrorOf(r, err)
 	s.redirect(w, status, req, url.Values{"error": {e.code}, "error_description": {e.description}})
 }
 
-// redirect sends an answer. Every one says who it is from (RFC 9207).
-func (s *Service) redirect(w http.ResponseWriter, status int, req request, answer url.Values) {
-	answer.Set("iss", s.issuer)
+// redirect sends an authorization response. Every response names the issuer (RFC 9207).
+func (s *Service) redirect(w http.ResponseWriter, status int, req request, response url.Values) {
+	response.Set("iss", s.issuer)
 	if req.State != "" {
-		answer.Set("state", req.State)
+		response.Set("state", req.State)
 	}
 	h := w.Header()
-	h.Set("Location", withQuery(req.RedirectTo, answer))
+	h.Set("Location", withQuery(req.RedirectTo, response))
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(status)
 }
 
 func (s *Service) consentPage(c Client, req request, session Session) ConsentPage {
-	plain, err := json.Marshal(handle{Request: req, Expires: s.clock.Now().Add(handleLife)})
+	plain, err := json.Marshal(consentHandle{Request: req, Expires: s.clock.Now().Add(consentTimeout)})
 	if err != nil {
 		panic(err) // strings and a time always marshal
 	}
@@ -269,44 +280,42 @@ func (s *Service) consentPage(c Client, req request, session Session) ConsentPag
 		action = u.Path + action
 	}
 	return ConsentPage{
-		Client: c.Name, Publisher: publisherOf(c), ClientHost: hostOf(req.RedirectTo), RedirectTo: req.RedirectTo, Scopes: textsOf(req.Scopes),
-		Account: session.Email, Action: action,
+		Client: c.Name, Publisher: publisherOf(c), ClientHost: hostOf(req.RedirectTo), RedirectTo: req.RedirectTo,
+		Scopes: req.Scopes, Account: session.Email, Action: action,
 		Fields: map[string]string{"request": base64.RawURLEncoding.EncodeToString(sealed)},
 	}
 }
 
-// allowOpener lets the window that opened this one hear of its end: web clients authorize in a pop-up, which the policy
-// of all other pages would cut off from them.
+// allowOpener keeps the link between a pop-up and the web client that opened it. The policy of all other pages would
+// cut it, and the client would not notice that the authorization is complete.
 func allowOpener(w http.ResponseWriter) { w.Header().Set("Cross-Origin-Opener-Policy", "unsafe-none") }
 
-// decide answers the consent page's form.
-func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
+// decide handles the form of the consent page.
+func (s *authorizeEndpoint) decide(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	allowOpener(w)
 	if err := s.origin.Check(r); err != nil {
-		s.front.Fail(w, r, FailPage{
-			Title: "This came from another site", Detail: "The answer was not sent from our own page, so it was not taken.", Status: http.StatusForbidden,
-		})
-		return nil //nolint:nilerr // the page has said it
+		s.pages.Fail(w, r, FailPage{Failure: FailCrossOrigin, Status: http.StatusForbidden})
+		return nil //nolint:nilerr // the page reports it
 	}
 	form, err := readForm(w, r)
 	if err != nil {
-		s.failPage(w, r, "The form is malformed", "Try to connect again from the program.")
-		return nil //nolint:nilerr // the page has said it
+		s.showFailure(w, r, FailMalformedForm, "")
+		return nil //nolint:nilerr // the page reports it
 	}
-	session, signedIn := s.front.Session(r)
+	session, signedIn := s.pages.Session(r)
 	a := attempt{stage: StageAuthorize, userID: session.UserID}
 	req, ok := s.openHandle(form.Get("request"), session.ID)
 	if !signedIn || !ok {
-		s.failed(r, a, problemStale, "")
-		s.failPage(w, r, "This page is too old", "You were signed out, or took longer than ten minutes. Try to connect again from the program.")
+		s.recordFailure(r, a, problemStale, "")
+		s.showFailure(w, r, FailPageExpired, "")
 		return nil
 	}
-	// The client may have been removed, or its addresses changed, since the page was shown.
+	// The client may have been deleted, or its redirect URIs changed, since the page was shown.
 	c, err := s.client(r.Context(), req.ClientID)
 	if err != nil || !matchRedirect(c.RedirectURIs, req.RedirectTo) {
-		s.failPage(w, r, "This program is not known here", "Remove the connection in the program and add it again.")
-		return nil //nolint:nilerr // the page has said it
+		s.showFailure(w, r, FailUnknownClient, "")
+		return nil //nolint:nilerr // the page reports it
 	}
 	switch form.Get("decision") {
 	case "allow":
@@ -317,17 +326,17 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request) error {
 		}
 		s.redirect(w, http.StatusSeeOther, req, url.Values{"code": {code}})
 	case "deny":
-		err := bad("access_denied", "The user said no.")
+		err := badRequest("access_denied", "The user denied access.")
 		a.client = c
-		s.failedWith(r, a, err)
+		s.recordProtocolError(r, a, err)
 		s.redirectError(w, r, http.StatusSeeOther, req, err)
 	default:
-		s.failPage(w, r, "The form is malformed", "It says neither yes nor no. Try to connect again from the program.")
+		s.showFailure(w, r, FailMalformedForm, "")
 	}
 	return nil
 }
 
-// openHandle returns the request that was shown to this session.
+// openHandle decrypts a consent handle. It fails for a handle of another session and for an expired one.
 func (s *Service) openHandle(text, sessionID string) (request, bool) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || sessionID == "" {
@@ -337,19 +346,20 @@ func (s *Service) openHandle(text, sessionID string) (request, bool) {
 	if err != nil {
 		return request{}, false
 	}
-	var h handle
+	var h consentHandle
 	if json.Unmarshal(plain, &h) != nil || !s.clock.Now().Before(h.Expires) {
 		return request{}, false
 	}
 	return h.Request, true
 }
 
-// issueCode makes the code that the client turns into tokens.
+// issueCode stores a new authorization code and returns its secret.
 func (s *Service) issueCode(ctx context.Context, req request, session Session) (string, error) {
 	code := credential.NewSecret(s.prefixes.Code)
 	err := s.store.InsertAuthCode(ctx, Code{
-		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID, RedirectURI: req.RedirectURI,
-		Challenge: req.Challenge, Nonce: req.Nonce, Scopes: req.Scopes, Resources: req.Resources,
+		GrantID: core.NewID(core.PrefixGrant), UserID: session.UserID, ClientID: req.ClientID,
+		RedirectURI: req.RedirectURI, Challenge: req.Challenge, Nonce: req.Nonce,
+		Scopes: req.Scopes, Resources: req.Resources,
 		AuthTime: session.AuthenticatedAt, ExpiresAt: s.clock.Now().Add(CodeLife),
 	}, credential.Hash(s.hashKey, code))
 	return code, err

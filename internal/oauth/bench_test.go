@@ -9,14 +9,14 @@ import (
 	"carrel/internal/store"
 )
 
-// BenchmarkBearer is the check that stands before every request of a client: an access token, on SQLite. It writes nothing.
+// BenchmarkBearer measures the authentication of a request by access token, on SQLite.
 func BenchmarkBearer(b *testing.B) {
-	w := newWorldOn(b, store.Options{Path: filepath.Join(b.TempDir(), "db")})
-	token := w.connect(w.register("none")).Access
+	srv := newServerOn(b, store.Options{Path: filepath.Join(b.TempDir(), "db")})
+	token := srv.connect(srv.register("none")).Access
 	times := make([]time.Duration, 0, 1<<16)
 	for b.Loop() {
 		began := time.Now()
-		if _, err := w.credentials.Authenticate(b.Context(), token); err != nil {
+		if _, err := srv.credentials.Authenticate(b.Context(), token); err != nil {
 			b.Fatal(err)
 		}
 		times = append(times, time.Since(began))

@@ -12,13 +12,15 @@ import (
 	"carrel/internal/credential"
 )
 
-// errInvalidClient is the one answer to a client that is unknown or can't prove itself.
+// errInvalidClient is returned for every failed client authentication, so that it does not reveal which clients exist.
 var errInvalidClient = &protocolError{
-	status: http.StatusUnauthorized, code: "invalid_client", description: "The client is unknown or its secret is wrong. Register again.",
-	challenge: `Basic realm="oauth", charset="UTF-8"`,
+	status: http.StatusUnauthorized, code: "invalid_client",
+	description: "The client is unknown or its secret is wrong. Register again.",
+	challenge:   `Basic realm="oauth", charset="UTF-8"`,
 }
 
-// parseBasic reads the header of HTTP Basic. Both halves are form-encoded first (RFC 6749, 2.3.1): real clients send %5F.
+// parseBasic reads an HTTP Basic header. Both parts are form-encoded inside it (RFC 6749, 2.3.1): some clients send an
+// underscore as %5F.
 func parseBasic(header string) (id, secret string, ok bool) {
 	scheme, encoded, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Basic") {
@@ -41,7 +43,7 @@ func parseBasic(header string) (id, secret string, ok bool) {
 	return id, secret, true
 }
 
-// clientForm reads the form of a client and finds out who it is.
+// clientForm reads the form of a client's request and authenticates the client.
 func (s *Service) clientForm(w http.ResponseWriter, r *http.Request) (Client, params, error) {
 	form, err := readForm(w, r)
 	if err != nil {
@@ -51,8 +53,9 @@ func (s *Service) clientForm(w http.ResponseWriter, r *http.Request) (Client, pa
 	return c, form, err
 }
 
-// authenticateClient returns the client that asks. A public one says who it is; any other proves it by its secret, in the
-// header or the form but not both. One that can't is returned with the error, for whom it may concern.
+// authenticateClient authenticates the client of a request. A public client only sends its id; a confidential one sends
+// its secret, in the header or in the form but not in both. On a wrong secret the client is returned with the error, so
+// that the failed attempt can be recorded.
 func (s *Service) authenticateClient(r *http.Request, form params) (Client, error) {
 	id, secret := form.Get("client_id"), form.Get("client_secret")
 	if headers := r.Header.Values("Authorization"); len(headers) > 0 {
@@ -61,7 +64,7 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		case !ok || len(headers) > 1:
 			return Client{}, errInvalidClient
 		case secret != "" || id != "" && id != basicID:
-			return Client{}, invalidRequest("The client must prove itself in one way: in the header or in the form.")
+			return Client{}, invalidRequest("Send the client credentials in the header or in the form, not in both.")
 		}
 		id, secret = basicID, basicSecret
 	}
@@ -81,7 +84,8 @@ func (s *Service) authenticateClient(r *http.Request, form params) (Client, erro
 		}
 		return c, nil
 	}
-	if !credential.IsSecret(s.prefixes.Client, secret) || !hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
+	if !credential.IsSecret(s.prefixes.Client, secret) ||
+		!hmac.Equal(credential.Hash(s.hashKey, secret), c.SecretHash) {
 		return c, errInvalidClient
 	}
 	return c, nil

@@ -6,35 +6,37 @@ import (
 	"net/url"
 )
 
-// root is where the endpoints are, below the issuer.
+// root is the path of the endpoints below the issuer.
 const root = "/api/auth/mcp"
 
-// metadata is the one document that RFC 8414 and OpenID Connect Discovery ask for. It lists what is accepted, and what is
-// not listed is refused.
+// metadata returns the metadata document of RFC 8414, which is also the OpenID Connect discovery document. The
+// endpoints refuse every value that it does not list.
 func (s *Service) metadata() []byte {
 	at := s.issuer + root
 	secrets := []AuthMethod{AuthBasic, AuthPost}
 	all := append([]AuthMethod{AuthNone}, secrets...)
 	body, err := json.Marshal(map[string]any{
-		"issuer":                                         s.issuer,
-		"authorization_endpoint":                         at + "/authorize",
-		"token_endpoint":                                 at + "/token",
-		"registration_endpoint":                          at + "/register",
-		"jwks_uri":                                       at + "/jwks",
-		"userinfo_endpoint":                              at + "/userinfo",
-		"revocation_endpoint":                            at + "/revoke",
-		"introspection_endpoint":                         at + "/introspect",
-		"scopes_supported":                               Scopes(),
-		"response_types_supported":                       []string{"code"},
-		"response_modes_supported":                       []string{"query"},
-		"grant_types_supported":                          []string{"authorization_code", "refresh_token"},
-		"code_challenge_methods_supported":               []string{"S256"},
-		"token_endpoint_auth_methods_supported":          all,
-		"revocation_endpoint_auth_methods_supported":     all,
-		"introspection_endpoint_auth_methods_supported":  secrets,
-		"subject_types_supported":                        []string{"public"},
-		"id_token_signing_alg_values_supported":          []string{string(signingAlgorithm)},
-		"claims_supported":                               []string{"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "name", "email", "email_verified"},
+		"issuer":                                        s.issuer,
+		"authorization_endpoint":                        at + "/authorize",
+		"token_endpoint":                                at + "/token",
+		"registration_endpoint":                         at + "/register",
+		"jwks_uri":                                      at + "/jwks",
+		"userinfo_endpoint":                             at + "/userinfo",
+		"revocation_endpoint":                           at + "/revoke",
+		"introspection_endpoint":                        at + "/introspect",
+		"scopes_supported":                              Scopes(),
+		"response_types_supported":                      []string{"code"},
+		"response_modes_supported":                      []string{"query"},
+		"grant_types_supported":                         []string{"authorization_code", "refresh_token"},
+		"code_challenge_methods_supported":              []string{"S256"},
+		"token_endpoint_auth_methods_supported":         all,
+		"revocation_endpoint_auth_methods_supported":    all,
+		"introspection_endpoint_auth_methods_supported": secrets,
+		"subject_types_supported":                       []string{"public"},
+		"id_token_signing_alg_values_supported":         []string{string(signingAlgorithm)},
+		"claims_supported": []string{
+			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "name", "email", "email_verified",
+		},
 		"prompt_values_supported":                        []string{"none", "login", "consent"},
 		"request_parameter_supported":                    false,
 		"request_uri_parameter_supported":                false,
@@ -43,18 +45,18 @@ func (s *Service) metadata() []byte {
 		"protected_resources":                            Resources(s.issuer),
 	})
 	if err != nil {
-		panic(err) // strings and truth values always marshal
+		panic(err) // strings and booleans always marshal
 	}
 	return body
 }
 
-// Routes adds the endpoints to a mux. Front shows the pages that people see on the way.
-func (s *Service) Routes(mux *http.ServeMux, front Front) {
-	s.front = front
-	document := s.endpoint(true, map[string]handler{http.MethodGet: public(s.metadata())})
+// Routes adds the endpoints to a mux. The authorization endpoint shows its pages through pages.
+func (s *Service) Routes(mux *http.ServeMux, pages Pages) {
+	consent := &authorizeEndpoint{s, pages}
+	document := s.endpoint(true, map[string]handler{http.MethodGet: cacheable(s.metadata())})
 	paths := []string{"", "/mcp"}
 	if u, err := url.Parse(s.issuer); err == nil && u.Path != "" {
-		paths = append(paths, u.Path) // where RFC 8414, 3.1 has it for an issuer with a path
+		paths = append(paths, u.Path) // RFC 8414, 3.1: the issuer's path follows the well-known name
 	}
 	for _, name := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
 		for _, path := range paths {
@@ -65,19 +67,25 @@ func (s *Service) Routes(mux *http.ServeMux, front Front) {
 	mux.HandleFunc("/.well-known/jwks.json", jwks)
 	mux.HandleFunc(root+"/jwks", jwks)
 	mux.HandleFunc(root+"/register", s.endpoint(true, map[string]handler{http.MethodPost: s.register}))
-	mux.HandleFunc(root+"/authorize", s.endpoint(false, map[string]handler{http.MethodGet: s.authorize, http.MethodPost: s.decide}))
+	mux.HandleFunc(root+"/authorize", s.endpoint(false, map[string]handler{
+		http.MethodGet:  consent.authorize,
+		http.MethodPost: consent.decide,
+	}))
 	mux.HandleFunc(root+"/token", s.endpoint(true, map[string]handler{http.MethodPost: s.token}))
-	mux.HandleFunc(root+"/userinfo", s.endpoint(true, map[string]handler{http.MethodGet: s.userinfo, http.MethodPost: s.userinfo}))
+	mux.HandleFunc(root+"/userinfo", s.endpoint(true, map[string]handler{
+		http.MethodGet:  s.userinfo,
+		http.MethodPost: s.userinfo,
+	}))
 	mux.HandleFunc(root+"/revoke", s.endpoint(true, map[string]handler{http.MethodPost: s.revoke}))
 	mux.HandleFunc(root+"/introspect", s.endpoint(true, map[string]handler{http.MethodPost: s.introspect}))
 }
 
-// public serves something that anybody may keep for a while.
-func public(body []byte) handler {
+// cacheable serves a constant JSON document that caches may keep for five minutes.
+func cacheable(body []byte) handler {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // the client may have disconnected
 		return nil
 	}
 }

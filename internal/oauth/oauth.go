@@ -1,6 +1,7 @@
-// Package oauth is the authorization server: programs register, people allow them what they ask for, and they get tokens
-// that can be taken back at any moment. It follows OAuth 2.1 as it stands (code with PKCE, no implicit grant), OpenID
-// Connect for who the user is, and RFCs 7009, 7591, 7662, 8414, 8707, 9207 and 9700.
+// Package oauth is the authorization server. It implements OAuth 2.1 (authorization code with PKCE, no implicit grant),
+// OpenID Connect for the user's identity, and RFC 7009 (revocation), 7591 (registration), 7662 (introspection), 8414
+// (metadata), 8707 (resource indicators), 9207 (issuer in responses) and 9700 (security practice). Access tokens are
+// opaque and checked against the database, so a revoked grant stops working on the next request.
 package oauth
 
 import (
@@ -20,43 +21,46 @@ import (
 	"carrel/internal/secretbox"
 )
 
-// The lives of things. A grant with a refresh token ends when nobody refreshes it, and at the latest at its limit.
+// Lifetimes. A grant with a refresh token expires after RefreshIdle without a refresh, and after RefreshLimit in any
+// case.
 const (
 	CodeLife     = 60 * time.Second
 	AccessLife   = time.Hour
 	RefreshIdle  = 30 * 24 * time.Hour
 	RefreshLimit = 180 * 24 * time.Hour
-	// RefreshGrace is how long a refresh token that was used gives its successor again: clients do refresh twice.
+	// RefreshGrace is how long a used refresh token still returns its successor. Clients retry a refresh after a lost
+	// response, and some refresh twice in parallel; neither is an attack.
 	RefreshGrace = 10 * time.Second
-	// unusedLife is how long a client that never got a token stays registered.
-	unusedLife = 7 * 24 * time.Hour
-	// maxUnused is how many clients are kept that never got a token. At the pace of one address, which is limited, the
-	// oldest goes after more than an hour: time enough for a person to answer.
-	maxUnused = 5000
-	// traceLife is how long what has ended is kept, so that its reuse is noticed.
-	traceLife = 30 * 24 * time.Hour
+	// unusedClientLife is how long a registration is kept for a client that never received a token.
+	unusedClientLife = 7 * 24 * time.Hour
+	// maxUnusedClients is how many such registrations are kept; registering another deletes the oldest. The rate limit
+	// per address makes that take more than an hour, enough for a user to answer the consent page.
+	maxUnusedClients = 5000
+	// endedRetention is how long expired and revoked codes, tokens and grants are kept, so that their reuse is
+	// detected.
+	endedRetention = 30 * 24 * time.Hour
 )
 
-// AuthMethod is how a client proves itself at the token endpoint.
+// AuthMethod is how a client authenticates at the token endpoint.
 type AuthMethod string
 
-// The methods. A public client, such as an app on a user's machine, can't keep a secret and has none.
+// The supported methods. AuthNone is for public clients, such as apps on a user's machine, which can't keep a secret.
 const (
 	AuthNone  AuthMethod = "none"
 	AuthBasic AuthMethod = "client_secret_basic"
 	AuthPost  AuthMethod = "client_secret_post"
 )
 
-// ClientKind is where a client's description comes from.
+// ClientKind is the origin of a client's metadata.
 type ClientKind string
 
-// The kinds: registered by itself (RFC 7591), or a document at the address that is its id.
+// The kinds: dynamic registration (RFC 7591), or a document at the URL that is the client id.
 const (
 	ClientRegistered ClientKind = "registered"
 	ClientDocument   ClientKind = "document"
 )
 
-// Client is a program that may ask users for access. All that it says of itself is unverified.
+// Client is a program that may ask users for access. Its name and URI are unverified.
 type Client struct {
 	ID           string
 	Kind         ClientKind
@@ -64,17 +68,17 @@ type Client struct {
 	URI          string
 	RedirectURIs []string
 	AuthMethod   AuthMethod
-	// SecretHash is the keyed hash of its secret; nil for a public client.
+	// SecretHash is the keyed hash of the client secret; nil for a public client.
 	SecretHash []byte
 	CreatedAt  time.Time
-	// FetchedAt is when a document was last read.
+	// FetchedAt is when the client's document was last fetched; nil for a registered client.
 	FetchedAt *time.Time
 	UsedAt    *time.Time
 }
 
 func (c Client) public() bool { return c.AuthMethod == AuthNone }
 
-// Grant is what a user has allowed a client.
+// Grant is a user's permission for a client.
 type Grant struct {
 	ID         string
 	UserID     string
@@ -84,7 +88,7 @@ type Grant struct {
 	Resources  []string
 	AuthTime   time.Time
 	CreatedAt  time.Time
-	// ExpiresAt is when it ends unless the client refreshes it before.
+	// ExpiresAt moves forward with every refresh.
 	ExpiresAt  time.Time
 	LastUsedAt *time.Time
 	RevokedAt  *time.Time
@@ -93,7 +97,7 @@ type Grant struct {
 // Offline reports whether the client may refresh the grant while the user is away.
 func (g Grant) Offline() bool { return slices.Contains(g.Scopes, ScopeOffline) }
 
-// EndAfter returns when the grant ends if it is refreshed now, or never again.
+// EndAfter returns the expiry of the grant if its last refresh is now.
 func (g Grant) EndAfter(now time.Time) time.Time {
 	if !g.Offline() {
 		return g.CreatedAt.Add(AccessLife)
@@ -105,10 +109,10 @@ func (g Grant) EndAfter(now time.Time) time.Time {
 	return end
 }
 
-// Live reports whether the grant still works.
+// Live reports whether the grant is neither revoked nor expired.
 func (g Grant) Live(now time.Time) bool { return g.RevokedAt == nil && now.Before(g.ExpiresAt) }
 
-// Code is an authorization code, without its secret. The grant of this id begins when it is redeemed.
+// Code is an authorization code, without its secret. Redeeming it creates the grant with the id GrantID.
 type Code struct {
 	GrantID     string
 	UserID      string
@@ -122,35 +126,35 @@ type Code struct {
 	ExpiresAt   time.Time
 }
 
-// Redemption is a client's claim to a code. All of it must be what the code was made for.
+// Redemption is a token request with an authorization code. Client, redirect URI and challenge must equal the code's.
 type Redemption struct {
 	CodeHash    []byte
 	ClientID    string
 	RedirectURI string
 	Challenge   string
-	// Narrow says what of the grant the access token is for. It may be called more than once.
+	// Narrow returns the part of the grant that the access token gets. A retried transaction calls it again.
 	Narrow     func(Grant) (scopes, resources []string, err error)
 	AccessHash []byte
-	// RefreshHash is stored if the grant has the scope offline_access.
+	// RefreshHash is stored only if the grant has the scope offline_access.
 	RefreshHash []byte
 }
 
-// Rotation is the exchange of a refresh token for its successor. The hashes of what is new follow from the old token,
-// so that every attempt brings the same.
+// Rotation is the exchange of a refresh token for its successor. The new tokens are derived from the old one, so every
+// retry carries the same hashes.
 type Rotation struct {
 	RefreshHash []byte
 	ClientID    string
-	// Narrow is that of a redemption.
+	// Narrow works as in Redemption.
 	Narrow     func(Grant) (scopes, resources []string, err error)
 	NewAccess  []byte
 	NewRefresh []byte
 }
 
-// Issued is what came of a redemption or a rotation: the access token as it is stored, and its grant.
+// Issued is the result of a redemption or a rotation: the stored access token and its grant.
 type Issued struct {
 	Token Token
 	Nonce string
-	// Ended says of ErrReused that the grant worked until now.
+	// Ended is set with ErrReused if this reuse revoked the grant, and false if the grant had ended before.
 	Ended bool
 }
 
@@ -164,83 +168,89 @@ type Token struct {
 	ExpiresAt time.Time
 }
 
-// ErrReused means that a code or a refresh token was shown again, so that somebody else may have it. The store has
-// ended its grant by then.
-var ErrReused = core.Conflict("reused", "This was used before; what was issued for it has been revoked.")
+// ErrReused means that a code or a refresh token was used a second time and may be stolen. The store has revoked its
+// grant when it returns this error.
+var ErrReused = core.Conflict("reused", "This code or token was already used. Its grant has been revoked.")
 
-// ClientStore keeps clients. A missing one is not_found.
+// ClientStore stores clients. An unknown id is not_found.
 type ClientStore interface {
-	// PutClient stores a client, or what is new about one whose document was read again. Of clients that were never used
-	// the latest stay, so many as unused says: anybody can add one.
+	// PutClient inserts a client, or updates it after its document was fetched again. It keeps the newest unused
+	// clients among those that never received a token, because anyone can register one.
 	PutClient(ctx context.Context, c Client, unused int) error
 	Client(ctx context.Context, id string) (Client, error)
 }
 
-// GrantStore keeps grants and what belongs to them. Each change of state is one transaction that happens for one caller
-// alone. The clock is read inside, after the lock: a time from before a long wait would make a fresh use look old.
+// GrantStore stores grants with their codes and tokens. Each change of state is one transaction under a lock. It reads
+// the clock after it has the lock: a time taken before a long wait would make a fresh use look like a late reuse.
 type GrantStore interface {
 	InsertAuthCode(ctx context.Context, c Code, hash []byte) error
-	// RedeemAuthCode uses a code up and begins its grant. An unknown, expired or ill-fitting one is not_found; a used
-	// one is ErrReused.
+	// RedeemAuthCode consumes a code and creates its grant. It returns not_found for a code that is unknown, expired or
+	// issued for another request, and ErrReused for a used one.
 	RedeemAuthCode(ctx context.Context, clock core.Clock, r Redemption) (Issued, error)
-	// RotateRefresh replaces a refresh token. Within the grace after its first use it returns what that use issued;
-	// later it is ErrReused. One of another client, or of a grant that ended, is not_found.
+	// RotateRefresh replaces a refresh token. Within RefreshGrace after its first use it returns the same result again;
+	// later it returns ErrReused. A token of another client or of an ended grant is not_found.
 	RotateRefresh(ctx context.Context, clock core.Clock, r Rotation) (Issued, error)
-	// AccessToken and RefreshToken find a token of a user who is not disabled, also when its time is over. A refresh token
-	// that was replaced is not_found.
+	// AccessToken and RefreshToken return a token of an enabled user, expired ones included. A replaced refresh token
+	// is not_found.
 	AccessToken(ctx context.Context, hash []byte) (Token, error)
 	RefreshToken(ctx context.Context, hash []byte) (Token, error)
-	// RevokeToken ends what the hash names, if the client has it: an access token alone, or with a refresh token the
-	// whole grant. It reports whether a grant ended; what it does not find is no error.
+	// RevokeToken revokes the client's token with this hash: an access token alone, a refresh token with its whole
+	// grant. It reports whether a grant ended. An unknown token is not an error (RFC 7009, 2.2).
 	RevokeToken(ctx context.Context, clientID string, hash []byte, now time.Time) (ended bool, err error)
 	// Grants lists a user's grants, newest first.
 	Grants(ctx context.Context, userID string) ([]Grant, error)
-	// RevokeGrant ends a grant of the user; one that is revoked already stays as it is. It reports whether this was the
-	// end.
+	// RevokeGrant revokes a grant of the user and reports whether it was live. Revoking it again changes nothing.
 	RevokeGrant(ctx context.Context, userID, grantID string, now time.Time) (ended bool, err error)
 }
 
-// KeyStore keeps the keys that id tokens are signed with.
+// KeyStore stores the keys that sign id tokens.
 type KeyStore interface {
-	// SigningKeys returns all keys by number.
+	// SigningKeys returns all keys, ordered by number.
 	SigningKeys(ctx context.Context) ([]SigningKey, error)
-	// InsertSigningKey adds a key; a number that is taken is a conflict.
+	// InsertSigningKey adds a key. It returns a conflict if another node has taken the number.
 	InsertSigningKey(ctx context.Context, k SigningKey) error
 }
 
-// Store is all that the authorization server keeps.
+// Store is the storage of the authorization server.
 type Store interface {
 	ClientStore
 	GrantStore
 	KeyStore
 	AttemptStore
-	// PruneOAuth deletes unused clients made before unused, keys other than the two latest that were active before
-	// traces, and codes, tokens, grants and attempts that ended before it.
+	// PruneOAuth deletes clients that were registered before unused and never received a token; codes, tokens, grants
+	// and attempts that ended before traces; and signing keys that became active before traces, except the two latest.
 	PruneOAuth(ctx context.Context, now, unused, traces time.Time) error
 }
 
-// Prefixes are the words that secrets start with.
+// Prefixes are the prefixes of secrets, by which secret scanners and log redaction recognise them.
 type Prefixes struct {
 	Access, Refresh, Code, Client string
 }
 
-// PrefixesFor returns the prefixes that follow from the one of API keys.
+// PrefixesFor derives the prefixes from the prefix of API keys.
 func PrefixesFor(key string) Prefixes {
 	return Prefixes{Access: key + "a", Refresh: key + "r", Code: key + "z", Client: key + "s"}
 }
 
-// All lists the prefixes, for logs to mask what starts with them.
+// All lists the prefixes for log redaction.
 func (p Prefixes) All() []string { return []string{p.Access, p.Refresh, p.Code, p.Client} }
 
-// Options is how the server behaves.
-type Options struct {
-	// Issuer is the installation's base URL, byte for byte.
+// Deps is the configuration and the dependencies of a Service.
+type Deps struct {
+	Store Store
+	Clock core.Clock
+	// Audit receives security events.
+	Audit Recorder
+	Log   *slog.Logger
+	// Secret is the installation's secret. All keys are derived from it.
+	Secret []byte
+	// Issuer is the installation's base URL. Clients compare it byte for byte.
 	Issuer   string
 	Prefixes Prefixes
-	// Address tells where the request of a context came from; nil means nowhere.
+	// Address returns the client address of a request context. Nil records no addresses.
 	Address func(context.Context) string
-	// Documents fetches the documents of clients that are described by one; it must go to public addresses alone. Nil means
-	// that clients have to register.
+	// Documents fetches client metadata documents. It must refuse private addresses, because anyone chooses the URL.
+	// Nil turns documents off.
 	Documents *http.Client
 }
 
@@ -248,10 +258,10 @@ type Options struct {
 type Service struct {
 	store    Store
 	clock    core.Clock
-	front    Front
+	audit    Recorder
 	issuer   string
 	prefixes Prefixes
-	// hashKey keys the hashes of secrets, deriveKey the successors of refresh tokens.
+	// hashKey keys the hashes of stored secrets; deriveKey derives the successors of refresh tokens.
 	hashKey, deriveKey []byte
 	handles            *secretbox.Box
 	keys               *keyring
@@ -259,45 +269,53 @@ type Service struct {
 	log                *slog.Logger
 	address            func(context.Context) string
 	documents          *http.Client
-	// fetching holds a place for each document that is being read.
+	// fetching is a semaphore of document fetches.
 	fetching chan struct{}
-	// recorder writes the audit log; nil writes none.
-	recorder Recorder
 }
 
-// New returns an authorization server. The secret is the installation's.
-func New(store Store, clock core.Clock, secret []byte, o Options, log *slog.Logger) (*Service, error) {
-	handles, err := secretbox.New(secret, "oauth consent")
+// NewService returns an authorization server. It panics if a required dependency is missing.
+func NewService(d Deps) (*Service, error) {
+	switch {
+	case d.Store == nil:
+		panic("oauth: Deps.Store is nil")
+	case d.Clock == nil:
+		panic("oauth: Deps.Clock is nil")
+	case d.Audit == nil:
+		panic("oauth: Deps.Audit is nil")
+	case d.Log == nil:
+		panic("oauth: Deps.Log is nil")
+	}
+	handles, err := secretbox.New(d.Secret, "oauth consent")
 	if err != nil {
 		return nil, err
 	}
-	private, err := secretbox.New(secret, "oauth signing keys")
+	private, err := secretbox.New(d.Secret, "oauth signing keys")
 	if err != nil {
 		return nil, err
 	}
-	deriveKey, err := hkdf.Key(sha256.New, secret, nil, "carrel oauth: refresh", sha256.Size)
+	deriveKey, err := hkdf.Key(sha256.New, d.Secret, nil, "carrel oauth: refresh", sha256.Size)
 	if err != nil {
-		return nil, fmt.Errorf("derive a key: %w", err)
+		return nil, fmt.Errorf("derive the refresh key: %w", err)
 	}
-	if o.Address == nil {
-		o.Address = func(context.Context) string { return "" }
+	if d.Address == nil {
+		d.Address = func(context.Context) string { return "" }
 	}
 	origin := http.NewCrossOriginProtection()
-	if u, err := url.Parse(o.Issuer); err == nil {
-		// Behind a proxy the Host is another than the one that people see.
+	if u, err := url.Parse(d.Issuer); err == nil {
+		// A proxy may forward another Host than the one in the browser's address bar.
 		if err := origin.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
-			return nil, fmt.Errorf("trust our own origin: %w", err)
+			return nil, fmt.Errorf("trust the issuer's origin: %w", err)
 		}
 	}
 	return &Service{
-		store: store, clock: clock, issuer: o.Issuer, prefixes: o.Prefixes,
-		hashKey: secret, deriveKey: deriveKey, handles: handles, log: log, origin: origin, address: o.Address,
-		documents: o.Documents, fetching: make(chan struct{}, maxFetches),
-		keys: &keyring{store: store, clock: clock, box: private},
+		store: d.Store, clock: d.Clock, audit: d.Audit, log: d.Log, issuer: d.Issuer, prefixes: d.Prefixes,
+		hashKey: d.Secret, deriveKey: deriveKey, handles: handles, origin: origin, address: d.Address,
+		documents: d.Documents, fetching: make(chan struct{}, maxFetches),
+		keys: &keyring{store: d.Store, clock: d.Clock, box: private},
 	}, nil
 }
 
-// Grants lists what a user has allowed clients, newest first.
+// Grants lists the actor's grants, newest first.
 func (s *Service) Grants(ctx context.Context, actor core.Actor) ([]Grant, error) {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return nil, err
@@ -305,24 +323,26 @@ func (s *Service) Grants(ctx context.Context, actor core.Actor) ([]Grant, error)
 	return s.store.Grants(ctx, actor.UserID)
 }
 
-// RevokeGrant ends a grant of the user: the very next request with a token of it fails.
+// RevokeGrant revokes a grant of the actor. Its tokens fail from the next request on.
 func (s *Service) RevokeGrant(ctx context.Context, actor core.Actor, grantID string) error {
 	if err := actor.Allow(core.OpAccount); err != nil {
 		return err
 	}
 	ended, err := s.store.RevokeGrant(ctx, actor.UserID, grantID, s.clock.Now())
 	if ended {
-		s.note(ctx, audit.Record{
-			Event: audit.GrantRevoked, UserID: actor.UserID, Actor: actorName(actor), Detail: map[string]string{"id": grantID},
+		s.audit.Note(ctx, audit.Record{
+			Event: audit.GrantRevoked, UserID: actor.UserID, Actor: actorName(actor),
+			Detail: map[string]string{"id": grantID},
 		})
 	}
 	return err
 }
 
-// Prune throws away what has ended long ago, and clients that were never used, and makes the next signing key in time.
+// Prune deletes unused clients and everything that ended more than 30 days ago, and creates the next signing key when
+// it is due.
 func (s *Service) Prune(ctx context.Context) error {
 	now := s.clock.Now()
-	if err := s.store.PruneOAuth(ctx, now, now.Add(-unusedLife), now.Add(-traceLife)); err != nil {
+	if err := s.store.PruneOAuth(ctx, now, now.Add(-unusedClientLife), now.Add(-endedRetention)); err != nil {
 		return err
 	}
 	_, err := s.RotateKeys(ctx, false)

@@ -8,41 +8,41 @@ import (
 	"strings"
 )
 
-// maxURI bounds an address, in bytes.
+// maxURI is the maximum length of a URI in bytes.
 const maxURI = 2000
 
-// dotlessSchemes are the private-use schemes without a dot that a client may register. RFC 8252, 7.1 asks for a reverse
-// domain name, because a short scheme can be claimed by any app; each entry is an exception for a client that docs/connect.md
-// describes and that registers nothing else. Cursor registers cursor://anysphere.cursor-mcp/oauth/callback.
+// dotlessSchemes are the private-use schemes without a dot that a client may register. RFC 8252, 7.1 requires a reverse
+// domain name, because any app can claim a short scheme. Each entry is an exception for a client in docs/connect.md
+// that registers nothing else. Cursor registers cursor://anysphere.cursor-mcp/oauth/callback.
 var dotlessSchemes = []string{"cursor"}
 
 var (
 	schemeForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`)
 	// privateSchemeForm is a reverse domain name (RFC 8252, 7.1).
 	privateSchemeForm = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`)
-	// hostNameForm is a DNS name. It has no asterisk: addresses are compared byte for byte, so a wildcard would match nothing
-	// but itself, and a client that registers one expects matching that must not exist.
+	// hostNameForm is a DNS name. It excludes asterisks: redirect URIs are compared byte for byte, and a client that
+	// registers a wildcard expects matching that must not exist.
 	hostNameForm = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.?$`)
-	// loopbackForm splits an http address of the user's own machine into its host and what follows the port.
+	// loopbackForm splits an http URI of the user's own machine into its host and the part after the port.
 	loopbackForm = regexp.MustCompile(`^http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?([/?][^#]*)?$`)
 )
 
-// checkRedirect returns what is wrong with a redirect URI, or nothing. Allowed are https, http to the user's own machine,
-// and for a public client a private-use scheme (RFC 8252, 7).
+// checkRedirect returns the problem with a redirect URI, or "". It allows https, http to the user's own machine and,
+// for a public client, private-use schemes (RFC 8252, 7).
 func checkRedirect(raw string, public bool) string {
 	scheme := strings.TrimSuffix(schemeForm.FindString(raw), ":")
 	u, err := url.Parse(raw)
 	switch {
-	case raw == "" || len(raw) > maxURI || err != nil || scheme == "" || u.Scheme != scheme || !plainURI(raw):
+	case raw == "" || len(raw) > maxURI || err != nil || scheme == "" || u.Scheme != scheme || !isASCIIURI(raw):
 		return "A redirect URI must be an absolute URI with a scheme in lower case, of at most 2000 ASCII characters."
 	case strings.Contains(raw, "#"):
 		return "A redirect URI must not have a fragment."
 	case u.User != nil:
-		return "A redirect URI must not hold a user name or password."
+		return "A redirect URI must not contain a user name or password."
 	case strings.Contains(u.Host, "*"):
-		return "A redirect URI must name one host: wildcards are not supported."
+		return "A redirect URI must name one host; wildcards are not supported."
 	case scheme == "http" && !loopbackForm.MatchString(raw):
-		return "A redirect URI must be https; http is for 127.0.0.1, [::1] and localhost alone."
+		return "A redirect URI must be https; http is allowed only for 127.0.0.1, [::1] and localhost."
 	case scheme == "http":
 		return ""
 	case scheme == "https":
@@ -53,7 +53,7 @@ func checkRedirect(raw string, public bool) string {
 	case !privateSchemeForm.MatchString(scheme) && !slices.Contains(dotlessSchemes, scheme):
 		return "A private-use scheme must be a reverse domain name with a dot, such as com.example.app (RFC 8252, 7.1)."
 	case !public:
-		return "A scheme of an app's own is for public clients (token_endpoint_auth_method none)."
+		return "Only public clients can use a private-use scheme (token_endpoint_auth_method none)."
 	}
 	return ""
 }
@@ -64,9 +64,9 @@ func isHost(host string) bool {
 	return err == nil || hostNameForm.MatchString(host)
 }
 
-// plainURI reports whether a text has only the characters that RFC 3986 lets stand in a URI. Browsers mend others, each
-// in its own way.
-func plainURI(s string) bool {
+// isASCIIURI reports whether s has only characters that RFC 3986 allows in a URI. Browsers rewrite other characters,
+// each in a different way.
+func isASCIIURI(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
 			return false
@@ -75,26 +75,26 @@ func plainURI(s string) bool {
 	return true
 }
 
-// matchRedirect reports whether an address is one that the client registered: byte for byte, except that an app on the
-// user's machine may listen on another port each time (RFC 8252, 7.3).
+// matchRedirect reports whether the client registered a redirect URI. The comparison is byte for byte, except for the
+// port of a loopback URI, which an app may choose for each request (RFC 8252, 7.3).
 func matchRedirect(registered []string, raw string) bool {
 	if checkRedirect(raw, true) != "" {
-		return false // also for a registered address: it may have been stored before a rule was added
+		return false // also for a registered URI, which may have been stored before a rule was added
 	}
 	if slices.Contains(registered, raw) {
 		return true
 	}
-	asked := loopbackForm.FindStringSubmatch(raw)
-	if asked == nil {
+	requested := loopbackForm.FindStringSubmatch(raw)
+	if requested == nil {
 		return false
 	}
 	return slices.ContainsFunc(registered, func(known string) bool {
 		m := loopbackForm.FindStringSubmatch(known)
-		return m != nil && m[1] == asked[1] && m[2] == asked[2]
+		return m != nil && m[1] == requested[1] && m[2] == requested[2]
 	})
 }
 
-// withQuery adds parameters to an address and leaves the rest as it is.
+// withQuery appends parameters to a URI without re-encoding the rest.
 func withQuery(raw string, add url.Values) string {
 	separator := "?"
 	if strings.Contains(raw, "?") {
@@ -103,7 +103,7 @@ func withQuery(raw string, add url.Values) string {
 	return raw + separator + add.Encode()
 }
 
-// hostOf names where an address leads, for people: its host, or its scheme for an app.
+// hostOf returns the host of a redirect URI for display, or the scheme if it is a private-use one.
 func hostOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

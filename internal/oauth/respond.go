@@ -15,29 +15,33 @@ import (
 	"carrel/internal/core"
 )
 
-// protocolError is a failure in the words of RFC 6749 and its kin. The description says what to do and never repeats
-// what was sent.
+// protocolError is an error response of RFC 6749 and the RFCs that extend it. The description never repeats input.
 type protocolError struct {
 	status      int
 	code        string
 	description string
-	// challenge is the WWW-Authenticate header, where there is one.
+	// challenge is the WWW-Authenticate header; empty for none.
 	challenge string
 }
 
 func (e *protocolError) Error() string { return e.code + ": " + e.description }
 
-func bad(code, description string) *protocolError {
+func badRequest(code, description string) *protocolError {
 	return &protocolError{status: http.StatusBadRequest, code: code, description: description}
 }
 
-func invalidRequest(description string) *protocolError { return bad("invalid_request", description) }
+func invalidRequest(description string) *protocolError {
+	return badRequest("invalid_request", description)
+}
 
-// handler answers a request, or returns what is wrong with it.
+// errRepeated is returned for a repeated parameter (RFC 6749, 3.1).
+var errRepeated = invalidRequest("A parameter is repeated.")
+
+// handler is an http.HandlerFunc whose error becomes the response.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// endpoint serves one path by method. Programs in browsers reach an open one from any site: it takes no cookies, so
-// nothing can be done there that the other site could not do by itself.
+// endpoint serves one path by method. An open endpoint allows scripts of every origin: it uses no cookies, so a foreign
+// site gains nothing by calling it from a user's browser.
 func (s *Service) endpoint(open bool, methods map[string]handler) http.HandlerFunc {
 	if get, ok := methods[http.MethodGet]; ok {
 		methods[http.MethodHead] = get
@@ -65,7 +69,8 @@ func (s *Service) endpoint(open bool, methods map[string]handler) http.HandlerFu
 		if !ok {
 			h.Set("Allow", allow)
 			s.writeError(w, r, &protocolError{
-				status: http.StatusMethodNotAllowed, code: "invalid_request", description: "This path does not have that method. See the Allow header.",
+				status: http.StatusMethodNotAllowed, code: "invalid_request",
+				description: "Method not allowed. See the Allow header.",
 			})
 			return
 		}
@@ -75,7 +80,6 @@ func (s *Service) endpoint(open bool, methods map[string]handler) http.HandlerFu
 	}
 }
 
-// writeError answers with a failure. What is our own fault is logged here, once, and told to nobody.
 func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := s.protocolErrorOf(r, err)
 	if e.challenge != "" {
@@ -84,6 +88,7 @@ func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) 
 	writeJSON(w, e.status, map[string]string{"error": e.code, "error_description": e.description})
 }
 
+// protocolErrorOf returns the error response for err. Internal errors are logged here and not revealed.
 func (s *Service) protocolErrorOf(r *http.Request, err error) *protocolError {
 	var e *protocolError
 	switch {
@@ -91,22 +96,23 @@ func (s *Service) protocolErrorOf(r *http.Request, err error) *protocolError {
 		return e
 	case core.IsKind(err, core.KindUnavailable):
 		return &protocolError{
-			status: http.StatusServiceUnavailable, code: "temporarily_unavailable", description: "The database is busy or away. Try again in a moment.",
+			status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
+			description: "The server is temporarily unavailable. Try again in a moment.",
 		}
 	}
 	s.log.LogAttrs(r.Context(), slog.LevelError, "oauth request failed", slog.String("error", err.Error()))
 	return &protocolError{
-		status: http.StatusInternalServerError, code: "server_error", description: "Something went wrong on our side. Try again.",
+		status: http.StatusInternalServerError, code: "server_error", description: "Internal error. Try again.",
 	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
-// maxBody bounds forms and registrations; ours are a few hundred bytes.
+// maxBody bounds forms and registrations. Real ones have a few hundred bytes.
 const maxBody = 64 << 10
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -114,21 +120,24 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, &protocolError{status: http.StatusRequestEntityTooLarge, code: "invalid_request", description: "The body is larger than 64 KiB."}
+		return nil, &protocolError{
+			status: http.StatusRequestEntityTooLarge, code: "invalid_request",
+			description: "The body is larger than 64 KiB.",
+		}
 	case err != nil:
-		return nil, invalidRequest("The body did not arrive whole.")
+		return nil, invalidRequest("The request body is incomplete.")
 	}
 	return body, nil
 }
 
-// params are the parameters of a request. An empty one counts as left out (RFC 6749, 3.1).
+// params are the parameters of a request. An empty value counts as absent (RFC 6749, 3.1).
 type params struct {
 	url.Values
-	// repeated names a parameter that stands there twice, which only resource may (RFC 6749, 3.1; RFC 8707, 2).
+	// repeated is the name of a repeated parameter. Only resource may be repeated (RFC 6749, 3.1; RFC 8707, 2).
 	repeated string
 }
 
-// parseParams reads a query or a form strictly: what others would read in another way is refused.
+// parseParams reads a query or a form. It refuses input that parsers interpret differently.
 func parseParams(raw string) (params, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -148,7 +157,7 @@ func parseParams(raw string) (params, error) {
 	return p, nil
 }
 
-// readForm reads the parameters of a POST. Those in the URL do not count: URLs are logged.
+// readForm reads the form of a POST. It ignores the query, because URLs with secrets end up in logs.
 func readForm(w http.ResponseWriter, r *http.Request) (params, error) {
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/x-www-form-urlencoded") {
@@ -163,12 +172,12 @@ func readForm(w http.ResponseWriter, r *http.Request) (params, error) {
 		return params{}, err
 	}
 	if p.repeated != "" {
-		return params{}, invalidRequest("A parameter is there twice.")
+		return params{}, errRepeated
 	}
 	return p, nil
 }
 
-// resources returns the resources that are asked for, without empty ones.
+// resources returns the non-empty resource parameters.
 func (p params) resources() []string {
 	return slices.DeleteFunc(slices.Clone(p.Values["resource"]), func(s string) bool { return s == "" })
 }

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/core"
 )
 
-// The scopes of OpenID Connect, and offline_access for refresh tokens.
+// Scopes of OpenID Connect. ScopeOffline (offline_access) grants a refresh token.
 const (
 	ScopeOpenID  = "openid"
 	ScopeProfile = "profile"
@@ -15,26 +15,14 @@ const (
 	ScopeOffline = "offline_access"
 )
 
-// scopeTexts are the scopes that can be had, in the order in which they are listed, as people are asked for them.
-var scopeTexts = []ScopeText{
-	{ScopeOpenID, "Know which account you have here."},
-	{ScopeProfile, "See your name."},
-	{ScopeEmail, "See your e-mail address."},
-	{string(core.ScopeAgents), "Use your agents: search, chat, memories and favourites. What it costs counts as yours."},
-	{string(core.ScopeManage), "Make and change your agents and their sources."},
-	{ScopeOffline, "Stay connected while you are away, until you revoke it."},
-}
-
-// Scopes lists the scopes that can be had.
+// Scopes lists the supported scopes in the order of the metadata and of the consent page.
 func Scopes() []string {
-	names := make([]string, len(scopeTexts))
-	for i, t := range scopeTexts {
-		names[i] = t.Scope
+	return []string{
+		ScopeOpenID, ScopeProfile, ScopeEmail, string(core.ScopeAgents), string(core.ScopeManage), ScopeOffline,
 	}
-	return names
 }
 
-// APIScopes returns what a token with these scopes may do with the API: never more than a minted key.
+// APIScopes returns the API access of a token with these scopes. It never exceeds the access of a connected key.
 func APIScopes(scopes []string) []core.Scope {
 	var out []core.Scope
 	for _, s := range []core.Scope{core.ScopeAgents, core.ScopeManage} {
@@ -45,73 +33,69 @@ func APIScopes(scopes []string) []core.Scope {
 	return out
 }
 
-// parseScope reads what a client asks for. A client that names no scope of the API means all of it, as a minted key has.
-// Scopes that we do not know are left out, as RFC 6749, 3.3 lets us; those that no client ever gets are refused, so that
-// nobody is asked again and again for what can't be.
+// parseScope reads the scope parameter of an authorization request. Without an API scope the client gets both, like a
+// connected key. Unknown scopes are ignored (RFC 6749, 3.3). The scopes account and admin, which no client can have,
+// are an error, so that the client does not request authorization again in the hope of getting them.
 func parseScope(raw string) ([]string, error) {
-	asked := strings.Fields(raw)
+	requested := strings.Fields(raw)
 	for _, never := range []core.Scope{core.ScopeAccount, core.ScopeAdmin} {
-		if slices.Contains(asked, string(never)) {
-			return nil, bad("invalid_scope", "Keys, billing, account and administration are not for clients.")
+		if slices.Contains(requested, string(never)) {
+			return nil, badRequest("invalid_scope",
+				"Clients can't have access to keys, billing, the account or administration.")
 		}
 	}
-	if len(APIScopes(asked)) == 0 {
-		asked = append(asked, string(core.ScopeAgents), string(core.ScopeManage))
+	if len(APIScopes(requested)) == 0 {
+		requested = append(requested, string(core.ScopeAgents), string(core.ScopeManage))
 	}
 	var scopes []string
 	for _, name := range Scopes() {
-		if slices.Contains(asked, name) {
+		if slices.Contains(requested, name) {
 			scopes = append(scopes, name)
 		}
 	}
 	return scopes, nil
 }
 
-func textsOf(scopes []string) []ScopeText {
-	var out []ScopeText
-	for _, t := range scopeTexts {
-		if slices.Contains(scopes, t.Scope) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// Resources returns the names of the protected resource of an installation (RFC 8707, 9728). REST and MCP are one resource
-// with two names, because clients name the URL that they were given: a token for either name works at both.
+// Resources returns the identifiers of an installation's protected resource (RFC 8707, 9728). REST and MCP are one
+// resource with two identifiers, because clients send the URL that they were configured with. A token for either works
+// at both.
 func Resources(issuer string) []string { return []string{issuer, issuer + "/mcp"} }
 
-// parseResources checks the resources that a client asks for (RFC 8707) and returns the audience of the grant, which is
-// all names of the one resource whichever of them was asked for.
-func (s *Service) parseResources(asked []string) ([]string, error) {
+// parseResources checks the requested resources (RFC 8707) and returns the audience of the grant, which always has both
+// identifiers.
+func (s *Service) parseResources(requested []string) ([]string, error) {
 	ours := Resources(s.issuer)
-	for _, r := range asked {
-		// URL libraries write an address without a path with a slash.
+	for _, r := range requested {
+		// URL libraries add a slash to a URL without a path.
 		if r != s.issuer+"/" && !slices.Contains(ours, r) {
-			return nil, bad("invalid_target", "There is no such resource. See the metadata of the protected resource.")
+			return nil, badRequest("invalid_target", "Unknown resource. See the metadata of the protected resource.")
 		}
 	}
 	return ours, nil
 }
 
-// narrower returns the part of a grant that a token request asks for: never more than the grant. A token keeps the
-// audience of its grant, also if that was stored with one name of the resource or for a former base URL.
-func narrower(scope string, resources []string) func(Grant) ([]string, []string, error) {
+// narrowTo returns a function for Redemption.Narrow that limits a token to the requested scopes and never exceeds the
+// grant. The token keeps the audience of its grant, which may have one identifier only or a former base URL.
+func narrowTo(scope string, resources []string) func(Grant) ([]string, []string, error) {
 	return func(g Grant) ([]string, []string, error) {
 		scopes := g.Scopes
-		if asked := strings.Fields(scope); len(asked) > 0 {
-			for _, s := range asked {
+		if requested := strings.Fields(scope); len(requested) > 0 {
+			for _, s := range requested {
 				if !slices.Contains(g.Scopes, s) {
-					return nil, nil, bad("invalid_scope", "The user has not allowed that much. Ask for authorization again.")
+					return nil, nil, badRequest("invalid_scope",
+						"The user has not granted this scope. Request authorization again.")
 				}
 			}
-			scopes = slices.DeleteFunc(slices.Clone(g.Scopes), func(s string) bool { return !slices.Contains(asked, s) })
+			scopes = slices.DeleteFunc(slices.Clone(g.Scopes), func(s string) bool {
+				return !slices.Contains(requested, s)
+			})
 		}
 		if len(resources) == 0 {
 			return scopes, g.Resources, nil
 		}
 		if !slices.ContainsFunc(resources, func(r string) bool { return slices.Contains(g.Resources, r) }) {
-			return nil, nil, bad("invalid_target", "The user was not asked for that resource. Ask for authorization again.")
+			return nil, nil, badRequest("invalid_target",
+				"The user has not granted this resource. Request authorization again.")
 		}
 		return scopes, g.Resources, nil
 	}

@@ -18,10 +18,12 @@ import (
 // verifierForm is a code verifier (RFC 7636, 4.1).
 var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
-// errInvalidGrant is the one answer to a code or a refresh token that does not work, whatever the reason.
-var errInvalidGrant = bad("invalid_grant", "This code or refresh token is unknown, expired, used or revoked, or was issued for another request. Ask for authorization again.")
+// errInvalidGrant is returned for every code or refresh token that does not work, so that it does not reveal why.
+var errInvalidGrant = badRequest("invalid_grant",
+	"This code or refresh token is unknown, expired, used or revoked, or was issued for another request. "+
+		"Request authorization again.")
 
-// tokenReply is the answer of RFC 6749, 5.1.
+// tokenReply is the successful response of RFC 6749, 5.1.
 type tokenReply struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -31,12 +33,12 @@ type tokenReply struct {
 	IDToken      string `json:"id_token,omitempty"`
 }
 
-// token answers the token endpoint.
+// token handles the token endpoint (RFC 6749, 3.2).
 func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Pragma", "no-cache")
 	c, form, err := s.clientForm(w, r)
 	if err != nil {
-		s.failedExchange(r, c, form, err)
+		s.recordTokenFailure(r, c, form, err)
 		return err
 	}
 	var reply tokenReply
@@ -48,10 +50,10 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		err = invalidRequest("grant_type is missing.")
 	default:
-		err = bad("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
+		err = badRequest("unsupported_grant_type", "grant_type must be authorization_code or refresh_token.")
 	}
 	if err != nil {
-		s.failedExchange(r, c, form, err)
+		s.recordTokenFailure(r, c, form, err)
 	}
 	switch {
 	case core.IsKind(err, core.KindNotFound), errors.Is(err, ErrReused):
@@ -63,16 +65,16 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// askedResources checks the resources of a token request; none means those of the grant.
-func (s *Service) askedResources(form params) ([]string, error) {
-	asked := form.resources()
-	if len(asked) == 0 {
+// requestedResources checks the resources of a token request. Nil means the resources of the grant.
+func (s *Service) requestedResources(form params) ([]string, error) {
+	requested := form.resources()
+	if len(requested) == 0 {
 		return nil, nil
 	}
-	return s.parseResources(asked)
+	return s.parseResources(requested)
 }
 
-// redeem turns a code into tokens.
+// redeem exchanges an authorization code for tokens.
 func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, error) {
 	code, verifier := form.Get("code"), form.Get("code_verifier")
 	switch {
@@ -83,7 +85,7 @@ func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, er
 	case !credential.IsSecret(s.prefixes.Code, code) || !verifierForm.MatchString(verifier):
 		return tokenReply{}, errInvalidGrant
 	}
-	resources, err := s.askedResources(form)
+	resources, err := s.requestedResources(form)
 	if err != nil {
 		return tokenReply{}, err
 	}
@@ -92,16 +94,16 @@ func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, er
 	hash := credential.Hash(s.hashKey, code)
 	issued, err := s.store.RedeemAuthCode(r.Context(), s.clock, Redemption{
 		CodeHash: hash, ClientID: c.ID, RedirectURI: form.Get("redirect_uri"),
-		Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Narrow: narrower("", resources),
+		Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Narrow: narrowTo("", resources),
 		AccessHash: credential.Hash(s.hashKey, access), RefreshHash: credential.Hash(s.hashKey, refresh),
 	})
 	if issued.Ended {
-		s.noteEnd(r.Context(), audit.TokenReused, hash)
+		s.recordGrantEnd(r.Context(), audit.TokenReused, hash)
 	}
 	if err != nil {
 		return tokenReply{}, err
 	}
-	s.noteGrant(r.Context(), issued.Token.Grant)
+	s.recordGrant(r.Context(), issued.Token.Grant)
 	reply := s.reply(issued, access, refresh)
 	if slices.Contains(issued.Token.Scopes, ScopeOpenID) {
 		reply.IDToken, err = s.idToken(r.Context(), issued.Token, issued.Nonce, access)
@@ -109,8 +111,8 @@ func (s *Service) redeem(r *http.Request, c Client, form params) (tokenReply, er
 	return reply, err
 }
 
-// refresh turns a refresh token into its successor and a new access token. Both follow from the old one by a keyed hash,
-// so that a client that asks twice gets the same pair twice and nothing is kept in clear for it.
+// refresh exchanges a refresh token for its successor and a new access token. Both are derived from the old token by a
+// keyed hash, so a retry returns the same pair without any token being stored in clear text.
 func (s *Service) refresh(r *http.Request, c Client, form params) (tokenReply, error) {
 	old := form.Get("refresh_token")
 	switch {
@@ -119,7 +121,7 @@ func (s *Service) refresh(r *http.Request, c Client, form params) (tokenReply, e
 	case !credential.IsSecret(s.prefixes.Refresh, old):
 		return tokenReply{}, errInvalidGrant
 	}
-	resources, err := s.askedResources(form)
+	resources, err := s.requestedResources(form)
 	if err != nil {
 		return tokenReply{}, err
 	}
@@ -127,11 +129,11 @@ func (s *Service) refresh(r *http.Request, c Client, form params) (tokenReply, e
 	next := credential.DeriveSecret(s.deriveKey, s.prefixes.Refresh, old)
 	hash := credential.Hash(s.hashKey, old)
 	issued, err := s.store.RotateRefresh(r.Context(), s.clock, Rotation{
-		RefreshHash: hash, ClientID: c.ID, Narrow: narrower(form.Get("scope"), resources),
+		RefreshHash: hash, ClientID: c.ID, Narrow: narrowTo(form.Get("scope"), resources),
 		NewAccess: credential.Hash(s.hashKey, access), NewRefresh: credential.Hash(s.hashKey, next),
 	})
 	if issued.Ended {
-		s.noteEnd(r.Context(), audit.TokenReused, hash)
+		s.recordGrantEnd(r.Context(), audit.TokenReused, hash)
 	}
 	if err != nil {
 		return tokenReply{}, err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CodeAlphabet is Crockford's base32, which omits letters that are easily confused.
-const CodeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+// codeAlphabet is Crockford's base32, which omits letters that are easily confused.
+const codeAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // codeLength is the length of recovery and reset codes: 80 bits. They are stored as keyed hashes, so guesses must go
 // through the server, which limits them.
@@ -28,7 +28,7 @@ func SpellCode(bits []byte) string {
 		if i > 0 && i%4 == 0 {
 			b.WriteByte('-')
 		}
-		b.WriteByte(CodeAlphabet[v%32])
+		b.WriteByte(codeAlphabet[v%32])
 	}
 	return b.String()
 }
@@ -40,7 +40,7 @@ func PlainCode(typed string) string {
 
 // wellFormedCode reports whether a normalized code has the right form. Others are rejected without a database lookup.
 func wellFormedCode(plain string) bool {
-	return len(plain) == codeLength && strings.Trim(plain, CodeAlphabet) == ""
+	return len(plain) == codeLength && strings.Trim(plain, codeAlphabet) == ""
 }
 
 // hashCode returns the stored form of a code. The purpose prevents a code from being accepted for a different one.

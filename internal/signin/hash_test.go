@@ -33,8 +33,10 @@ func TestPasswordMatchesOnlyItsOwnHash(t *testing.T) {
 		return strings.Join(p, "$")
 	}
 	for _, bad := range []string{
-		"", "none", "$", "$$$$$", hash[:len(hash)-4], hash + "$", replaced(1, "argon2i"), replaced(2, "v=16"), replaced(3, "m=19456,t=0,p=1"),
-		replaced(3, "m=19456,t=2,p=0"), replaced(3, "x"), replaced(4, "***"), replaced(5, "***"), replaced(5, ""), replaced(3, "m=8,t=1,p=1"),
+		"", "none", "$", "$$$$$", hash[:len(hash)-4], hash + "$", replaced(1, "argon2i"), replaced(2, "v=16"),
+		replaced(3, "m=19456,t=0,p=1"),
+		replaced(3, "m=19456,t=2,p=0"), replaced(3, "x"), replaced(4, "***"), replaced(5, "***"), replaced(5, ""),
+		replaced(3, "m=8,t=1,p=1"),
 	} {
 		if signin.CheckPassword(bad, password) {
 			t.Errorf("malformed hash %q matches", bad)

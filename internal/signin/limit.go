@@ -147,8 +147,9 @@ func (l *Limits) prune(ctx context.Context) error { return l.store.PruneAttempts
 const (
 	tooManyFromNetwork = "Too many attempts from your network. Try again in %s."
 	tooManyHere        = "Too many attempts on this account from your network. Try again in %s."
-	tooManyOnAccount   = "Too many attempts on this account. Try again in %s, or use a browser where you have signed in before."
-	tooManyInBrowser   = "Too many attempts on this account. Try again in %s."
+	tooManyOnAccount   = "Too many attempts on this account. Try again in %s, " +
+		"or use a browser where you have signed in before."
+	tooManyInBrowser = "Too many attempts on this account. Try again in %s."
 )
 
 // take counts an attempt in all buckets. details holds the error detail for each bucket being empty.

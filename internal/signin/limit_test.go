@@ -117,7 +117,8 @@ func TestNetworkIsAnIPv4AddressOrAnIPv6Slash64(t *testing.T) {
 			n.attempt(0, from("::ffff:203.0.113.7", "ada@example.org"))
 		}
 		for address, free := range map[string]bool{
-			"2001:db8:1:2:ffff::1": false, "2001:db8:1:3::1": true, "203.0.113.7": false, "203.0.113.6": true, "::ffff:203.0.113.5": true,
+			"2001:db8:1:2:ffff::1": false, "2001:db8:1:3::1": true, "203.0.113.7": false, "203.0.113.6": true,
+			"::ffff:203.0.113.5": true,
 		} {
 			if wait, _ := n.attempt(0, from(address, "ada@example.org")); (wait == 0) != free {
 				t.Errorf("%s waits %v", address, wait)

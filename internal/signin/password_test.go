@@ -21,14 +21,16 @@ func TestEveryWayToSetAPasswordRejectsWeakOnes(t *testing.T) {
 	ctx, operator, session := t.Context(), core.Operator(""), f.session()
 	for name, set := range map[string]func(password string) error{
 		"first account": func(password string) error {
-			err := second(f.accounts.CreateFirst(ctx, account.NewUser{Email: "first@example.org", Name: "Ada", Password: password}))
+			n := account.NewUser{Email: "first@example.org", Name: "Ada", Password: password}
+			err := second(f.accounts.CreateFirst(ctx, n))
 			if core.IsKind(err, core.KindConflict) {
 				return nil // the password was accepted; only the account exists already
 			}
 			return err
 		},
 		"user create": func(password string) error {
-			return second(f.accounts.Create(ctx, operator, account.NewUser{Email: "second@example.org", Name: "Ada", Password: password}))
+			n := account.NewUser{Email: "second@example.org", Name: "Ada", Password: password}
+			return second(f.accounts.Create(ctx, operator, n))
 		},
 		"user password": func(password string) error {
 			return f.Passwords.Set(ctx, operator, f.user.ID, password, session.CredentialID)

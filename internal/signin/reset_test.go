@@ -25,7 +25,9 @@ func TestResetCodeSetsThePasswordOnceAndEndsAllSessions(t *testing.T) {
 	if !reset.ExpiresAt.Equal(f.clock.Now().Add(24 * time.Hour)) {
 		t.Errorf("expires at %v", reset.ExpiresAt)
 	}
-	for name, bad := range map[string]string{"replaced": replaced, "empty": "", "unknown": "0000-0000-0000-0000", "junk": "\x00\xff"} {
+	for name, bad := range map[string]string{
+		"replaced": replaced, "empty": "", "unknown": "0000-0000-0000-0000", "junk": "\x00\xff",
+	} {
 		if _, err := f.Resets.Redeem(ctx, bad, "another password"); !errors.Is(err, signin.ErrReset) {
 			t.Errorf("%s code: %v", name, err)
 		}

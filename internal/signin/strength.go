@@ -126,7 +126,9 @@ func isCommon(password string) (bool, error) {
 	forms = append(forms, joined, unit(joined))
 	letter := func(r rune) bool { return !unicode.IsLetter(r) }
 	// For "password2026!", "2026password" and "p@ssw0rd!", affixes are trimmed before the rest is unleeted.
-	for _, form := range []string{lower, strings.Trim(lower, "0123456789"), unleet.Replace(strings.TrimFunc(lower, notLetterLike))} {
+	for _, form := range []string{
+		lower, strings.Trim(lower, "0123456789"), unleet.Replace(strings.TrimFunc(lower, notLetterLike)),
+	} {
 		stem := strings.TrimFunc(form, letter)
 		if utf8.RuneCountInString(stem) >= minStem && varied(strings.Replace(lower, stem, "", 1)) <= maxAffix {
 			forms = append(forms, stem, unit(stem))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAGuessablePasswordIsRefusedWithWhatToDo(t *testing.T) {
+func TestWeakPasswordsAreRejected(t *testing.T) {
 	t.Parallel()
 	const email, name = "ada.lovelace@analytical.example.org", "Ada King Lovelace"
 	for password, want := range map[string]string{
@@ -55,12 +55,12 @@ func TestAGuessablePasswordIsRefusedWithWhatToDo(t *testing.T) {
 			t.Errorf("%q: %q, want %q", password, got, want)
 		}
 		if got != "" && strings.Contains(got, password) && password != "password" {
-			t.Errorf("%q is repeated in %q", password, got)
+			t.Errorf("%q is repeated in the detail %q", password, got)
 		}
 	}
 }
 
-// FuzzPasswordProblem holds the rule to ending without a failure, whatever is typed.
+// FuzzPasswordProblem checks that the rules accept any input without an error.
 func FuzzPasswordProblem(f *testing.F) {
 	f.Add("password1", "ada@example.org", "Ada")
 	f.Add("\xff\x00", "@", "")

@@ -9,11 +9,12 @@ import (
 // rfcSecret is the key of RFC 6238's test vectors for SHA-1.
 var rfcSecret = []byte("12345678901234567890")
 
-func TestPoint12CodesAreThoseOfRFC6238(t *testing.T) {
+func TestTOTPMatchesRFC6238(t *testing.T) {
 	t.Parallel()
-	// Appendix B has eight digits; six are the last ones.
+	// Appendix B lists eight digits; the last six are used.
 	for at, want := range map[int64]string{
-		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130",
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
 	} {
 		if got := totpCode(rfcSecret, at/totpPeriod); got != want {
 			t.Errorf("at %d: %s, want %s", at, got, want)
@@ -21,7 +22,7 @@ func TestPoint12CodesAreThoseOfRFC6238(t *testing.T) {
 	}
 }
 
-func TestPoint12ACodeIsGoodInItsStepAndTheNeighbours(t *testing.T) {
+func TestTOTPAcceptsAdjacentSteps(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1111111109, 0)
 	present := now.Unix() / totpPeriod
@@ -33,12 +34,12 @@ func TestPoint12ACodeIsGoodInItsStepAndTheNeighbours(t *testing.T) {
 	}
 	for _, junk := range []string{"", "08180", "0818040", "８１８０４０", strings.Repeat("0", 1000)} {
 		if _, ok := totpStep(rfcSecret, junk, now); ok {
-			t.Errorf("%q is taken", junk)
+			t.Errorf("%q is accepted", junk)
 		}
 	}
 }
 
-func TestAppsReadTheAddressOfASecret(t *testing.T) {
+func TestTOTPKeyURI(t *testing.T) {
 	t.Parallel()
 	const want = "otpauth://totp/Carrel:ada+x@example.org?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Carrel"
 	if got := totpURI("Carrel", "ada+x@example.org", rfcSecret); got != want {
@@ -46,23 +47,23 @@ func TestAppsReadTheAddressOfASecret(t *testing.T) {
 	}
 }
 
-func TestCodesAreReadAsPeopleTypeThem(t *testing.T) {
+func TestTypedCodesAreNormalized(t *testing.T) {
 	t.Parallel()
 	code := newCode()
 	if len(code) != 19 || code == newCode() || !wellFormedCode(PlainCode(code)) {
-		t.Errorf("a code is %s", code)
+		t.Errorf("generated code %s", code)
 	}
 	if got := PlainCode(" 7xkm-2qrt 9wpo-l1i0\t"); got != "7XKM2QRT9WP01110" {
-		t.Errorf("read as %s", got)
+		t.Errorf("normalized to %s", got)
 	}
 	for _, junk := range []string{"", "7XKM2QRT9WP0111", "7XKM2QRT9WP01110A", "7XKM2QRT9WPU1110", "7XKM2QRT9WP0111é"} {
 		if wellFormedCode(junk) {
-			t.Errorf("%q passes for a code", junk)
+			t.Errorf("%q is accepted as a code", junk)
 		}
 	}
 	a, b := hashCode([]byte("key"), "reset", "X"), hashCode([]byte("key"), "recovery", "X")
 	if string(a) == string(b) || string(a) == string(hashCode([]byte("other"), "reset", "X")) {
-		t.Error("a hash does not depend on key and purpose")
+		t.Error("the hash does not depend on key and purpose")
 	}
 }
 
@@ -73,7 +74,7 @@ func FuzzTypedCodes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typed string) {
 		plain := PlainCode(typed)
 		if wellFormedCode(plain) && PlainCode(plain) != plain {
-			t.Errorf("%q is read as %q and that as %q", typed, plain, PlainCode(plain))
+			t.Errorf("%q is normalized to %q and then to %q", typed, plain, PlainCode(plain))
 		}
 		totpStep(rfcSecret, plainDigits(typed), time.Unix(59, 0))
 	})

@@ -44,9 +44,9 @@ func (db *DB) Attempts(ctx context.Context, userID string, nobodys bool, limit i
 	return list, nil
 }
 
-// Holder returns whose a code or a refresh token is.
-func (db *DB) Holder(ctx context.Context, hash []byte) (oauth.Holder, error) {
-	var h oauth.Holder
+// TokenOwner returns whose a code or a refresh token is.
+func (db *DB) TokenOwner(ctx context.Context, hash []byte) (oauth.TokenOwner, error) {
+	var h oauth.TokenOwner
 	err := get(ctx, db.read, `
 		SELECT user_id, client_id, grant_id FROM oauth_code WHERE hash = $1
 		UNION ALL

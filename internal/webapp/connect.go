@@ -10,30 +10,30 @@ import (
 	"carrel/internal/signin/upstream"
 )
 
-// connectPath is the page that asks for the password of an account before another provider opens it.
+// connectPath is the page that asks for an account's password before an upstream identity is linked to it.
 const connectPath = SignInPath + "/connect"
 
-// connecting is what is kept of somebody who comes from another provider with the address of an account that nobody
-// vouches for.
-type connecting struct {
+// pendingLink is the stored state of an upstream sign-in whose address matches an account, but only because the
+// account's user chose that address. Without a password anyone could claim another person's address and wait for their
+// sign-in.
+type pendingLink struct {
 	Email    string            `json:"email"`
 	Identity upstream.Identity `json:"identity"`
 	ReturnTo string            `json:"returnTo"`
 }
 
-// connectPage is what the form for that password shows.
+// connectPage is the content of the password form before linking.
 type connectPage struct {
-	Title                string
-	Email, Name          string
+	Email, Provider      string
 	Error, PasswordError string
 }
 
-// beginConnect has somebody prove the password of the account that has their address.
+// beginConnect stores the upstream identity and redirects to the password form.
 func (a *App) beginConnect(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
 	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingLink, arrival.User.ID, "",
-		connecting{arrival.User.Email, arrival.Unlinked, arrival.ReturnTo})
+		pendingLink{arrival.User.Email, arrival.Unlinked, arrival.ReturnTo})
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	a.pending.write(w, token)
@@ -42,74 +42,78 @@ func (a *App) beginConnect(w http.ResponseWriter, r *http.Request, arrival upstr
 
 func (a *App) showConnect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if _, c, ok := a.connecting(w, r); ok {
-		a.showConnectForm(w, r, http.StatusOK, connectPage{Email: c.Email})
+	if _, link, ok := a.pendingLink(w, r); ok {
+		a.showConnectForm(w, r, http.StatusOK, connectPage{Email: link.Email})
 	}
 }
 
 func (a *App) showConnectForm(w http.ResponseWriter, r *http.Request, status int, p connectPage) {
-	p.Title, p.Name = "Connect your account", a.upstreamName()
+	p.Provider = a.providerName()
 	a.show(w, r, status, "connect", p)
 }
 
-// connecting returns what this browser has begun at the provider; other browsers are sent to begin again.
-func (a *App) connecting(w http.ResponseWriter, r *http.Request) (signin.Pending, connecting, bool) {
-	var c connecting
+// pendingLink returns the link that this browser has begun. Without one it redirects to the sign-in page.
+func (a *App) pendingLink(w http.ResponseWriter, r *http.Request) (signin.Pending, pendingLink, bool) {
+	var link pendingLink
 	if a.Upstream == nil {
 		http.NotFound(w, r)
-		return signin.Pending{}, c, false
+		return signin.Pending{}, link, false
 	}
 	token, _ := a.pending.read(r)
-	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingLink, token, &c)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingLink, token, &link)
 	if err != nil {
-		a.again(w, r, err, SignInPath)
+		a.restart(w, r, err, SignInPath)
 	}
-	return pending, c, err == nil
+	return pending, link, err == nil
 }
 
-// connect takes the password of the account. It is limited like every sign-in with a password, and the second factor is
-// asked for as well; the provider is connected only after both.
+// connect checks the account's password, with the rate limits of a password sign-in. The identity is linked only after
+// the second factor, if that is set up.
 func (a *App) connect(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
-	pending, c, ok := a.connecting(w, r)
+	pending, link, ok := a.pendingLink(w, r)
 	if !ok {
 		return
 	}
-	p, password := connectPage{Email: c.Email}, r.PostForm.Get("password")
+	t := textsFor(r)
+	p, password := connectPage{Email: link.Email}, r.PostForm.Get("password")
 	if password == "" {
-		p.PasswordError = "Type the password."
+		p.PasswordError = t.text("enter_password")
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
 		return
 	}
-	user, err := a.checkPassword(r, c.Email, password)
+	user, err := a.checkPassword(r, link.Email, password)
 	switch {
-	case isLimited(err):
-		p.Error = retryAfter(w, err)
+	case isRateLimited(err):
+		p.Error = retryAfter(w, r, err)
 		a.showConnectForm(w, r, http.StatusTooManyRequests, p)
 		return
-	case errors.Is(err, signin.ErrSignIn), err == nil && user.ID != pending.UserID: // the address has moved on meanwhile
-		p.PasswordError = "The password is not right."
+	case errors.Is(err, signin.ErrSignIn),
+		err == nil && user.ID != pending.UserID: // another account has the address now
+		p.PasswordError = t.text("wrong_password")
 		a.showConnectForm(w, r, http.StatusUnprocessableEntity, p)
 		return
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
 	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingLink, token, nil); err != nil {
-		a.again(w, r, err, SignInPath)
+		a.restart(w, r, err, SignInPath)
 		return
 	}
-	a.admit(w, r, user, halfway{With: withPassword + " and " + withUpstream, ReturnTo: c.ReturnTo, Link: &c.Identity})
+	a.passFirstFactor(w, r, user, partialSignIn{
+		With: withPassword + " and " + withUpstream, ReturnTo: link.ReturnTo, Link: &link.Identity,
+	})
 }
 
-// checkPassword counts an attempt and returns the user with this address and password. One attempt too many is an error
-// of the limits; a failure is signin.ErrSignIn and stands in the audit log.
+// checkPassword counts an attempt and returns the user with this address and password. A wrong password is
+// signin.ErrSignIn and is audited.
 func (a *App) checkPassword(r *http.Request, email, password string) (account.User, error) {
 	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, email))
 	if err != nil {

@@ -14,113 +14,105 @@ import (
 // codePath is the page that asks for the second factor.
 const codePath = SignInPath + "/code"
 
-// halfway is what is kept of somebody who has proved one factor and not the other.
-type halfway struct {
-	// Email is what attempts are counted by.
-	Email    string `json:"email"`
+// partialSignIn is the stored state of a sign-in between the first and the second factor.
+type partialSignIn struct {
+	// Email is the account's address, which the rate limits count by.
+	Email string `json:"email"`
+	// With is the method of the first factor, for the audit log.
 	With     string `json:"with"`
 	ReturnTo string `json:"returnTo"`
-	// Link is who they are at another provider, which is connected to the account when they are in.
+	// Link is an upstream identity to link to the account after the sign-in.
 	Link *upstream.Identity `json:"link,omitempty"`
 }
 
-// codePage is what the form of the second factor shows.
+// codePage is the content of the second-factor form.
 type codePage struct {
-	Title            string
 	Error, CodeError string
 }
 
-// admit lets somebody in who has proved who they are, or asks for the second factor if they have one. Whoever comes with
-// a passkey has shown two already: the device, and to the device their finger, face or PIN.
-func (a *App) admit(w http.ResponseWriter, r *http.Request, user account.User, half halfway) {
+// passFirstFactor continues after the first factor: with the second one if it is set up, and else with the session. A
+// passkey counts as two factors, because the device verifies its user by fingerprint, face or PIN.
+func (a *App) passFirstFactor(w http.ResponseWriter, r *http.Request, user account.User, partial partialSignIn) {
 	needed := false
-	if half.With != withPasskey {
+	if partial.With != withPasskey {
 		var err error
 		if needed, err = a.Auth.Factors.Needed(r.Context(), user.ID); err != nil {
-			a.trouble(w, r, err)
+			a.serverError(w, r, err)
 			return
 		}
 	}
 	if !needed {
-		a.enter(w, r, user.ID, half)
+		a.finishSignIn(w, r, user.ID, partial)
 		return
 	}
-	half.Email = user.Email
-	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingFactor, user.ID, "", half)
+	partial.Email = user.Email
+	token, err := a.Auth.Pending.Begin(r.Context(), signin.PendingFactor, user.ID, "", partial)
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	a.pending.write(w, token)
 	a.seeOther(w, codePath)
 }
 
-// enter signs somebody in who has proved all that is asked for, and connects the provider that they came from.
-func (a *App) enter(w http.ResponseWriter, r *http.Request, userID string, half halfway) {
-	if half.Link != nil {
+// finishSignIn starts the session after all factors, and links the upstream identity if there is one.
+func (a *App) finishSignIn(w http.ResponseWriter, r *http.Request, userID string, partial partialSignIn) {
+	if partial.Link != nil {
 		if a.Upstream == nil {
 			http.NotFound(w, r)
 			return
 		}
-		if err := a.Upstream.Link(r.Context(), *half.Link, userID); err != nil {
-			a.upstreamTrouble(w, r, err)
+		if err := a.Upstream.Link(r.Context(), *partial.Link, userID); err != nil {
+			a.upstreamError(w, r, err)
 			return
 		}
 	}
-	a.begin(w, r, userID, signedInWith(half.With), half.ReturnTo)
-}
-
-// signedInWith is what the audit log says of a sign-in.
-func signedInWith(with string) audit.Record {
-	return audit.Record{Event: audit.SignedIn, Detail: map[string]string{"with": with}}
+	event := audit.Record{Event: audit.SignedIn, Detail: map[string]string{"with": partial.With}}
+	a.startSession(w, r, userID, event, partial.ReturnTo)
 }
 
 func (a *App) showCode(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if _, _, ok := a.halfIn(w, r); ok {
-		a.showCodeForm(w, r, http.StatusOK, codePage{})
+	if _, _, ok := a.partialSignIn(w, r); ok {
+		a.show(w, r, http.StatusOK, "code", codePage{})
 	}
 }
 
-func (a *App) showCodeForm(w http.ResponseWriter, r *http.Request, status int, p codePage) {
-	p.Title = "Enter your code"
-	a.show(w, r, status, "code", p)
-}
-
-// halfIn returns whoever has proved one factor in this browser; others are sent to begin again.
-func (a *App) halfIn(w http.ResponseWriter, r *http.Request) (signin.Pending, halfway, bool) {
-	var half halfway
+// partialSignIn returns the sign-in that waits for its second factor in this browser. Without one it redirects to the
+// sign-in page.
+func (a *App) partialSignIn(w http.ResponseWriter, r *http.Request) (signin.Pending, partialSignIn, bool) {
+	var partial partialSignIn
 	token, _ := a.pending.read(r)
-	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingFactor, token, &half)
+	pending, err := a.Auth.Pending.Get(r.Context(), signin.PendingFactor, token, &partial)
 	switch {
 	case errors.Is(err, signin.ErrPending):
 		a.pending.clear(w)
 		a.seeOther(w, SignInPath)
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	}
-	return pending, half, err == nil
+	return pending, partial, err == nil
 }
 
 func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
-	pending, half, ok := a.halfIn(w, r)
+	pending, partial, ok := a.partialSignIn(w, r)
 	if !ok {
 		return
 	}
 	code := r.PostForm.Get("code")
 	if code == "" {
-		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: "Type the code that the app shows."})
+		a.show(w, r, http.StatusUnprocessableEntity, "code", codePage{CodeError: textsFor(r).text("enter_code")})
 		return
 	}
-	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, half.Email))
+	counted, err := a.Auth.Limits.Attempt(r.Context(), a.guess(r, partial.Email))
 	if err != nil {
-		a.limited(w, r, err, func(detail string) {
-			a.showCodeForm(w, r, http.StatusTooManyRequests, codePage{Error: detail})
+		a.limitError(w, r, err, func(message string) {
+			a.show(w, r, http.StatusTooManyRequests, "code", codePage{Error: message})
 		})
 		return
 	}
@@ -130,37 +122,40 @@ func (a *App) enterCode(w http.ResponseWriter, r *http.Request) {
 		a.Audit.Note(r.Context(), audit.Record{
 			Event: audit.SignInFailed, UserID: pending.UserID, Detail: map[string]string{"reason": "wrong code"},
 		})
-		a.showCodeForm(w, r, http.StatusUnprocessableEntity, codePage{CodeError: signin.ErrCode.Detail})
+		a.show(w, r, http.StatusUnprocessableEntity, "code", codePage{CodeError: textsFor(r).text("wrong_code")})
 		return
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	token, _ := a.pending.read(r)
 	if _, err := a.Auth.Pending.Take(r.Context(), signin.PendingFactor, token, nil); err != nil {
-		a.again(w, r, err, SignInPath)
+		a.restart(w, r, err, SignInPath)
 		return
 	}
 	if err := a.Auth.Limits.Forgive(r.Context(), counted); err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	a.pending.clear(w)
-	half.With += " and code"
-	a.enter(w, r, pending.UserID, half)
+	partial.With += " and code"
+	a.finishSignIn(w, r, pending.UserID, partial)
 }
 
-// again answers to something that can't be finished: begun too long ago, or finished already.
-func (a *App) again(w http.ResponseWriter, r *http.Request, err error, begin string) {
+// restart redirects to the first page of a flow that has expired or is already finished.
+func (a *App) restart(w http.ResponseWriter, r *http.Request, err error, first string) {
 	if errors.Is(err, signin.ErrPending) {
-		a.seeOther(w, begin)
+		a.seeOther(w, first)
 		return
 	}
-	a.trouble(w, r, err)
+	a.serverError(w, r, err)
 }
 
-// refused reports whether a service turned something away for a reason that people can do something about.
-func refused(err error) bool {
-	return core.IsKind(err, core.KindInvalid) || core.IsKind(err, core.KindForbidden) || core.IsKind(err, core.KindConflict) ||
-		core.IsKind(err, core.KindUnauthenticated) || core.IsKind(err, core.KindNotFound)
+// isRefusal reports whether a service refused a request for a reason that the user can act on.
+func isRefusal(err error) bool {
+	switch core.AsError(err).Kind {
+	case core.KindInvalid, core.KindForbidden, core.KindConflict, core.KindUnauthenticated, core.KindNotFound:
+		return true
+	}
+	return false
 }

@@ -9,14 +9,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 //go:embed pages
 var pageFiles embed.FS
 
-// file is something that pages refer to. Its name holds the hash of what is in it, so that browsers may keep it for
-// ever and never use an old one.
+// file is a static file of the pages. Its path contains a hash of its content, so browsers cache it forever.
 type file struct {
 	path, contentType string
 	body              []byte
@@ -25,11 +23,12 @@ type file struct {
 func newFile(name, contentType string) file {
 	body, err := pageFiles.ReadFile("pages/" + name)
 	if err != nil {
-		panic(err) // embedded, so that a test would see it
+		panic(err) // the file is embedded
 	}
 	sum := sha256.Sum256(body)
 	base, ext, _ := strings.Cut(name, ".")
-	return file{path: "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext, contentType: contentType, body: body}
+	path := "/pages/" + base + "-" + hex.EncodeToString(sum[:6]) + "." + ext
+	return file{path: path, contentType: contentType, body: body}
 }
 
 // ServeHTTP sends the file.
@@ -37,53 +36,67 @@ func (f file) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(f.body)))
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(f.body) // a client that is gone needs no answer
+	h.Set("Cache-Control", cacheForever)
+	_, _ = w.Write(f.body) // the client may have disconnected
 }
 
 var (
 	styleFile = newFile("style.css", "text/css; charset=utf-8")
 	iconFile  = newFile("icon.svg", "image/svg+xml")
-	// scriptFile is the only script: browsers have no way to a passkey without one.
+	// scriptFile is the only script: the passkey API of browsers needs one.
 	scriptFile = newFile("passkey.js", "text/javascript; charset=utf-8")
 	files      = []file{styleFile, iconFile, scriptFile}
 )
 
-// parsePages returns the templates, each with the layout around it. prefix stands before every path of ours: what a
-// proxy takes off before it passes a request on.
-func parsePages(prefix string) map[string]*template.Template {
+// parsePages parses the templates for one language, each inside the layout. prefix is the path of the base URL, which a
+// proxy removes before it forwards a request; links need it.
+func parsePages(lang language, prefix string) map[string]*template.Template {
+	t := tables[lang]
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
+		"t":      t.html,
+		"lang":   func() string { return string(lang) },
+		"date":   t.date,
 		"path":   func(p string) string { return prefix + p },
 		"style":  func() string { return prefix + styleFile.path },
 		"icon":   func() string { return prefix + iconFile.path },
 		"script": func() string { return prefix + scriptFile.path },
-		"date":   func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
 		"field":  newField,
+		"label":  func(text template.HTML, f field) field { f.Label = text; return f },
+		"hint":   func(text template.HTML, f field) field { f.Hint = text; return f },
+		"value":  func(value string, f field) field { f.Value = value; return f },
+		"focus":  func(on any, f field) field { f.Focus, _ = template.IsTrue(on); return f },
+		"alert":  func(formError string, f field) field { f.FormError = formError != ""; return f },
 	}).ParseFS(pageFiles, "pages/layout.html"))
 	out := map[string]*template.Template{}
 	for _, name := range []string{
-		"welcome", "home", "signin", "setup", "consent", "fail", "code", "connect", "passkey", "reset", "stepup", "security", "totp", "codes", "leaving",
+		"welcome", "home", "setup", "signin", "code", "connect", "leaving", "passkey", "reset", "stepup", "security",
+		"totp", "codes", "consent", "fail",
 	} {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(pageFiles, "pages/"+name+".html"))
 	}
 	return out
 }
 
-// field is one labelled input of a form, as the layout draws it.
+// field is a labelled input of a form. Templates build it in a pipeline: field … | label … | hint … .
 type field struct {
-	Name, Label, Type, Complete, Value, Error, Hint string
-	Focus                                           bool
-	// Alert is whether what is wrong with the whole form concerns this field too.
-	Alert bool
+	Name, Type, Autocomplete, Value, Error string
+	Label, Hint                            template.HTML
+	Focus                                  bool
+	// FormError is whether the form's error message also describes this field.
+	FormError bool
 }
 
-// Describes are the ids of the texts that belong to the field, which screen readers read with it.
-func (f field) Describes() string {
+func newField(name, kind, autocomplete, problem string) field {
+	return field{Name: name, Type: kind, Autocomplete: autocomplete, Error: problem}
+}
+
+// DescribedBy returns the value of aria-describedby: the ids of the error messages and the hint.
+func (f field) DescribedBy() string {
 	var ids []string
 	if f.Error != "" {
 		ids = append(ids, f.Name+"-error")
 	}
-	if f.Alert {
+	if f.FormError {
 		ids = append(ids, "error")
 	}
 	if f.Hint != "" {
@@ -92,12 +105,8 @@ func (f field) Describes() string {
 	return strings.Join(ids, " ")
 }
 
-// newField is called by templates: their only way to give another template more than one value.
-func newField(name, label, kind, complete, value, problem, hint string, focus, alert bool) field {
-	return field{name, label, kind, complete, value, problem, hint, focus, alert}
-}
-
-// pagePolicy lets a page use its style sheet and icon and send its forms here, and nothing else. There is no script.
+// pagePolicy returns a Content-Security-Policy that allows the style sheet, images of this origin, and forms to this
+// origin and to formTargets. It forbids scripts.
 func pagePolicy(formTargets string) string {
 	return "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'" + formTargets +
 		"; frame-ancestors 'none'; base-uri 'none'"
@@ -105,34 +114,50 @@ func pagePolicy(formTargets string) string {
 
 var ownPolicy = pagePolicy("")
 
-// show sends a page whose forms come back to us.
+// show sends a page whose forms are posted to this origin.
 func (a *App) show(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
 	w.Header().Set("Content-Security-Policy", ownPolicy)
 	a.render(w, r, status, page, data)
 }
 
-// render sends a page, whole or not at all.
+// render sends a page in the language of the request. A page that fails halfway is not sent at all.
 func (a *App) render(w http.ResponseWriter, r *http.Request, status int, page string, data any) {
+	lang := languageOf(r)
 	var b bytes.Buffer
-	if err := a.pages[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
-		a.Log.ErrorContext(r.Context(), "a page can't be drawn", "page", page, "error", err)
-		http.Error(w, "Something went wrong on our side.", http.StatusInternalServerError)
+	if err := a.pages[lang]()[page].ExecuteTemplate(&b, "layout.html", data); err != nil {
+		a.Log.ErrorContext(r.Context(), "page template failed", "page", page, "error", err)
+		http.Error(w, textsFor(r).text("fail.internal"), http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", string(lang))
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept-Language, Cookie")
 	h.Set("Referrer-Policy", a.referrer)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a client that is gone needs no answer
+	_, _ = w.Write(b.Bytes()) // the client may have disconnected
 }
 
-// fail sends the page that says what went wrong. The request's id is what an operator finds it by in the log.
-func (a *App) fail(w http.ResponseWriter, r *http.Request, status int, title, detail string) {
-	a.show(w, r, status, "fail", map[string]any{
-		"Title": title, "Detail": detail, "RequestID": w.Header().Get("X-Request-Id"),
-	})
+// failPage is the content of the error page.
+type failPage struct {
+	Title, Text string
+	// Detail is a technical sentence in English; empty for none.
+	Detail string
+	// RequestID lets an operator find the request in the log.
+	RequestID string
+}
+
+// fail sends the error page with the texts fail.<name> and fail.<name>_text. The values fill in the second one.
+func (a *App) fail(w http.ResponseWriter, r *http.Request, status int, name string, values ...string) {
+	t := textsFor(r)
+	a.showFailure(w, r, status, failPage{Title: t.text("fail." + name), Text: t.text("fail."+name+"_text", values...)})
+}
+
+func (a *App) showFailure(w http.ResponseWriter, r *http.Request, status int, p failPage) {
+	p.RequestID = w.Header().Get("X-Request-Id")
+	a.show(w, r, status, "fail", p)
 }

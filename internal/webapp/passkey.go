@@ -10,29 +10,28 @@ import (
 	"carrel/internal/signin/passkey"
 )
 
-// withPasskey is what the audit log calls signing in with a passkey.
+// withPasskey is the sign-in method "passkey" in the audit log.
 const withPasskey = "passkey"
 
-// ceremonyPage is the page that makes or uses a passkey: the only one with a script, because browsers have no other way.
+// ceremonyPage is the content of the page that creates or uses a passkey. It is the only page with a script.
 type ceremonyPage struct {
-	Title, Lead, Button string
-	// Action takes the form with the answer.
+	Title, Text, Button string
+	// Action is the target of the form with the authenticator's response.
 	Action string
-	// Kind is what the script does: "get" or "create".
+	// Kind is the script's task: "get" or "create".
 	Kind    string
 	Options string
-	// Name is whether to ask what the passkey shall be called.
-	Name     bool
+	// AskName is whether the form asks for the passkey's name.
+	AskName  bool
 	ReturnTo string
-	// Back is where to go without a passkey.
+	// Back is the link to continue without a passkey.
 	Back, BackText string
-	Error          string
 }
 
-// ceremonyPolicy lets the page use its own script as well.
+// ceremonyPolicy is the policy of pages with the passkey script.
 var ceremonyPolicy = pagePolicy("") + "; script-src 'self'"
 
-// showCeremony sends the page of a ceremony and binds it to the browser.
+// showCeremony sends the ceremony page and binds the ceremony to the browser with a cookie.
 func (a *App) showCeremony(w http.ResponseWriter, r *http.Request, c passkey.Ceremony, p ceremonyPage) {
 	p.Options = string(c.Options)
 	a.pending.write(w, c.Token)
@@ -40,39 +39,41 @@ func (a *App) showCeremony(w http.ResponseWriter, r *http.Request, c passkey.Cer
 	a.render(w, r, http.StatusOK, "passkey", p)
 }
 
-// beginPasskey takes a form, not a link: a challenge is kept for it, and no GET of ours changes anything.
+// beginPasskey is a POST because it stores a challenge, and no GET request changes anything.
 func (a *App) beginPasskey(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
 	returnTo := localPath(r.PostForm.Get(returnField))
-	if !a.fromNetwork(w, r, func(detail string) {
-		a.showSignInForm(w, r, http.StatusTooManyRequests, signInPage{ReturnTo: returnTo, Error: detail})
+	if !a.allowNetwork(w, r, func(message string) {
+		a.showSignInForm(w, r, http.StatusTooManyRequests, signInPage{ReturnTo: returnTo, Error: message})
 	}) {
 		return
 	}
 	c, err := a.Passkeys.BeginSignIn(r.Context())
 	if err != nil {
-		a.notNow(w, r, err)
+		a.refuse(w, r, err)
 		return
 	}
+	t := textsFor(r)
 	a.showCeremony(w, r, c, ceremonyPage{
-		Title: "Sign in with a passkey", Lead: "Your browser asks for it in a moment.", Button: "Use a passkey",
-		Action: SignInPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo, Back: signInURL(returnTo), BackText: "Use your password instead",
+		Title: t.text("signin.passkey"), Text: t.text("passkey.text"), Button: t.text("use_passkey"),
+		Action: SignInPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo,
+		Back: signInURL(returnTo), BackText: t.text("passkey.use_password"),
 	})
 }
 
 func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
 	p := signInPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
-	if !a.fromNetwork(w, r, func(detail string) {
-		p.Error = detail
+	if !a.allowNetwork(w, r, func(message string) {
+		p.Error = message
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
 	}) {
 		return
@@ -82,21 +83,23 @@ func (a *App) signInWithPasskey(w http.ResponseWriter, r *http.Request) {
 	user, err := a.Passkeys.FinishSignIn(r.Context(), token, []byte(r.PostForm.Get("answer")))
 	switch {
 	case errors.Is(err, signin.ErrPending), core.IsKind(err, core.KindForbidden):
-		a.Audit.Note(r.Context(), audit.Record{Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey}})
-		p.Error = core.AsError(err).Detail
+		a.Audit.Note(r.Context(), audit.Record{
+			Event: audit.SignInFailed, Detail: map[string]string{"reason": withPasskey},
+		})
+		p.Error = textsFor(r).problem(err)
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	default:
-		a.admit(w, r, user, halfway{With: withPasskey, ReturnTo: p.ReturnTo})
+		a.passFirstFactor(w, r, user, partialSignIn{With: withPasskey, ReturnTo: p.ReturnTo})
 	}
 }
 
-// notNow says why something can't be done, where there is no form to say it on.
-func (a *App) notNow(w http.ResponseWriter, r *http.Request, err error) {
-	if !refused(err) {
-		a.trouble(w, r, err)
+// refuse shows a service's refusal on the error page, for requests without a form to show it on.
+func (a *App) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if !isRefusal(err) {
+		a.serverError(w, r, err)
 		return
 	}
-	a.fail(w, r, http.StatusUnprocessableEntity, "This can't be done now", core.AsError(err).Detail)
+	a.fail(w, r, http.StatusUnprocessableEntity, "refused", "problem", textsFor(r).problem(err))
 }

@@ -10,36 +10,40 @@ import (
 	"carrel/internal/testkit/browser"
 )
 
-// holder is a browser with a device at an installation that has a name.
-type holder struct {
-	w      *world
+// passkeyBrowser is a browser tab with a virtual authenticator, at a site on localhost.
+type passkeyBrowser struct {
+	site   *site
 	tab    *browser.Tab
 	device *browser.Authenticator
 	base   string
 }
 
-func (w *world) holder(b *browser.Browser) *holder {
-	tab := b.Open(browser.Options{Width: 1280, Height: 800})
-	return &holder{w: w, tab: tab, device: tab.Authenticator(), base: strings.Replace(w.srv.URL, "127.0.0.1", "localhost", 1)}
+func (s *site) passkeyBrowser(b *browser.Browser, screen screen) *passkeyBrowser {
+	base := strings.Replace(s.srv.URL, "127.0.0.1", "localhost", 1)
+	tab := screen.open(b, base)
+	return &passkeyBrowser{site: s, tab: tab, device: tab.Authenticator(), base: base}
 }
 
-// at waits until the browser has arrived.
-func (p *holder) at(path string) {
-	p.w.t.Helper()
+// signedOut is the script condition that the welcome page of a site with accounts is loaded.
+const signedOut = `document.readyState === 'complete' && document.querySelector('a[href="/sign-in"]') !== null`
+
+// at waits until the page at a path is loaded.
+func (p *passkeyBrowser) at(path string) {
+	p.site.t.Helper()
 	p.tab.Wait("document.readyState === 'complete' && location.pathname === '" + path + "'")
 }
 
-// send submits the form that goes to a path.
-func (p *holder) send(action string) {
-	p.w.t.Helper()
+// send submits the form with this action.
+func (p *passkeyBrowser) send(action string) {
+	p.site.t.Helper()
 	if _, err := p.tab.Eval("document.querySelector('form[action=\"" + action + "\"] button').click()"); err != nil {
-		p.w.t.Fatal(err)
+		p.site.t.Fatal(err)
 	}
 }
 
-// signIn uses the password.
-func (p *holder) signIn() {
-	p.w.t.Helper()
+// signIn signs in with the password.
+func (p *passkeyBrowser) signIn() {
+	p.site.t.Helper()
 	p.tab.Go(p.base + "/sign-in")
 	p.tab.Type(email)
 	p.tab.Press("Tab")
@@ -48,9 +52,9 @@ func (p *holder) signIn() {
 	p.at("/")
 }
 
-// enrol makes a passkey.
-func (p *holder) enrol(name string) {
-	p.w.t.Helper()
+// enrol creates a passkey through the settings.
+func (p *passkeyBrowser) enrol(name string) {
+	p.site.t.Helper()
 	p.tab.Go(p.base + "/security")
 	p.send("/security/passkeys")
 	p.tab.Wait("document.readyState === 'complete' && document.activeElement.id === 'name'")
@@ -59,36 +63,37 @@ func (p *holder) enrol(name string) {
 	p.at("/security")
 }
 
-func (p *holder) signOut() {
-	p.w.t.Helper()
+func (p *passkeyBrowser) signOut() {
+	p.site.t.Helper()
 	p.tab.Go(p.base + "/")
 	p.send("/sign-out")
-	p.tab.Wait("document.readyState === 'complete' && document.body.innerText.includes('Agents that know')")
+	p.tab.Wait(signedOut)
 }
 
-// trySignIn uses a passkey.
-func (p *holder) trySignIn() {
-	p.w.t.Helper()
+// usePasskey begins a sign-in with a passkey.
+func (p *passkeyBrowser) usePasskey() {
+	p.site.t.Helper()
 	p.tab.Go(p.base + "/sign-in?return=/security")
 	p.send("/sign-in/passkey")
 }
 
-func (p *holder) text() string { return p.tab.Text("document.body.innerText") }
+func (p *passkeyBrowser) text() string { return p.tab.Text("document.body.innerText") }
 
-// refused waits for the sign-in page to say that a passkey was not accepted.
-func (p *holder) refused(why string) {
-	p.w.t.Helper()
-	p.tab.Wait("document.readyState === 'complete' && document.querySelector('#error')?.innerText.includes('not accepted')")
+// wantRefused waits for the error on the sign-in page and checks that there is no session.
+func (p *passkeyBrowser) wantRefused(why string) {
+	p.site.t.Helper()
+	p.tab.Wait("document.readyState === 'complete' && " +
+		"document.querySelector('#error')?.innerText.includes('not accepted')")
 	if cookies := sessionCookies(p.tab); len(cookies) != 0 {
-		p.w.t.Errorf("%s: the browser keeps %+v", why, cookies)
+		p.site.t.Errorf("%s: cookies %+v", why, cookies)
 	}
 }
 
-func TestPoint12APasskeySignsIn(t *testing.T) {
+func TestPasskeySignsIn(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	w := newWorld(t, named)
-	p := w.holder(b)
+	site := newSite(t, onLocalhost)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	if keys := p.device.Keys(); len(keys) != 1 || !keys[0].IsResidentCredential || keys[0].RPID != "localhost" {
@@ -98,143 +103,151 @@ func TestPoint12APasskeySignsIn(t *testing.T) {
 		t.Fatalf("the page does not list it: %s", p.text())
 	}
 	p.signOut()
-	p.trySignIn()
+	p.usePasskey()
 	p.at("/security")
 	if !strings.Contains(p.text(), "last used") {
 		t.Errorf("after signing in with it: %s", p.text())
 	}
 	if cookies := sessionCookies(p.tab); len(cookies) != 1 {
-		t.Errorf("the browser keeps %+v", cookies)
+		t.Errorf("cookies: %+v", cookies)
 	}
-	// It is asked for again where a proof is.
-	w.clock.Advance(core.ProofLife)
+	// It is accepted for a step-up.
+	site.clock.Advance(core.ProofLife)
 	p.tab.Go(p.base + "/security")
 	p.at("/step-up")
 	p.send("/step-up/passkey")
 	p.at("/security")
-	// A device that has one makes no second.
+	// A device creates only one passkey for an account.
 	p.send("/security/passkeys")
 	p.tab.Wait("document.readyState === 'complete' && document.activeElement.id === 'name'")
 	p.tab.Type("Once more")
 	p.tab.Press("Enter")
-	p.tab.Wait("document.querySelector('#trouble').innerText.includes('has a passkey for your account already')")
-	// Removed it is worth nothing.
+	p.tab.Wait("document.querySelector('#trouble').innerText.includes('already has a passkey for your account')")
+	// A removed passkey is refused.
 	p.tab.Go(p.base + "/security")
 	p.send("/security/passkeys/remove")
 	p.tab.Wait("document.readyState === 'complete' && !document.body.innerText.includes('Laptop')")
 	p.signOut()
-	p.trySignIn()
-	p.refused("a removed passkey")
-	if events := fmt.Sprint(w.events()); !strings.Contains(events, "passkey_added") || !strings.Contains(events, "passkey_removed") || !strings.Contains(events, `{"session":`) || !strings.Contains(events, `"with":"passkey"`) {
+	p.usePasskey()
+	p.wantRefused("a removed passkey")
+	if events := fmt.Sprint(site.events()); !strings.Contains(events, "passkey_added") ||
+		!strings.Contains(events, "passkey_removed") || !strings.Contains(events, `{"session":`) ||
+		!strings.Contains(events, `"with":"passkey"`) {
 		t.Errorf("the audit log: %s", events)
 	}
 }
 
-func TestPoint12APasskeyMustKnowItsUser(t *testing.T) {
+func TestPasskeyRequiresUserVerification(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	w := newWorld(t, named)
-	p := w.holder(b)
+	site := newSite(t, onLocalhost)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
 	p.device.SetUserVerified(false)
-	p.trySignIn()
+	p.usePasskey()
 	p.tab.Wait("document.querySelector('#trouble')?.innerText.includes('No passkey was used')")
-	// The page is still good: the same challenge, now with a finger that is known.
+	// The same page works after the device has verified its user.
 	p.device.SetUserVerified(true)
 	p.send("/sign-in/passkey/finish")
 	p.at("/security")
 }
 
-func TestPoint12ACopyOfAPasskeyIsFound(t *testing.T) {
+func TestClonedPasskeyIsRefused(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	w := newWorld(t, named)
-	p := w.holder(b)
+	site := newSite(t, onLocalhost)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	copied := p.device.Keys()[0]
-	for range 3 { // the real one is used on
+	for range 3 { // the original advances its counter
 		p.signOut()
-		p.trySignIn()
+		p.usePasskey()
 		p.at("/security")
 	}
 	p.signOut()
 	p.device.Clear()
 	p.device.Put(copied)
-	p.trySignIn()
-	p.refused("a copy whose counter is behind")
+	p.usePasskey()
+	p.wantRefused("a clone with an old counter")
 }
 
-func TestPoint12ADisabledUserHasNoPasskey(t *testing.T) {
+func TestPasskeyOfADisabledUserIsRefused(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	w := newWorld(t, named)
-	p := w.holder(b)
+	site := newSite(t, onLocalhost)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
-	if err := w.accounts.Disable(t.Context(), core.Operator(""), w.user.ID); err != nil {
+	if err := site.accounts.Disable(t.Context(), core.Operator(""), site.user.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.trySignIn()
-	p.refused("a disabled user")
+	p.usePasskey()
+	p.wantRefused("a disabled user")
 }
 
-// TestPoint12AnAnswerIsGoodOnceAndAtItsOriginAlone takes an answer that a real device gave, and sends it again, from
-// another browser, and to an installation of another name.
-func TestPoint12AnAnswerIsGoodOnceAndAtItsOriginAlone(t *testing.T) {
+// The test captures the response of a device and sends it from another browser, twice, and with another signature.
+func TestPasskeyResponseWorksOnceAndInItsBrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	w := newWorld(t, named)
-	p := w.holder(b)
+	site := newSite(t, onLocalhost)
+	p := site.passkeyBrowser(b, screens["light"])
 	p.signIn()
 	p.enrol("Laptop")
 	p.signOut()
-	// The page's own script runs at once: a stand-in keeps the form from leaving, so that the answer can be taken.
-	begin := func() (answer, token string) {
+	// The page's script submits the form. Replacing submit captures the response.
+	begin := func() (response, token string) {
 		p.tab.Go(p.base + "/sign-in")
 		p.device.SetUserVerified(false)
 		p.send("/sign-in/passkey")
 		p.tab.Wait("document.querySelector('#trouble')?.innerText.includes('No passkey was used')")
 		p.device.SetUserVerified(true)
-		if _, err := p.tab.Eval("HTMLFormElement.prototype.submit = () => { window.kept = document.querySelector('[name=answer]').value }"); err != nil {
+		const capture = `HTMLFormElement.prototype.submit = () => {
+			window.captured = document.querySelector('[name=answer]').value
+		}`
+		if _, err := p.tab.Eval(capture); err != nil {
 			t.Fatal(err)
 		}
 		p.send("/sign-in/passkey/finish")
-		p.tab.Wait("typeof window.kept === 'string'")
+		p.tab.Wait("typeof window.captured === 'string'")
 		for _, c := range p.tab.Cookies() {
 			if strings.HasSuffix(c.Name, "-pending") {
 				token = c.Value
 			}
 		}
-		return p.tab.Text("window.kept"), token
+		return p.tab.Text("window.captured"), token
 	}
-	answer, token := begin()
+	response, token := begin()
 	pending := &http.Cookie{Name: "carrel-pending", Value: token}
-	finish := func(answer string, c *http.Cookie) int {
-		return w.post("/sign-in/passkey/finish", c, "answer", answer).status
+	finish := func(response string, c *http.Cookie) int {
+		return site.post("/sign-in/passkey/finish", c, "answer", response).status
 	}
-	if got := finish(answer, nil); got != http.StatusUnprocessableEntity {
+	if got := finish(response, nil); got != http.StatusUnprocessableEntity {
 		t.Errorf("from another browser: %d", got)
 	}
-	if got := finish(answer, pending); got != http.StatusSeeOther {
-		t.Fatalf("the answer itself: %d", got)
+	if got := finish(response, pending); got != http.StatusSeeOther {
+		t.Fatalf("the captured response: %d", got)
 	}
-	if got := finish(answer, pending); got != http.StatusUnprocessableEntity {
-		t.Errorf("once more: %d", got)
+	if got := finish(response, pending); got != http.StatusUnprocessableEntity {
+		t.Errorf("sent again: %d", got)
 	}
-	answer, token = begin()
+	response, token = begin()
 	pending.Value = token
-	if got := finish(strings.Replace(answer, `"signature":"M`, `"signature":"N`, 1), pending); got != http.StatusUnprocessableEntity {
+	got := finish(strings.Replace(response, `"signature":"M`, `"signature":"N`, 1), pending)
+	if got != http.StatusUnprocessableEntity {
 		t.Errorf("another signature: %d", got)
 	}
-	if got := finish(answer, pending); got != http.StatusUnprocessableEntity {
-		t.Errorf("the right one after a wrong one: %d", got) // a challenge is for one answer, good or bad
+	if got := finish(response, pending); got != http.StatusUnprocessableEntity {
+		t.Errorf("the right one after a wrong one: %d", got) // a challenge is used up by a wrong response too
 	}
-	for _, junk := range []string{"", "{}", "null", `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`, strings.Repeat("x", 60_000)} {
-		started := w.visitor()
+	for _, junk := range []string{
+		"", "{}", "null", `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`,
+		strings.Repeat("x", 60_000),
+	} {
+		started := site.visitor()
 		if a := started.post("/sign-in/passkey"); a.status != http.StatusOK {
 			t.Fatal(a.status)
 		}
@@ -244,25 +257,27 @@ func TestPoint12AnAnswerIsGoodOnceAndAtItsOriginAlone(t *testing.T) {
 	}
 }
 
-func TestPasskeysAreOfferedWhereBrowsersHaveThem(t *testing.T) {
+func TestPasskeysAreOfferedOnlyAtSupportedAddresses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t) // at an address
-	if a := w.get("/sign-in", nil); strings.Contains(a.body, "passkey") {
-		t.Error("an installation without a name offers passkeys")
+	site := newSite(t) // at an IP address
+	if a := site.get("/sign-in", nil); strings.Contains(a.body, "passkey") {
+		t.Error("passkeys are offered at an IP address")
 	}
-	if a := w.post("/sign-in/passkey", nil); a.status != http.StatusUnprocessableEntity || a.cookie != nil {
-		t.Errorf("beginning all the same: %d", a.status)
+	if a := site.post("/sign-in/passkey", nil); a.status != http.StatusUnprocessableEntity || a.cookie != nil {
+		t.Errorf("beginning a passkey sign-in: %d", a.status)
 	}
-	if a := w.visitor().signIn().get("/security"); !strings.Contains(a.body, "This address is neither.") {
-		t.Error("the page does not say why there are none")
+	if a := site.visitor().signIn().get("/security"); !strings.Contains(a.body, "This address has neither.") {
+		t.Error("the page does not explain why passkeys are not available")
 	}
-	v := newWorld(t, named).visitor()
+	v := newSite(t, onLocalhost).visitor()
 	page := v.post("/sign-in/passkey", "return", "/docs")
 	policy := page.header.Get("Content-Security-Policy")
-	if page.status != http.StatusOK || !strings.Contains(policy, "script-src 'self'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "connect-src") {
+	if page.status != http.StatusOK || !strings.Contains(policy, "script-src 'self'") ||
+		strings.Contains(policy, "unsafe") || strings.Contains(policy, "connect-src") {
 		t.Errorf("%d with the policy %s", page.status, policy)
 	}
-	if strings.Count(page.body, "<script") != 1 || !strings.Contains(page.body, `<script src="/pages/passkey-`) || !strings.Contains(page.body, "<noscript>") {
+	if strings.Count(page.body, "<script") != 1 || !strings.Contains(page.body, `<script src="/pages/passkey-`) ||
+		!strings.Contains(page.body, "<noscript>") {
 		t.Error(page.body)
 	}
 	if strings.Contains(v.get("/sign-in").header.Get("Content-Security-Policy"), "script-src") {

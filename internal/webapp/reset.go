@@ -9,43 +9,43 @@ import (
 	"carrel/internal/signin"
 )
 
-// resetPage is what the form for a new password shows.
+// resetPage is the content of the form for a new password.
 type resetPage struct {
-	Title                           string
 	Error, CodeError, PasswordError string
 	// Done is whether the password was changed.
 	Done bool
 }
 
 func (a *App) showReset(w http.ResponseWriter, r *http.Request) {
-	a.showResetForm(w, r, http.StatusOK, resetPage{})
+	a.show(w, r, http.StatusOK, "reset", resetPage{})
 }
 
-func (a *App) showResetForm(w http.ResponseWriter, r *http.Request, status int, p resetPage) {
-	p.Title = "Choose a new password"
-	a.show(w, r, status, "reset", p)
-}
-
-// reset takes the code as it was told, typed into a form: nothing that is worth having is in an address.
+// reset sets a new password with a reset code. The code is a form field, not part of a link, because URLs stay in
+// browser histories and logs.
 func (a *App) reset(w http.ResponseWriter, r *http.Request) {
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
-	if !a.fromNetwork(w, r, func(detail string) { a.showResetForm(w, r, http.StatusTooManyRequests, resetPage{Error: detail}) }) {
+	if !a.allowNetwork(w, r, func(message string) {
+		a.show(w, r, http.StatusTooManyRequests, "reset", resetPage{Error: message})
+	}) {
 		return
 	}
+	t := textsFor(r)
 	_, err := a.Auth.Resets.Redeem(r.Context(), r.PostForm.Get("code"), r.PostForm.Get("password"))
 	switch {
 	case err == nil:
-		// They sign in with it, so that a second factor is asked for and the browser learns the password.
-		a.showResetForm(w, r, http.StatusOK, resetPage{Done: true})
+		// The user signs in next, so that the second factor is checked and the browser offers to save the password.
+		a.show(w, r, http.StatusOK, "reset", resetPage{Done: true})
 	case errors.Is(err, signin.ErrReset):
-		a.Audit.Note(r.Context(), audit.Record{Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"}})
-		a.showResetForm(w, r, http.StatusUnprocessableEntity, resetPage{CodeError: signin.ErrReset.Detail})
+		a.Audit.Note(r.Context(), audit.Record{
+			Event: audit.ResetFailed, Detail: map[string]string{"reason": "wrong code"},
+		})
+		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{CodeError: t.text("reset.wrong_code")})
 	case core.IsKind(err, core.KindInvalid):
-		a.showResetForm(w, r, http.StatusUnprocessableEntity, resetPage{PasswordError: core.AsError(err).Fields[0].Detail})
+		a.show(w, r, http.StatusUnprocessableEntity, "reset", resetPage{PasswordError: t.firstField(err)})
 	default:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxReturnTo bounds the address to come back to; escaped once more it still has to fit into a URL.
+// maxReturnTo bounds the path to return to. It must fit into a URL after another round of escaping.
 const maxReturnTo = 4096
 
-// localPath returns where to go after signing in: the path and query that were asked for if they are surely our own,
-// else the home page. A browser reads an address more generously than Go does (a backslash is a slash, tabs vanish), so
-// what could be read in two ways is refused.
+// localPath returns the path and query to continue at after signing in, or the home page unless returnTo is certainly
+// local. Browsers parse URLs more leniently than Go (a backslash is a slash, tabs are removed), so ambiguous input is
+// refused; otherwise the sign-in page would be an open redirector.
 func localPath(returnTo string) string {
 	const home = "/"
 	if len(returnTo) > maxReturnTo || !strings.HasPrefix(returnTo, "/") || !utf8.ValidString(returnTo) {
@@ -27,14 +27,14 @@ func localPath(returnTo string) string {
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" {
 		return home
 	}
-	// Doubled slashes, dots and control characters, also when they are escaped.
+	// Double slashes, dot segments and control characters, escaped ones included.
 	if clean := path.Clean(u.Path); clean != strings.TrimSuffix(u.Path, "/") && clean != u.Path ||
 		strings.ContainsFunc(u.Path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return home
 	}
 	switch u.Path {
 	case SignInPath, SignOutPath, SetupPath, ResetPath, StepUpPath:
-		return home // round and round
+		return home // these pages would redirect in a loop
 	}
 	return returnTo
 }

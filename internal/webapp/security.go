@@ -9,32 +9,32 @@ import (
 	"carrel/internal/signin/passkey"
 )
 
-// securityPage is where people see and change how they sign in.
+// securityPage is the content of the page with the sign-in settings.
 type securityPage struct {
-	Title string
-	Email string
-	// HasPassword is whether there is one to change.
+	Email         string
 	HasPassword   bool
 	PasswordError string
-	// Saved is what has just been done.
-	Saved string
-	// PasskeysHere is whether browsers offer passkeys at this address.
-	PasskeysHere bool
-	Passkeys     []passkey.Passkey
-	Factor       signin.FactorStatus
+	// PasswordSaved is whether the password has just been changed.
+	PasswordSaved bool
+	// PasskeysAvailable is whether browsers support passkeys at this installation's address.
+	PasskeysAvailable bool
+	Passkeys          []passkey.Passkey
+	Factor            signin.FactorStatus
 }
 
-// showSecurity shows the page to whoever has proved lately that it is them, so that what is done on it does not end in
-// another question.
+// showSecurity shows the settings after a recent proof of identity, so that the changes on the page need no further
+// one.
 func (a *App) showSecurity(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	if !actorOf(found).RecentlyProved(a.Clock.Now()) {
 		a.seeOther(w, stepUpURL(SecurityPath))
 		return
 	}
-	a.showSecurityWith(w, r, found, http.StatusOK, securityPage{})
+	a.showSecurityPage(w, r, found, http.StatusOK, securityPage{})
 }
 
-func (a *App) showSecurityWith(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage) {
+func (a *App) showSecurityPage(
+	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p securityPage,
+) {
 	actor := actorOf(found)
 	means, err := a.Auth.Proofs.Means(r.Context(), actor)
 	if err == nil {
@@ -44,22 +44,23 @@ func (a *App) showSecurityWith(w http.ResponseWriter, r *http.Request, found cre
 		p.Factor, err = a.Auth.Factors.Status(r.Context(), actor)
 	}
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
-	p.Title, p.Email, p.HasPassword, p.PasskeysHere = "Signing in", found.User.Email, means.Password, a.Passkeys.Available()
+	p.Email, p.HasPassword, p.PasskeysAvailable = found.User.Email, means.Password, a.Passkeys.Available()
 	a.show(w, r, status, "security", p)
 }
 
-// did answers to a change: back to the page, to the proof if the last one is too old, or what was wrong.
-func (a *App) did(w http.ResponseWriter, r *http.Request, err error) {
+// respondToChange redirects to the settings after a change, or to the step-up page if the last proof of identity is too
+// old, or shows the refusal.
+func (a *App) respondToChange(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case err == nil:
 		a.seeOther(w, SecurityPath)
 	case core.AsError(err).Code == "step_up_required":
 		a.seeOther(w, stepUpURL(SecurityPath))
 	default:
-		a.notNow(w, r, err)
+		a.refuse(w, r, err)
 	}
 }
 
@@ -67,34 +68,37 @@ func (a *App) changePassword(w http.ResponseWriter, r *http.Request, found crede
 	err := a.Auth.Passwords.Change(r.Context(), actorOf(found), r.PostForm.Get("password"))
 	switch {
 	case core.IsKind(err, core.KindInvalid):
-		a.showSecurityWith(w, r, found, http.StatusUnprocessableEntity, securityPage{PasswordError: core.AsError(err).Fields[0].Detail})
-		return
+		a.showSecurityPage(w, r, found, http.StatusUnprocessableEntity,
+			securityPage{PasswordError: textsFor(r).firstField(err)})
 	case err != nil:
-		a.did(w, r, err)
-		return
+		a.respondToChange(w, r, err)
+	default:
+		a.showSecurityPage(w, r, found, http.StatusOK, securityPage{PasswordSaved: true})
 	}
-	a.showSecurityWith(w, r, found, http.StatusOK, securityPage{Saved: "Your password is changed. You are signed out everywhere else."})
 }
 
 func (a *App) beginNewPasskey(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	c, err := a.Passkeys.BeginEnrol(r.Context(), actorOf(found))
 	if err != nil {
-		a.did(w, r, err)
+		a.respondToChange(w, r, err)
 		return
 	}
+	t := textsFor(r)
 	a.showCeremony(w, r, c, ceremonyPage{
-		Title: "Add a passkey", Lead: "It is kept on this device, on a security key or in your password manager.", Button: "Make the passkey",
-		Action: SecurityPath + "/passkeys/finish", Kind: "create", Name: true, Back: SecurityPath, BackText: "Go back",
+		Title: t.text("security.add_passkey"), Text: t.text("passkey.add_text"), Button: t.text("passkey.create"),
+		Action: SecurityPath + "/passkeys/finish", Kind: "create", AskName: true, Back: SecurityPath,
+		BackText: t.text("back"),
 	})
 }
 
 func (a *App) addPasskey(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	token, _ := a.pending.read(r)
 	a.pending.clear(w)
-	_, err := a.Passkeys.FinishEnrol(r.Context(), actorOf(found), token, r.PostForm.Get("name"), []byte(r.PostForm.Get("answer")))
-	a.did(w, r, err)
+	_, err := a.Passkeys.FinishEnrol(r.Context(), actorOf(found), token, r.PostForm.Get("name"),
+		[]byte(r.PostForm.Get("answer")))
+	a.respondToChange(w, r, err)
 }
 
 func (a *App) removePasskey(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	a.did(w, r, a.Passkeys.Remove(r.Context(), actorOf(found), r.PostForm.Get("id")))
+	a.respondToChange(w, r, a.Passkeys.Remove(r.Context(), actorOf(found), r.PostForm.Get("id")))
 }

@@ -12,37 +12,36 @@ import (
 	"carrel/internal/signin"
 )
 
-// setupLength is 60 bits: out of reach at a guess every three seconds, and short enough to type.
+// setupLength is 60 bits: at one guess every three seconds out of reach, and short enough to type.
 const setupLength = 12
 
-// SetupCode is what the server prints when nobody has an account yet and the first person types. It is not part of a
-// link, because links stay in histories, in logs of proxies and in chats. It follows from the installation's secret, so
-// that all nodes and every start print the same, and it is good once: with the first account its use is over.
+// SetupCode returns the code that the server prints while there are no accounts, and that the set-up page asks for. It
+// is not part of a link, because links stay in histories, proxy logs and chats. It is derived from the installation's
+// secret, so every node prints the same code. It has no use after the first account exists.
 func SetupCode(secret []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("carrel set-up code"))
 	return signin.SpellCode(mac.Sum(nil)[:setupLength])
 }
 
-// setupPage is what the form of the first account shows.
+// setupPage is the content of the form for the first account.
 type setupPage struct {
-	Title                                                  string
 	Email, Name                                            string
 	Error, CodeError, EmailError, NameError, PasswordError string
 }
 
 func (a *App) showSetup(w http.ResponseWriter, r *http.Request) {
-	if a.settledOr(w, r) {
-		a.showSetupForm(w, r, http.StatusOK, setupPage{})
+	if a.requireNoAccounts(w, r) {
+		a.show(w, r, http.StatusOK, "setup", setupPage{})
 	}
 }
 
-// settledOr answers the request and returns false unless there is still a first account to make.
-func (a *App) settledOr(w http.ResponseWriter, r *http.Request) bool {
+// requireNoAccounts reports whether the installation has no accounts. If it has, it redirects to the sign-in page.
+func (a *App) requireNoAccounts(w http.ResponseWriter, r *http.Request) bool {
 	some, err := a.hasAccounts(r.Context())
 	switch {
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	case some:
 		a.seeOther(w, SignInPath)
 	default:
@@ -51,33 +50,31 @@ func (a *App) settledOr(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func (a *App) showSetupForm(w http.ResponseWriter, r *http.Request, status int, p setupPage) {
-	p.Title = "Set up Carrel"
-	a.show(w, r, status, "setup", p)
-}
-
 func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
-	if !a.settledOr(w, r) {
+	if !a.requireNoAccounts(w, r) {
 		return
 	}
+	t := textsFor(r)
 	p := setupPage{Email: r.PostForm.Get("email"), Name: r.PostForm.Get("name")}
-	if !a.fromNetwork(w, r, func(detail string) {
-		p.Error = detail
-		a.showSetupForm(w, r, http.StatusTooManyRequests, p)
+	if !a.allowNetwork(w, r, func(message string) {
+		p.Error = message
+		a.show(w, r, http.StatusTooManyRequests, "setup", p)
 	}) {
 		return
 	}
 	code := signin.PlainCode(r.PostForm.Get("code"))
 	if subtle.ConstantTimeCompare([]byte(code), []byte(signin.PlainCode(a.opts.SetupCode))) != 1 {
 		if code != "" {
-			a.Audit.Note(r.Context(), audit.Record{Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"}})
+			a.Audit.Note(r.Context(), audit.Record{
+				Event: audit.SetUpFailed, Detail: map[string]string{"reason": "wrong code"},
+			})
 		}
-		p.CodeError = "This is not the code that the server printed. It has twelve letters and digits."
-		a.showSetupForm(w, r, http.StatusUnprocessableEntity, p)
+		p.CodeError = t.text("setup.wrong_code")
+		a.show(w, r, http.StatusUnprocessableEntity, "setup", p)
 		return
 	}
 	user, err := a.Accounts.CreateFirst(r.Context(), account.NewUser{
@@ -85,33 +82,33 @@ func (a *App) setUp(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err == nil:
-		a.settled.Store(true)
-		a.begin(w, r, user.ID, audit.Record{Event: audit.SetUp}, "/")
+		a.accountsExist.Store(true)
+		a.startSession(w, r, user.ID, audit.Record{Event: audit.SetUp}, "/")
 	case core.IsKind(err, core.KindConflict):
-		a.fail(w, r, http.StatusConflict, "Somebody was quicker", core.AsError(err).Detail)
+		a.fail(w, r, http.StatusConflict, "already_set_up")
 	case core.IsKind(err, core.KindInvalid):
-		p.fields(core.AsError(err))
-		a.showSetupForm(w, r, http.StatusUnprocessableEntity, p)
+		p.setErrors(t, core.AsError(err))
+		a.show(w, r, http.StatusUnprocessableEntity, "setup", p)
 	default:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	}
 }
 
-// fields puts what is wrong next to the field that it is about.
-func (p *setupPage) fields(e *core.Error) {
+// setErrors assigns the error of each invalid field.
+func (p *setupPage) setErrors(t texts, e *core.Error) {
 	for _, f := range e.Fields {
 		switch f.Pointer {
 		case "/email":
-			p.EmailError = f.Detail
+			p.EmailError = t.field(f)
 		case "/name":
-			p.NameError = f.Detail
+			p.NameError = t.field(f)
 		case "/password":
-			p.PasswordError = f.Detail
+			p.PasswordError = t.field(f)
 		default:
-			p.Error = f.Detail
+			p.Error = t.field(f)
 		}
 	}
 	if len(e.Fields) == 0 {
-		p.Error = e.Detail
+		p.Error = t.problem(e)
 	}
 }

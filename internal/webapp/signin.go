@@ -12,30 +12,29 @@ import (
 	"carrel/internal/signin"
 )
 
-// returnField is the parameter and the hidden field with the address to come back to.
+// returnField is the query parameter and the hidden field with the local path to return to.
 const returnField = "return"
 
-// withPassword is what the audit log calls signing in with a password.
+// withPassword is the sign-in method "password" in the audit log.
 const withPassword = "password"
 
-// signInPage is what the sign-in form shows.
+// signInPage is the content of the sign-in form.
 type signInPage struct {
-	Title string
-	// Email is what was typed before.
+	// Email is the submitted address.
 	Email    string
 	ReturnTo string
-	// As is the address of the account that is signed in already, if one is.
+	// As is the address of the signed-in account; empty if there is none.
 	As string
-	// Passkeys is whether one can sign in with a passkey here.
+	// Passkeys is whether this installation supports passkeys.
 	Passkeys bool
-	// Upstream is the name of another provider to sign in with, if there is one.
-	Upstream string
+	// Provider is the name of the upstream provider; empty if there is none.
+	Provider string
 	// Error is about the whole form, the others about one field.
 	Error, EmailError, PasswordError string
 }
 
-// openerPolicy is that of signing in, which may happen in the pop-up of a client that asks for authorization: with the
-// policy of other pages the client would not hear of its end.
+// openerPolicy is the Cross-Origin-Opener-Policy of the sign-in pages. An OAuth client may open them in a pop-up; the
+// stricter policy of other pages would cut the pop-up off from the client.
 const openerPolicy = "unsafe-none"
 
 func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
@@ -43,14 +42,14 @@ func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
 	some, err := a.hasAccounts(r.Context())
 	switch {
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	case !some:
 		a.seeOther(w, SetupPath)
 		return
 	}
 	p := signInPage{ReturnTo: localPath(r.URL.Query().Get(returnField))}
-	// The form is shown to somebody who is signed in as well: they may have been sent here to prove themselves again.
+	// A signed-in user sees the form too: an OAuth client may require a new sign-in.
 	if found, ok := a.signedIn(r); ok {
 		p.As, p.Email = found.User.Email, found.User.Email
 	}
@@ -58,23 +57,24 @@ func (a *App) showSignIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *App) showSignInForm(w http.ResponseWriter, r *http.Request, status int, p signInPage) {
-	p.Title, p.Passkeys, p.Upstream = "Sign in", a.Passkeys.Available(), a.upstreamName()
+	p.Passkeys, p.Provider = a.Passkeys.Available(), a.providerName()
 	a.show(w, r, status, "signin", p)
 }
 
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
+	t := textsFor(r)
 	p := signInPage{Email: r.PostForm.Get("email"), ReturnTo: localPath(r.PostForm.Get(returnField))}
 	password := r.PostForm.Get("password")
 	if p.Email == "" {
-		p.EmailError = "Type your e-mail address."
+		p.EmailError = t.text("enter_email")
 	}
 	if password == "" {
-		p.PasswordError = "Type your password."
+		p.PasswordError = t.text("enter_password")
 	}
 	if p.EmailError+p.PasswordError != "" {
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
@@ -82,64 +82,64 @@ func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	user, err := a.checkPassword(r, p.Email, password)
 	switch {
-	case isLimited(err):
-		p.Error = retryAfter(w, err)
+	case isRateLimited(err):
+		p.Error = retryAfter(w, r, err)
 		a.showSignInForm(w, r, http.StatusTooManyRequests, p)
 	case errors.Is(err, signin.ErrSignIn):
-		p.Error = signin.ErrSignIn.Detail
+		p.Error = t.text("signin.failed")
 		a.showSignInForm(w, r, http.StatusUnprocessableEntity, p)
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	default:
-		a.admit(w, r, user, halfway{With: withPassword, ReturnTo: p.ReturnTo})
+		a.passFirstFactor(w, r, user, partialSignIn{With: withPassword, ReturnTo: p.ReturnTo})
 	}
 }
 
-// guess is an attempt on an account as the limits count it.
+// guess describes an attempt on an account for the rate limits.
 func (a *App) guess(r *http.Request, email string) signin.Guess {
 	token, _ := a.browser.read(r)
 	return signin.Guess{From: a.opts.Address(r.Context()), Email: email, Browser: token}
 }
 
-// isLimited reports whether an attempt was one too many.
-func isLimited(err error) bool { return core.IsKind(err, core.KindRateLimited) }
+func isRateLimited(err error) bool { return core.IsKind(err, core.KindRateLimited) }
 
-// fromNetwork counts an attempt that is on no account in particular. One too many is answered by show, which gets the
-// sentence for it, and anything else that goes wrong by the page for that.
-func (a *App) fromNetwork(w http.ResponseWriter, r *http.Request, show func(detail string)) bool {
+// allowNetwork counts an attempt that concerns no particular account against the network's rate limit. If it fails, the
+// response is written: by tooMany with the message for the user, or as an internal error.
+func (a *App) allowNetwork(w http.ResponseWriter, r *http.Request, tooMany func(message string)) bool {
 	err := a.Auth.Limits.FromNetwork(r.Context(), a.opts.Address(r.Context()))
 	if err != nil {
-		a.limited(w, r, err, show)
+		a.limitError(w, r, err, tooMany)
 	}
 	return err == nil
 }
 
-// limited answers to an error of the limits.
-func (a *App) limited(w http.ResponseWriter, r *http.Request, err error, show func(detail string)) {
-	if !isLimited(err) {
-		a.trouble(w, r, err)
+// limitError responds to an error of the rate limits as described at allowNetwork.
+func (a *App) limitError(w http.ResponseWriter, r *http.Request, err error, tooMany func(message string)) {
+	if !isRateLimited(err) {
+		a.serverError(w, r, err)
 		return
 	}
-	show(retryAfter(w, err))
+	tooMany(retryAfter(w, r, err))
 }
 
-// begin starts a session and goes on to returnTo. The session is a new one, and the one that the browser had ends.
-func (a *App) begin(w http.ResponseWriter, r *http.Request, userID string, event audit.Record, returnTo string) {
+// startSession signs the user in and redirects to returnTo. It always creates a new session and ends the browser's
+// previous one, which prevents session fixation.
+func (a *App) startSession(w http.ResponseWriter, r *http.Request, userID string, event audit.Record, returnTo string) {
 	ctx := r.Context()
 	session, token, err := a.Sessions.Begin(ctx, userID, a.address(ctx), r.UserAgent())
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	old, _ := a.browser.read(r)
 	known, err := a.Auth.Browsers.Remember(ctx, userID, old)
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
-	if before, ok := a.signedIn(r); ok {
-		if err := a.Sessions.End(ctx, before.User.ID, before.Session.ID); err != nil {
-			a.trouble(w, r, err)
+	if previous, ok := a.signedIn(r); ok {
+		if err := a.Sessions.End(ctx, previous.User.ID, previous.Session.ID); err != nil {
+			a.serverError(w, r, err)
 			return
 		}
 	}
@@ -158,7 +158,7 @@ func (a *App) signOut(w http.ResponseWriter, r *http.Request) {
 	if found, ok := a.signedIn(r); ok {
 		err := a.Sessions.End(r.Context(), found.User.ID, found.Session.ID)
 		if err != nil && !core.IsKind(err, core.KindNotFound) {
-			a.trouble(w, r, err)
+			a.serverError(w, r, err)
 			return
 		}
 		a.Audit.Note(r.Context(), audit.Record{
@@ -169,11 +169,11 @@ func (a *App) signOut(w http.ResponseWriter, r *http.Request) {
 	a.seeOther(w, "/")
 }
 
-func (a *App) badForm(w http.ResponseWriter, r *http.Request) {
-	a.fail(w, r, http.StatusBadRequest, "The form did not arrive whole", "Go back and send it again.")
+func (a *App) malformedForm(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, http.StatusBadRequest, "malformed_form")
 }
 
-// seeOther goes on to a path of our own. The browser asks for it with GET, so that reloading sends no form again.
+// seeOther redirects to a local path with status 303, so that reloading the next page does not send the form again.
 func (a *App) seeOther(w http.ResponseWriter, local string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -181,14 +181,13 @@ func (a *App) seeOther(w http.ResponseWriter, local string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// retryAfter tells the browser how long to wait after one attempt too many, and returns the sentence for people.
-func retryAfter(w http.ResponseWriter, err error) string {
-	e := core.AsError(err)
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	return e.Detail
+// retryAfter sets the Retry-After header for a rate limit error and returns the message for the user.
+func retryAfter(w http.ResponseWriter, r *http.Request, err error) string {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(core.AsError(err).RetryAfter.Seconds()))))
+	return textsFor(r).problem(err)
 }
 
-// signInURL is the sign-in page that comes back to a local path.
+// signInURL returns the URL of the sign-in page that returns to a local path.
 func signInURL(returnTo string) string {
 	to := localPath(returnTo)
 	if to == "/" {

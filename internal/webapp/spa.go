@@ -16,39 +16,42 @@ import (
 	"sync"
 )
 
-// AppHome is where people land in the app.
+// AppHome is the first page of the app.
 const AppHome = "/chat"
 
-// appPaths are the pages that the app draws. Everything else stays 404, so that a mistyped address is no success.
+// appPaths are the paths of the app's pages. Other paths are 404, also for a mistyped address.
 var appPaths = []string{
-	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories", "/agents", "/agents/{id}", "/sources", "/sources/{id}",
-	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections", "/settings/invitations", "/settings/usage", "/settings/security", "/settings/audit",
-	"/settings/webhooks", "/settings/subscription", "/settings/data",
+	AppHome, AppHome + "/{id}", "/search", "/favourites", "/memories",
+	"/agents", "/agents/{id}", "/sources", "/sources/{id}",
+	"/settings", "/settings/profile", "/settings/keys", "/settings/connect", "/settings/connections",
+	"/settings/invitations", "/settings/usage", "/settings/security", "/settings/audit", "/settings/webhooks",
+	"/settings/subscription", "/settings/data",
 	"/admin", "/admin/users", "/admin/users/{id}", "/admin/plans", "/admin/audit", "/admin/system",
 }
 
-// appPolicy lets the app run its own script and style and talk to its own server. Markup that comes from models and documents
-// can only get into the page through the two named sanitisers (Trusted Types).
-const appPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; " +
-	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify"
+// appPolicy allows the app its own scripts, styles and requests. Markup from models and documents enters the page only
+// through the two named Trusted Types policies.
+const appPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html dompurify"
 
-// Asset names hold a hash of what is in them; the other files may change under their names.
+// Values of Cache-Control. Files in assets/ have a hash of their content in the name and are cached forever.
 const (
 	cacheForever = "public, max-age=31536000, immutable"
 	cacheDay     = "public, max-age=86400"
 	cacheNever   = "private, no-cache"
 )
 
-// WebApp is the app that runs in the browsers of people who are signed in.
+// WebApp serves the single-page app.
 type WebApp struct {
-	doors *App
+	pages *App
 	page  *appFile
 	files map[string]*appFile
 }
 
-// WebApp returns the app whose files these are.
+// WebApp returns the single-page app with these files.
 func (a *App) WebApp(files fs.FS) (*WebApp, error) {
-	app := &WebApp{doors: a, files: map[string]*appFile{}}
+	app := &WebApp{pages: a, files: map[string]*appFile{}}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -67,10 +70,10 @@ func (a *App) WebApp(files fs.FS) (*WebApp, error) {
 		return nil
 	})
 	if err == nil && app.page == nil {
-		err = errors.New("index.html is not there")
+		err = errors.New("index.html is missing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the web app: %w", err)
+		return nil, fmt.Errorf("load the web app: %w", err)
 	}
 	return app, nil
 }
@@ -85,26 +88,26 @@ func (app *WebApp) Routes(mux *http.ServeMux) {
 	}
 }
 
-// show sends the one page of the app. Whoever is not signed in is asked to first: there would be nothing to show.
+// show sends the app's page to signed-in users and redirects others to the sign-in page.
 func (app *WebApp) show(w http.ResponseWriter, r *http.Request) {
-	if _, ok := app.doors.signedIn(r); !ok {
-		app.doors.seeOther(w, signInURL(r.URL.RequestURI()))
+	if _, ok := app.pages.signedIn(r); !ok {
+		app.pages.seeOther(w, signInURL(r.URL.RequestURI()))
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", appPolicy)
-	h.Set("Referrer-Policy", app.doors.referrer)
+	h.Set("Referrer-Policy", app.pages.referrer)
 	app.page.ServeHTTP(w, r)
 }
 
-// atPrefix makes the page's relative addresses absolute: it is shown at paths of several depths, below the path of the base
-// URL, which the app reads from the page as well.
+// atPrefix rewrites the relative URLs of index.html to absolute ones below the base URL's path, because the page is
+// served at paths of different depth. The app reads that path from a meta element.
 func (a *App) atPrefix(index []byte) []byte {
 	const base = `name="carrel-base" content="`
 	return []byte(strings.NewReplacer(`"./`, `"`+a.prefix+`/`, base, base+a.prefix).Replace(string(index)))
 }
 
-// appFile is a file of the app. It is compressed when somebody first asks for that.
+// appFile is a file of the app. It is compressed on the first request that accepts gzip.
 type appFile struct {
 	body              []byte
 	contentType, etag string
@@ -120,7 +123,8 @@ func newAppFile(name string, body []byte, cache string) *appFile {
 	}
 }
 
-// contentType does not ask the machine's own table, which may lack or bend the types that scripts need.
+// contentType returns the media type of a file. Types that browsers check strictly are fixed here, because the
+// operating system's table may lack them or have them wrong.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js":
@@ -138,18 +142,18 @@ func compress(body []byte) []byte {
 	if err != nil {
 		panic(err) // the level is valid
 	}
-	_, _ = z.Write(body) // a buffer takes everything
+	_, _ = z.Write(body) // a bytes.Buffer does not fail
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// ServeHTTP sends the file, or that it has not changed.
+// ServeHTTP sends the file, or 304 Not Modified to a client with a current copy.
 func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", f.cache)
 	h.Set("Vary", "Accept-Encoding")
 	body, etag := f.body, f.etag
-	if zippable(f.contentType) && acceptsGzip(r) {
+	if compressible(f.contentType) && acceptsGzip(r) {
 		body, etag = f.zipped(), strings.TrimSuffix(f.etag, `"`)+`-gz"`
 		h.Set("Content-Encoding", "gzip")
 	}
@@ -163,12 +167,12 @@ func (f *appFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }
 
-// zippable reports whether compressing makes a file of this type smaller.
-func zippable(contentType string) bool { return !strings.HasPrefix(contentType, "image/png") }
+// compressible reports whether compression makes a file of this type smaller.
+func compressible(contentType string) bool { return !strings.HasPrefix(contentType, "image/png") }
 
 func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {

@@ -12,7 +12,8 @@ import (
 	"carrel/internal/webapp"
 )
 
-const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg"><script src="./assets/a-1.js"></script>`
+const indexHTML = `<meta name="carrel-base" content="" /><link href="./icons/icon.svg">` +
+	`<script src="./assets/a-1.js"></script>`
 
 func appFiles() fstest.MapFS {
 	return fstest.MapFS{
@@ -23,75 +24,89 @@ func appFiles() fstest.MapFS {
 	}
 }
 
-func newAppWorld(t *testing.T, change ...func(*webapp.Options)) *world {
+func newAppSite(t *testing.T, change ...func(*webapp.Options)) *site {
 	t.Helper()
-	w := newWorld(t, change...)
-	app, err := w.app.WebApp(appFiles())
+	site := newSite(t, change...)
+	app, err := site.app.WebApp(appFiles())
 	if err != nil {
 		t.Fatal(err)
 	}
-	app.Routes(w.mux)
-	return w
+	app.Routes(site.mux)
+	return site
 }
 
-func TestTheAppIsShownToThoseWhoAreSignedIn(t *testing.T) {
+func TestAppRequiresASession(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t)
-	if got := w.get("/chat/thr_1?agent=a&cite=b", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sign-in?return=%2Fchat%2Fthr_1%3Fagent%3Da%26cite%3Db" {
-		t.Errorf("nobody gets %d %s", got.status, got.header.Get("Location"))
+	site := newAppSite(t)
+	if got := site.get("/chat/thr_1?agent=a&cite=b", nil); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/sign-in?return=%2Fchat%2Fthr_1%3Fagent%3Da%26cite%3Db" {
+		t.Errorf("without a session: %d %s", got.status, got.header.Get("Location"))
 	}
-	c := w.signIn()
+	c := site.signIn()
 	for _, path := range []string{"/chat", "/chat/thr_1", "/search?q=a"} {
-		got := w.get(path, c)
+		got := site.get(path, c)
 		if got.status != http.StatusOK || !strings.Contains(got.body, `src="/assets/a-1.js"`) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
-		for header, want := range map[string]string{"Cache-Control": "private, no-cache", "Content-Type": "text/html; charset=utf-8"} {
+		for header, want := range map[string]string{
+			"Cache-Control": "private, no-cache",
+			"Content-Type":  "text/html; charset=utf-8",
+		} {
 			if is := got.header.Get(header); is != want {
 				t.Errorf("%s: %s is %q", path, header, is)
 			}
 		}
 		policy := got.header.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "require-trusted-types-for 'script'", "frame-ancestors 'none'"} {
+		for _, want := range []string{
+			"default-src 'none'", "script-src 'self';", "style-src 'self';",
+			"require-trusted-types-for 'script'", "frame-ancestors 'none'",
+		} {
 			if !strings.Contains(policy, want) {
 				t.Errorf("%s: the policy lacks %s: %s", path, want, policy)
 			}
 		}
 	}
-	for _, path := range []string{"/chat/a/b", "/settings/nothing", "/assets/", "/assets/b-2.js", "/index.html", "/nothing"} {
-		if got := w.get(path, c); got.status != http.StatusNotFound {
+	for _, path := range []string{
+		"/chat/a/b", "/settings/nothing", "/assets/", "/assets/b-2.js", "/index.html",
+		"/nothing",
+	} {
+		if got := site.get(path, c); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
 	}
 }
 
-func TestAssetsAreKeptForEverAndThePageIsNot(t *testing.T) {
+func TestAssetsAreCachedForeverAndThePageIsNot(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t)
+	site := newAppSite(t)
 	for path, want := range map[string][2]string{
 		"/assets/a-1.js":   {"public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
 		"/app.webmanifest": {"public, max-age=86400", "application/manifest+json"},
 		"/icons/i.png":     {"public, max-age=86400", "image/png"},
 	} {
-		got := w.get(path, nil)
-		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] || got.header.Get("Content-Type") != want[1] {
+		got := site.get(path, nil)
+		if got.status != http.StatusOK || got.header.Get("Cache-Control") != want[0] ||
+			got.header.Get("Content-Type") != want[1] {
 			t.Errorf("%s: %d %v", path, got.status, got.header)
 		}
 	}
 }
 
-func TestAssetsAreCompressedForThoseWhoCanReadIt(t *testing.T) {
+func TestAssetsAreCompressedIfTheClientAcceptsGzip(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t)
+	site := newAppSite(t)
 	ask := func(path, accept, match string) *http.Response {
 		r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 		r.Header.Set("Accept-Encoding", accept)
 		r.Header.Set("If-None-Match", match)
 		rec := httptest.NewRecorder()
-		w.mux.ServeHTTP(rec, r)
+		site.mux.ServeHTTP(rec, r)
 		return rec.Result()
 	}
-	for accept, zipped := range map[string]bool{"gzip, br": true, "br;q=1, GZIP;q=0.5": true, "": false, "br": false, "gzip; q=0": false, "xgzip": false} {
+	for accept, zipped := range map[string]bool{
+		"gzip, br": true, "br;q=1, GZIP;q=0.5": true, "": false, "br": false,
+		"gzip; q=0": false, "xgzip": false,
+	} {
 		got := ask("/assets/a-1.js", accept, "")
 		if (got.Header.Get("Content-Encoding") == "gzip") != zipped || got.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %v", accept, got.Header)
@@ -106,34 +121,39 @@ func TestAssetsAreCompressedForThoseWhoCanReadIt(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	if again := ask("/assets/a-1.js", "gzip", got.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
-		t.Errorf("asked again: %d", again.StatusCode)
+		t.Errorf("with the ETag: %d", again.StatusCode)
 	}
 	if other := ask("/assets/a-1.js", "", got.Header.Get("ETag")); other.StatusCode != http.StatusOK {
-		t.Errorf("asked for the other form: %d", other.StatusCode)
+		t.Errorf("with the ETag of the compressed form: %d", other.StatusCode)
 	}
 	if png := ask("/icons/i.png", "gzip", ""); png.Header.Get("Content-Encoding") != "" {
-		t.Error("a picture is compressed again")
+		t.Error("a PNG is compressed")
 	}
 }
 
-func TestTheAppWorksBelowAPath(t *testing.T) {
+func TestAppWorksBelowAPath(t *testing.T) {
 	t.Parallel()
-	w := newAppWorld(t, func(o *webapp.Options) { o.BaseURL = "https://example.org/library"; o.Home = webapp.AppHome })
-	c := w.signIn()
-	page := w.get("/chat", c).body
-	for _, want := range []string{`name="carrel-base" content="/library"`, `src="/library/assets/a-1.js"`, `href="/library/icons/icon.svg"`} {
+	site := newAppSite(t, func(o *webapp.Options) {
+		o.BaseURL, o.Home = "https://example.org/library", webapp.AppHome
+	})
+	c := site.signIn()
+	page := site.get("/chat", c).body
+	for _, want := range []string{
+		`name="carrel-base" content="/library"`, `src="/library/assets/a-1.js"`,
+		`href="/library/icons/icon.svg"`,
+	} {
 		if !strings.Contains(page, want) {
-			t.Errorf("%s is not in %s", want, page)
+			t.Errorf("missing %s in %s", want, page)
 		}
 	}
-	if got := w.get("/", c); got.header.Get("Location") != "/library/chat" {
-		t.Errorf("home leads to %q", got.header.Get("Location"))
+	if got := site.get("/", c); got.header.Get("Location") != "/library/chat" {
+		t.Errorf("home redirects to %q", got.header.Get("Location"))
 	}
 }
 
-func TestAnAppWithoutAPageIsRefused(t *testing.T) {
+func TestAppWithoutIndexIsRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := newWorld(t).app.WebApp(fstest.MapFS{}); err == nil {
-		t.Error("an empty folder is an app")
+	if _, err := newSite(t).app.WebApp(fstest.MapFS{}); err == nil {
+		t.Error("an app without index.html is accepted")
 	}
 }

@@ -10,19 +10,18 @@ import (
 	"carrel/internal/signin"
 )
 
-// stepUpPage is what the form shows with which somebody proves once more who they are.
+// stepUpPage is the content of the form that asks for a fresh proof of identity.
 type stepUpPage struct {
-	Title    string
 	Email    string
 	ReturnTo string
-	// Password, Code and Passkey are what the account has.
+	// Password, Code and Passkey are the methods that the account has.
 	Password, Code, Passkey bool
-	// Upstream is the name of the provider that can be asked again, if there is one.
-	Upstream                        string
+	// Provider is the name of the upstream provider; empty if there is none.
+	Provider                        string
 	Error, PasswordError, CodeError string
 }
 
-// actorOf is the signed-in person as services see them.
+// actorOf returns the signed-in user as an actor.
 func actorOf(found credential.FoundSession) core.Actor {
 	u := found.User
 	return core.Actor{
@@ -31,27 +30,31 @@ func actorOf(found credential.FoundSession) core.Actor {
 	}
 }
 
-// own is a page for people who are signed in; others sign in and come back to it.
-func (a *App) own(page string, h func(w http.ResponseWriter, r *http.Request, found credential.FoundSession)) http.HandlerFunc {
+// sessionHandler is an http.HandlerFunc for a signed-in user.
+type sessionHandler func(w http.ResponseWriter, r *http.Request, found credential.FoundSession)
+
+// requireSession passes the session to h. Without one it redirects to the sign-in page, which returns to the requested
+// URL, or to the sign-in settings after a POST.
+func (a *App) requireSession(h sessionHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found, ok := a.signedIn(r)
 		if !ok {
-			back := page
+			back := SecurityPath
 			if r.Method == http.MethodGet {
 				back = r.URL.RequestURI()
 			}
 			a.seeOther(w, signInURL(back))
 			return
 		}
-		if r.Method == http.MethodPost && !form(w, r) {
-			a.badForm(w, r)
+		if r.Method == http.MethodPost && !parseForm(w, r) {
+			a.malformedForm(w, r)
 			return
 		}
 		h(w, r, found)
 	}
 }
 
-// stepUpURL is the page of the proof that comes back to a local path.
+// stepUpURL returns the URL of the step-up page that returns to a local path.
 func stepUpURL(returnTo string) string {
 	return StepUpPath + "?" + url.Values{returnField: {localPath(returnTo)}}.Encode()
 }
@@ -60,46 +63,50 @@ func (a *App) showStepUp(w http.ResponseWriter, r *http.Request, found credentia
 	a.showStepUpForm(w, r, found, http.StatusOK, stepUpPage{ReturnTo: localPath(r.URL.Query().Get(returnField))})
 }
 
-func (a *App) showStepUpForm(w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage) {
+func (a *App) showStepUpForm(
+	w http.ResponseWriter, r *http.Request, found credential.FoundSession, status int, p stepUpPage,
+) {
 	means, err := a.Auth.Proofs.Means(r.Context(), actorOf(found))
 	if err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	if a.Passkeys.Available() {
 		passkeys, err := a.Passkeys.List(r.Context(), actorOf(found))
 		if err != nil {
-			a.trouble(w, r, err)
+			a.serverError(w, r, err)
 			return
 		}
 		p.Passkey = len(passkeys) > 0
 	}
-	p.Title, p.Email, p.Password, p.Code, p.Upstream = "Confirm that it is you", found.User.Email, means.Password, means.Code, a.upstreamName()
+	p.Email, p.Password, p.Code, p.Provider = found.User.Email, means.Password, means.Code, a.providerName()
 	a.show(w, r, status, "stepup", p)
 }
 
 func (a *App) stepUp(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
+	t := textsFor(r)
 	p := stepUpPage{ReturnTo: localPath(r.PostForm.Get(returnField))}
 	password := r.PostForm.Get("password")
 	if password == "" {
-		p.PasswordError = "Type your password."
+		p.PasswordError = t.text("enter_password")
 		a.showStepUpForm(w, r, found, http.StatusUnprocessableEntity, p)
 		return
 	}
-	err := a.Auth.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password, r.PostForm.Get("code"))
+	err := a.Auth.Proofs.WithPassword(r.Context(), actorOf(found), a.opts.Address(r.Context()), password,
+		r.PostForm.Get("code"))
 	status := http.StatusUnprocessableEntity
 	switch {
 	case err == nil:
 		a.seeOther(w, p.ReturnTo)
 		return
 	case errors.Is(err, signin.ErrProof):
-		p.PasswordError = signin.ErrProof.Detail
-	case core.IsKind(err, core.KindRateLimited):
-		p.Error, status = retryAfter(w, err), http.StatusTooManyRequests
+		p.PasswordError = t.text("wrong_password")
+	case isRateLimited(err):
+		p.Error, status = retryAfter(w, r, err), http.StatusTooManyRequests
 	case core.IsKind(err, core.KindInvalid):
-		p.CodeError = core.AsError(err).Fields[0].Detail
+		p.CodeError = t.firstField(err)
 	default:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	a.showStepUpForm(w, r, found, status, p)
@@ -108,13 +115,14 @@ func (a *App) stepUp(w http.ResponseWriter, r *http.Request, found credential.Fo
 func (a *App) beginStepUpPasskey(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
 	c, err := a.Passkeys.BeginProof(r.Context(), actorOf(found))
 	if err != nil {
-		a.notNow(w, r, err)
+		a.refuse(w, r, err)
 		return
 	}
-	returnTo := localPath(r.PostForm.Get(returnField))
+	t, returnTo := textsFor(r), localPath(r.PostForm.Get(returnField))
 	a.showCeremony(w, r, c, ceremonyPage{
-		Title: "Confirm that it is you", Lead: "Your browser asks for your passkey in a moment.", Button: "Use a passkey",
-		Action: StepUpPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo, Back: stepUpURL(returnTo), BackText: "Go back",
+		Title: t.text("stepup.title"), Text: t.text("passkey.text"), Button: t.text("use_passkey"),
+		Action: StepUpPath + "/passkey/finish", Kind: "get", ReturnTo: returnTo, Back: stepUpURL(returnTo),
+		BackText: t.text("back"),
 	})
 }
 
@@ -132,13 +140,13 @@ func (a *App) stepUpWithPasskey(w http.ResponseWriter, r *http.Request, found cr
 	switch {
 	case err == nil:
 		a.seeOther(w, p.ReturnTo)
-	case core.IsKind(err, core.KindRateLimited):
-		p.Error = retryAfter(w, err)
+	case isRateLimited(err):
+		p.Error = retryAfter(w, r, err)
 		a.showStepUpForm(w, r, found, http.StatusTooManyRequests, p)
-	case refused(err):
-		p.Error = core.AsError(err).Detail
+	case isRefusal(err):
+		p.Error = textsFor(r).problem(err)
 		a.showStepUpForm(w, r, found, http.StatusUnprocessableEntity, p)
 	default:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	}
 }

@@ -11,20 +11,20 @@ import (
 	"carrel/internal/signin/upstream"
 )
 
-// UpstreamPath is where another provider sends people back to.
+// UpstreamPath is the redirect URI at the upstream OpenID provider.
 const UpstreamPath = SignInPath + "/upstream/callback"
 
-// withUpstream is what the audit log calls signing in with another provider.
+// withUpstream is the sign-in method "upstream provider" in the audit log.
 const withUpstream = "upstream"
 
-// leavingPage is shown for the moment before a browser goes to the provider. Browsers hold every redirect after a form to
-// the policy of the page that the form was on; a page of its own in between keeps that of the forms strict.
+// leavingPage is the content of the page that redirects to the provider. Browsers apply the form-action policy of a
+// form's page to every redirect after it; this page in between lets the sign-in page keep a strict policy.
 type leavingPage struct {
-	Title, Name, To string
+	Provider, To string
 }
 
-// upstreamName is the provider's, or empty without one.
-func (a *App) upstreamName() string {
+// providerName returns the name of the upstream provider, or "" if there is none.
+func (a *App) providerName() string {
 	if a.Upstream == nil {
 		return ""
 	}
@@ -33,47 +33,49 @@ func (a *App) upstreamName() string {
 
 func (a *App) beginUpstream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
-	if !form(w, r) {
-		a.badForm(w, r)
+	if !parseForm(w, r) {
+		a.malformedForm(w, r)
 		return
 	}
 	some, err := a.hasAccounts(r.Context())
 	switch {
 	case err != nil:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	case !some:
-		a.seeOther(w, SetupPath) // the first account owns the installation, and is made with its code
+		a.seeOther(w, SetupPath) // the first account owns the installation and needs the set-up code
 	default:
-		a.leave(w, r, core.Actor{})
+		a.redirectToProvider(w, r, core.Actor{})
 	}
 }
 
 func (a *App) beginStepUpUpstream(w http.ResponseWriter, r *http.Request, found credential.FoundSession) {
-	a.leave(w, r, actorOf(found))
+	a.redirectToProvider(w, r, actorOf(found))
 }
 
-// leave sends the browser to the provider, for a sign-in or, with an actor, for a fresh proof.
-func (a *App) leave(w http.ResponseWriter, r *http.Request, actor core.Actor) {
+// redirectToProvider sends the browser to the provider: to sign in, or with an actor for a fresh proof of identity.
+func (a *App) redirectToProvider(w http.ResponseWriter, r *http.Request, actor core.Actor) {
 	if a.Upstream == nil {
 		http.NotFound(w, r)
 		return
 	}
-	if !a.fromNetwork(w, r, func(detail string) { a.fail(w, r, http.StatusTooManyRequests, "Not so fast", detail) }) {
+	if !a.allowNetwork(w, r, func(message string) {
+		a.fail(w, r, http.StatusTooManyRequests, "rate_limited", "problem", message)
+	}) {
 		return
 	}
 	to, token, err := a.Upstream.Begin(r.Context(), actor, localPath(r.PostForm.Get(returnField)))
 	if err != nil {
-		a.upstreamTrouble(w, r, err)
+		a.upstreamError(w, r, err)
 		return
 	}
 	a.pending.write(w, token)
 	w.Header().Set("Refresh", "0; url="+to)
-	a.show(w, r, http.StatusOK, "leaving", leavingPage{Title: "Going to " + a.Upstream.Name(), Name: a.Upstream.Name(), To: to})
+	a.show(w, r, http.StatusOK, "leaving", leavingPage{Provider: a.Upstream.Name(), To: to})
 }
 
-// arrive takes what the provider sent back. It is the one GET of ours that changes something: what it does was begun in
-// this very browser, and can be done once.
-func (a *App) arrive(w http.ResponseWriter, r *http.Request) {
+// upstreamCallback handles the provider's response. It is the only GET request that changes something: it completes a
+// flow that the same browser has begun, and works once.
+func (a *App) upstreamCallback(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cross-Origin-Opener-Policy", openerPolicy)
 	if a.Upstream == nil {
 		http.NotFound(w, r)
@@ -84,9 +86,12 @@ func (a *App) arrive(w http.ResponseWriter, r *http.Request) {
 	arrival, err := a.Upstream.Finish(r.Context(), token, r.URL.Query())
 	if err != nil {
 		if core.IsKind(err, core.KindForbidden) {
-			a.Audit.Note(r.Context(), audit.Record{Event: audit.SignInFailed, UserID: arrival.UserID, Detail: map[string]string{"reason": core.AsError(err).Code}})
+			a.Audit.Note(r.Context(), audit.Record{
+				Event: audit.SignInFailed, UserID: arrival.UserID,
+				Detail: map[string]string{"reason": core.AsError(err).Code},
+			})
 		}
-		a.upstreamTrouble(w, r, err)
+		a.upstreamError(w, r, err)
 		return
 	}
 	switch {
@@ -95,33 +100,33 @@ func (a *App) arrive(w http.ResponseWriter, r *http.Request) {
 	case arrival.Unlinked != upstream.Identity{}:
 		a.beginConnect(w, r, arrival)
 	default:
-		a.admit(w, r, arrival.User, halfway{With: withUpstream, ReturnTo: arrival.ReturnTo})
+		a.passFirstFactor(w, r, arrival.User, partialSignIn{With: withUpstream, ReturnTo: arrival.ReturnTo})
 	}
 }
 
-// proveWithUpstream notes that the person of this browser's session has just signed in at the provider once more.
+// proveWithUpstream accepts a new sign-in at the provider as a proof of identity for the session that began it.
 func (a *App) proveWithUpstream(w http.ResponseWriter, r *http.Request, arrival upstream.Arrival) {
 	found, ok := a.signedIn(r)
 	if !ok || found.Session.ID != arrival.SessionID {
-		a.again(w, r, signin.ErrPending, SignInPath)
+		a.restart(w, r, signin.ErrPending, SignInPath)
 		return
 	}
 	if err := a.Auth.Proofs.Accept(r.Context(), actorOf(found), withUpstream); err != nil {
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 		return
 	}
 	a.seeOther(w, arrival.ReturnTo)
 }
 
-// upstreamTrouble says why signing in elsewhere did not work.
-func (a *App) upstreamTrouble(w http.ResponseWriter, r *http.Request, err error) {
+// upstreamError shows why the sign-in with the provider failed.
+func (a *App) upstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	e := core.AsError(err)
 	switch {
 	case errors.Is(err, signin.ErrPending), e.Kind == core.KindForbidden:
-		a.fail(w, r, http.StatusUnprocessableEntity, "You are not signed in", e.Detail)
+		a.fail(w, r, http.StatusUnprocessableEntity, "upstream_refused", "problem", textsFor(r).problem(err))
 	case e.Kind == core.KindUpstream:
-		a.fail(w, r, http.StatusBadGateway, "The provider does not answer", e.Detail)
+		a.fail(w, r, http.StatusBadGateway, "upstream_away")
 	default:
-		a.trouble(w, r, err)
+		a.serverError(w, r, err)
 	}
 }

@@ -28,31 +28,31 @@ const (
 	clientSecret = "a secret with : and %"
 )
 
-// provider is an OpenID provider that is strict with its client and lies when it is told to.
+// provider is an OpenID provider that checks its client strictly and can return false claims and signatures.
 type provider struct {
-	w   *world
-	srv *httptest.Server
-	key jose.SigningKey
-	jwk jose.JSONWebKey
+	site *site
+	srv  *httptest.Server
+	key  jose.SigningKey
+	jwk  jose.JSONWebKey
 
 	mu sync.Mutex
-	// claims are what it says of whoever comes; nonce, times and so on are added unless they are there.
+	// claims are the user's claims. They replace the standard ones that the provider adds.
 	claims map[string]any
-	// spoil changes what it signs with.
-	spoil func(*jose.SigningKey)
-	codes map[string]url.Values
-	// asked is the last request to authorize.
-	asked url.Values
-	away  bool
+	// tamper changes the signing key.
+	tamper func(*jose.SigningKey)
+	codes  map[string]url.Values
+	// lastRequest is the last authorization request.
+	lastRequest url.Values
+	unavailable bool
 }
 
-func newProvider(w *world) *provider {
-	w.t.Helper()
+func newProvider(site *site) *provider {
+	site.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		w.t.Fatal(err)
+		site.t.Fatal(err)
 	}
-	p := &provider{w: w, codes: map[string]url.Values{}}
+	p := &provider{site: site, codes: map[string]url.Values{}}
 	p.jwk = jose.JSONWebKey{Key: private, KeyID: "1", Algorithm: string(jose.ES256), Use: "sig"}
 	p.key = jose.SigningKey{Algorithm: jose.ES256, Key: p.jwk}
 	mux := http.NewServeMux()
@@ -63,14 +63,14 @@ func newProvider(w *world) *provider {
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
 	p.srv = httptest.NewServer(mux)
-	w.t.Cleanup(p.srv.Close)
+	site.t.Cleanup(p.srv.Close)
 	return p
 }
 
 func (p *provider) discovery(rw http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.away {
+	if p.unavailable {
 		rw.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -81,7 +81,7 @@ func (p *provider) discovery(rw http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// authorize lets everybody in at once.
+// authorize redirects back with a code, without asking the user.
 func (p *provider) authorize(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *provider) authorize(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code := rand.Text()
-	p.codes[code], p.asked = q, q
+	p.codes[code], p.lastRequest = q, q
 	back := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.srv.URL}}
 	http.Redirect(rw, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
@@ -101,27 +101,29 @@ func (p *provider) token(rw http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = r.ParseForm()
-	asked := p.codes[r.PostForm.Get("code")]
+	request := p.codes[r.PostForm.Get("code")]
 	delete(p.codes, r.PostForm.Get("code"))
 	id, secret, _ := r.BasicAuth()
 	sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 	rw.Header().Set("Content-Type", "application/json")
-	if asked == nil || id != clientID || secret != url.QueryEscape(clientSecret) || asked.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
-		asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+	if request == nil || id != clientID || secret != url.QueryEscape(clientSecret) ||
+		request.Get("redirect_uri") != r.PostForm.Get("redirect_uri") ||
+		request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		rw.WriteHeader(http.StatusBadRequest)
 		_, _ = rw.Write([]byte(`{"error":"invalid_grant"}`))
 		return
 	}
-	now := p.w.clock.Now()
+	now := p.site.clock.Now()
 	claims := map[string]any{
-		"iss": p.srv.URL, "aud": clientID, "nonce": asked.Get("nonce"), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(), "auth_time": now.Unix(),
+		"iss": p.srv.URL, "aud": clientID, "nonce": request.Get("nonce"), "iat": now.Unix(),
+		"exp": now.Add(time.Minute).Unix(), "auth_time": now.Unix(),
 	}
 	for name, value := range p.claims {
 		claims[name] = value
 	}
 	key := p.key
-	if p.spoil != nil {
-		p.spoil(&key)
+	if p.tamper != nil {
+		p.tamper(&key)
 	}
 	signer, err := jose.NewSigner(key, nil)
 	if err != nil {
@@ -136,128 +138,141 @@ func (p *provider) token(rw http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(rw).Encode(map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": compact})
 }
 
-// says sets what the provider says of whoever comes next.
-func (p *provider) says(claims map[string]any) {
+// setClaims sets the claims of the next user.
+func (p *provider) setClaims(claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = claims
 }
 
-// newUpstreamWorld has one account and a provider.
-func newUpstreamWorld(t testing.TB, signUp bool) (*world, *provider) {
+// newUpstreamSite returns a site with one account and a provider.
+func newUpstreamSite(t testing.TB, signUp bool) (*site, *provider) {
 	t.Helper()
-	w := newWorld(t)
-	p := newProvider(w)
-	w.upstream(p, signUp)
-	return w, p
+	site := newSite(t)
+	p := newProvider(site)
+	site.upstream(p, signUp)
+	return site, p
 }
 
-// upstream makes the pages anew, with a provider.
-func (w *world) upstream(p *provider, signUp bool) {
-	w.t.Helper()
-	services := w.services(w.srv.URL, w.logger)
+// upstream serves the pages with a provider.
+func (s *site) upstream(p *provider, signUp bool) {
+	s.t.Helper()
+	services := s.services(s.srv.URL, s.logger)
 	services.Upstream = upstream.New(upstream.Deps{
-		Store: w.db, Pending: w.auth.Pending, Clock: w.clock, Audit: w.audit, Log: w.logger,
+		Store: s.db, Pending: s.auth.Pending, Clock: s.clock, Audit: s.audit, Log: s.logger,
 		Options: upstream.Options{
 			Issuer: p.srv.URL, ClientID: clientID, ClientSecret: clientSecret, Name: "Example University", SignUp: signUp,
-			RedirectURL: w.srv.URL + webapp.UpstreamPath,
+			RedirectURL: s.srv.URL + webapp.UpstreamPath,
 		},
 	})
-	w.t.Cleanup(services.Upstream.Close)
-	w.reopen(services)
+	s.t.Cleanup(services.Upstream.Close)
+	s.serve(services)
 }
 
-// leave goes to the provider and returns the address that it sends the visitor back to.
-func (v *visitor) leave(path, returnTo string) string {
-	v.w.t.Helper()
+// goToProvider begins a sign-in at the provider and returns the path of the callback.
+func (v *visitor) goToProvider(path, returnTo string) string {
+	v.site.t.Helper()
 	a := v.post(path, "return", returnTo)
 	refresh := a.header.Get("Refresh")
 	to, found := strings.CutPrefix(refresh, "0; url=")
 	if a.status != http.StatusOK || !found || strings.Contains(a.header.Get("Content-Security-Policy"), "http") {
-		v.w.t.Fatalf("%d, refresh %q, policy %s: %s", a.status, refresh, a.header.Get("Content-Security-Policy"), a.body)
+		v.site.t.Fatalf("%d, refresh %q, policy %s: %s", a.status, refresh, a.header.Get("Content-Security-Policy"),
+			a.body)
 	}
-	req, err := http.NewRequestWithContext(v.w.t.Context(), http.MethodGet, to, nil)
+	req, err := http.NewRequestWithContext(v.site.t.Context(), http.MethodGet, to, nil)
 	if err != nil {
-		v.w.t.Fatal(err)
+		v.site.t.Fatal(err)
 	}
-	at := v.w.do(req) // without our cookies, as a browser would
-	back, found := strings.CutPrefix(at.header.Get("Location"), v.w.srv.URL)
+	at := v.site.do(req) // without the site's cookies, as in a browser
+	back, found := strings.CutPrefix(at.header.Get("Location"), v.site.srv.URL)
 	if at.status != http.StatusFound || !found {
-		v.w.t.Fatalf("the provider answers %d %s", at.status, at.body)
+		v.site.t.Fatalf("the provider answers %d %s", at.status, at.body)
 	}
 	return back
 }
 
-var adaThere = map[string]any{"sub": "s-1", "email": "Ada@Example.org", "email_verified": true, "name": "Ada at work"}
+var adaClaims = map[string]any{"sub": "s-1", "email": "Ada@Example.org", "email_verified": true, "name": "Ada at work"}
 
-func TestPoint12SomebodyKnownElsewhereSignsInToTheirAccount(t *testing.T) {
+func TestUpstreamSignInOpensTheLinkedAccount(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, false)
-	p.says(adaThere)
-	if page := w.get("/sign-in", nil); !strings.Contains(page.body, "Sign in with Example University") {
+	site, p := newUpstreamSite(t, false)
+	p.setClaims(adaClaims)
+	if page := site.get("/sign-in", nil); !strings.Contains(page.body, "Sign in with Example University") {
 		t.Fatal(page.body)
 	}
-	v := w.visitor()
-	v.goes(v.get(v.leave("/sign-in/upstream", "/docs")), "/docs")
-	if !v.isIn() {
+	v := site.visitor()
+	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/docs")), "/docs")
+	if !v.isSignedIn() {
 		t.Fatal("not signed in")
 	}
-	// From then on the subject decides, whatever the address is there.
-	p.says(map[string]any{"sub": "s-1", "email": "other@example.org", "email_verified": false})
-	again := w.visitor()
-	again.goes(again.get(again.leave("/sign-in/upstream", "//evil.example")), "/")
-	// Another person who got the address there does not get the account.
-	p.says(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
-	thief := w.visitor()
-	if a := thief.get(thief.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "is linked to another user") || thief.isIn() {
-		t.Errorf("somebody else with the address: %d", a.status)
+	// From now on the subject identifies the account, whatever its address at the provider.
+	p.setClaims(map[string]any{"sub": "s-1", "email": "other@example.org", "email_verified": false})
+	again := site.visitor()
+	again.wantRedirect(again.get(again.goToProvider("/sign-in/upstream", "//evil.example")), "/")
+	// Another person with the address at the provider does not get the account.
+	p.setClaims(map[string]any{"sub": "s-2", "email": email, "email_verified": true})
+	thief := site.visitor()
+	if a := thief.get(thief.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "connected to another person") || thief.isSignedIn() {
+		t.Errorf("another subject with the address: %d", a.status)
 	}
-	if err := w.accounts.Disable(t.Context(), core.Operator(""), w.user.ID); err != nil {
+	if err := site.accounts.Disable(t.Context(), core.Operator(""), site.user.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.says(adaThere)
-	if a := again.get(again.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || again.isIn() {
+	p.setClaims(adaClaims)
+	if a := again.get(again.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+		again.isSignedIn() {
 		t.Errorf("a disabled account: %d", a.status)
 	}
-	if events := fmt.Sprint(w.events()); !strings.Contains(events, "upstream_linked") || !strings.Contains(events, `"with":"upstream"`) || strings.Contains(events, "s-1") {
+	if events := fmt.Sprint(site.events()); !strings.Contains(events, "upstream_linked") ||
+		!strings.Contains(events, `"with":"upstream"`) || strings.Contains(events, "s-1") {
 		t.Errorf("the audit log: %s", events)
 	}
 }
 
-func TestPoint12OnlyAVerifiedAddressLeadsToAnAccount(t *testing.T) {
+func TestUpstreamAddressMustBeVerified(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		claims map[string]any
 		signUp bool
 		in     bool
 	}{
-		"verified":              {adaThere, false, true},
-		"verified as a text":    {map[string]any{"sub": "s", "email": email, "email_verified": "true"}, false, true},
-		"not verified":          {map[string]any{"sub": "s", "email": email, "email_verified": false}, true, false},
-		"not said":              {map[string]any{"sub": "s", "email": email}, true, false},
-		"said oddly":            {map[string]any{"sub": "s", "email": email, "email_verified": 1}, true, false},
-		"no address":            {map[string]any{"sub": "s", "email_verified": true}, true, false},
-		"no account":            {map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true}, false, false},
-		"an account is made":    {map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"}, true, true},
-		"no address to be made": {map[string]any{"sub": "s", "email": "bert <b@example.org>", "email_verified": true}, true, false},
-		"nobody":                {map[string]any{"sub": "", "email": email, "email_verified": true}, true, false},
+		"verified":             {adaClaims, false, true},
+		"verified as a string": {map[string]any{"sub": "s", "email": email, "email_verified": "true"}, false, true},
+		"not verified":         {map[string]any{"sub": "s", "email": email, "email_verified": false}, true, false},
+		"no verified claim":    {map[string]any{"sub": "s", "email": email}, true, false},
+		"verified as a number": {map[string]any{"sub": "s", "email": email, "email_verified": 1}, true, false},
+		"no address":           {map[string]any{"sub": "s", "email_verified": true}, true, false},
+		"no account": {
+			map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true},
+			false, false,
+		},
+		"a new account": {map[string]any{
+			"sub": "s", "email": "bert@example.org", "email_verified": true,
+			"name": "Ada Lovelace",
+		}, true, true},
+		"an invalid address": {
+			map[string]any{"sub": "s", "email": "bert <b@example.org>", "email_verified": true},
+			true, false,
+		},
+		"no subject": {map[string]any{"sub": "", "email": email, "email_verified": true}, true, false},
 	} {
-		w, p := newUpstreamWorld(t, c.signUp)
-		p.says(c.claims)
-		v := w.visitor()
-		a := v.get(v.leave("/sign-in/upstream", "/"))
-		if v.isIn() != c.in || (a.status == http.StatusSeeOther) != c.in {
-			t.Errorf("%s: %d, in %v: %s", name, a.status, v.isIn(), a.body)
+		site, p := newUpstreamSite(t, c.signUp)
+		p.setClaims(c.claims)
+		v := site.visitor()
+		a := v.get(v.goToProvider("/sign-in/upstream", "/"))
+		if v.isSignedIn() != c.in || (a.status == http.StatusSeeOther) != c.in {
+			t.Errorf("%s: %d, in %v: %s", name, a.status, v.isSignedIn(), a.body)
 		}
 	}
 }
 
-func TestPoint12WhatAProviderSaysIsChecked(t *testing.T) {
+func TestUpstreamIDTokenIsValidated(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, true)
+	site, p := newUpstreamSite(t, true)
 	with := func(name string, value any) map[string]any {
 		c := map[string]any{name: value}
-		for k, v := range adaThere {
+		for k, v := range adaClaims {
 			if k != name {
 				c[k] = v
 			}
@@ -266,41 +281,42 @@ func TestPoint12WhatAProviderSaysIsChecked(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		claims map[string]any
-		spoil  func(*jose.SigningKey)
+		tamper func(*jose.SigningKey)
 	}{
 		"another issuer":   {with("iss", "https://evil.example"), nil},
-		"another audience": {with("aud", "somebody"), nil},
+		"another audience": {with("aud", "another"), nil},
 		"another nonce":    {with("nonce", "n"), nil},
 		"no nonce":         {with("nonce", ""), nil},
-		"expired":          {with("exp", w.clock.Now().Add(-time.Hour).Unix()), nil},
-		"another key": {adaThere, func(k *jose.SigningKey) {
+		"expired":          {with("exp", site.clock.Now().Add(-time.Hour).Unix()), nil},
+		"another key": {adaClaims, func(k *jose.SigningKey) {
 			other, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 			k.Key = jose.JSONWebKey{Key: other, KeyID: "1", Algorithm: "ES256"}
 		}},
-		"the secret as a key": {adaThere, func(k *jose.SigningKey) {
+		"the secret as a key": {adaClaims, func(k *jose.SigningKey) {
 			*k = jose.SigningKey{Algorithm: jose.HS256, Key: []byte("0123456789abcdef0123456789abcdef")}
 		}},
 	} {
 		p.mu.Lock()
-		p.claims, p.spoil = c.claims, c.spoil
+		p.claims, p.tamper = c.claims, c.tamper
 		p.mu.Unlock()
-		v := w.visitor()
-		if a := v.get(v.leave("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity || v.isIn() {
+		v := site.visitor()
+		if a := v.get(v.goToProvider("/sign-in/upstream", "/")); a.status != http.StatusUnprocessableEntity ||
+			v.isSignedIn() {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
 }
 
-func TestPoint12AJourneyBelongsToItsBrowserAndEndsOnce(t *testing.T) {
+func TestUpstreamCallbackWorksOnceAndInItsBrowser(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, false)
-	p.says(adaThere)
-	v, stranger := w.visitor(), w.visitor()
-	back := v.leave("/sign-in/upstream", "/")
-	if a := stranger.get(back); a.status != http.StatusUnprocessableEntity || stranger.isIn() {
+	site, p := newUpstreamSite(t, false)
+	p.setClaims(adaClaims)
+	v, stranger := site.visitor(), site.visitor()
+	back := v.goToProvider("/sign-in/upstream", "/")
+	if a := stranger.get(back); a.status != http.StatusUnprocessableEntity || stranger.isSignedIn() {
 		t.Errorf("in another browser: %d", a.status)
 	}
-	v.goes(v.get(back), "/")
+	v.wantRedirect(v.get(back), "/")
 	if a := v.get(back); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("once more: %d", a.status)
 	}
@@ -312,75 +328,79 @@ func TestPoint12AJourneyBelongsToItsBrowserAndEndsOnce(t *testing.T) {
 		"no code":          func(q url.Values) { q.Del("code") },
 		"another code":     func(q url.Values) { q.Set("code", "x") },
 	} {
-		v := w.visitor()
-		path, query, _ := strings.Cut(v.leave("/sign-in/upstream", "/"), "?")
+		v := site.visitor()
+		path, query, _ := strings.Cut(v.goToProvider("/sign-in/upstream", "/"), "?")
 		q, _ := url.ParseQuery(query)
 		change(q)
-		if a := v.get(path + "?" + q.Encode()); a.status != http.StatusUnprocessableEntity || v.isIn() || strings.Contains(a.body, "access_denied") {
+		if a := v.get(path + "?" + q.Encode()); a.status != http.StatusUnprocessableEntity || v.isSignedIn() ||
+			strings.Contains(a.body, "access_denied") {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
 }
 
-func TestPoint11AnotherProviderProvesItAgain(t *testing.T) {
+func TestUpstreamSignInIsAcceptedAsStepUp(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, true)
-	p.says(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"})
-	v := w.visitor()
-	v.goes(v.get(v.leave("/sign-in/upstream", "/")), "/")
-	w.clock.Advance(core.ProofLife)
-	v.goes(v.get("/security"), askedAgain)
-	if page := v.get("/step-up"); strings.Contains(page.body, `id="password"`) || !strings.Contains(page.body, "Sign in with Example University again") {
-		t.Errorf("an account without a password is asked for one: %s", page.body)
+	site, p := newUpstreamSite(t, true)
+	p.setClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true, "name": "Ada Lovelace"})
+	v := site.visitor()
+	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/")
+	site.clock.Advance(core.ProofLife)
+	v.wantRedirect(v.get("/security"), stepUpRedirect)
+	if page := v.get("/step-up"); strings.Contains(page.body, `id="password"`) ||
+		!strings.Contains(page.body, "Sign in with Example University again") {
+		t.Errorf("the step-up page of an account without a password: %s", page.body)
 	}
 	if a := v.post("/step-up", "password", "anything at all"); a.status != http.StatusUnprocessableEntity {
-		t.Errorf("some password: %d", a.status)
+		t.Errorf("a password: %d", a.status)
 	}
-	back := v.leave("/step-up/upstream", "/security")
-	if p.asked.Get("prompt") != "login" || p.asked.Get("max_age") != "0" {
-		t.Errorf("the provider is asked with %v", p.asked)
+	back := v.goToProvider("/step-up/upstream", "/security")
+	if p.lastRequest.Get("prompt") != "login" || p.lastRequest.Get("max_age") != "0" {
+		t.Errorf("the authorization request is %v", p.lastRequest)
 	}
-	v.goes(v.get(back), "/security")
-	if a := v.get("/security"); a.status != http.StatusOK || !strings.Contains(a.body, "Set a password") {
-		t.Errorf("after the proof: %d", a.status)
+	v.wantRedirect(v.get(back), "/security")
+	if a := v.get("/security"); a.status != http.StatusOK || !strings.Contains(a.body, "Set password") {
+		t.Errorf("after the step-up: %d", a.status)
 	}
-	w.clock.Advance(core.ProofLife)
+	site.clock.Advance(core.ProofLife)
 	for name, claims := range map[string]map[string]any{
-		"somebody else": adaThere,
-		"not asked again": {
-			"sub": "s", "email": "bert@example.org", "email_verified": true, "auth_time": w.clock.Now().Add(-time.Hour).Unix(),
+		"another user": adaClaims,
+		"an old auth_time": {
+			"sub": "s", "email": "bert@example.org", "email_verified": true,
+			"auth_time": site.clock.Now().Add(-time.Hour).Unix(),
 		},
 	} {
-		p.says(claims)
-		if a := v.get(v.leave("/step-up/upstream", "/security")); a.status != http.StatusUnprocessableEntity {
+		p.setClaims(claims)
+		if a := v.get(v.goToProvider("/step-up/upstream", "/security")); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", name, a.status)
 		}
-		v.goes(v.get("/security"), askedAgain)
+		v.wantRedirect(v.get("/security"), stepUpRedirect)
 	}
-	// It is a proof for the session that asked, not a way to sign in.
-	p.says(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true})
-	back = v.leave("/step-up/upstream", "/security")
+	// The callback of a step-up does not sign in.
+	p.setClaims(map[string]any{"sub": "s", "email": "bert@example.org", "email_verified": true})
+	back = v.goToProvider("/step-up/upstream", "/security")
 	v.post("/sign-out")
-	v.goes(v.get(back), "/sign-in")
-	if v.isIn() {
-		t.Error("the proof of a session that has ended signs in")
+	v.wantRedirect(v.get(back), "/sign-in")
+	if v.isSignedIn() {
+		t.Error("the step-up of an ended session signs in")
 	}
 }
 
-func TestAProviderThatIsAwayIsTriedAgain(t *testing.T) {
+func TestUnavailableProviderIsRetried(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, false)
-	p.away = true
-	if a := w.post("/sign-in/upstream", nil); a.status != http.StatusBadGateway || a.cookie != nil || !strings.Contains(a.body, "does not answer") {
-		t.Errorf("away: %d", a.status)
+	site, p := newUpstreamSite(t, false)
+	p.unavailable = true
+	if a := site.post("/sign-in/upstream", nil); a.status != http.StatusBadGateway || a.cookie != nil ||
+		!strings.Contains(a.body, "not responding") {
+		t.Errorf("unavailable provider: %d", a.status)
 	}
 	p.mu.Lock()
-	p.away = false
+	p.unavailable = false
 	p.mu.Unlock()
-	p.says(adaThere)
-	v := w.visitor()
-	v.goes(v.get(v.leave("/sign-in/upstream", "/")), "/")
-	plain := newWorld(t)
+	p.setClaims(adaClaims)
+	v := site.visitor()
+	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/")), "/")
+	plain := newSite(t)
 	for _, a := range []answer{plain.post("/sign-in/upstream", nil), plain.get(webapp.UpstreamPath, nil)} {
 		if a.status != http.StatusNotFound {
 			t.Errorf("without a provider: %d", a.status)
@@ -388,16 +408,16 @@ func TestAProviderThatIsAwayIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestPoint12TheSecondFactorIsAskedForAlsoThen(t *testing.T) {
+func TestUpstreamSignInRequiresTheSecondFactor(t *testing.T) {
 	t.Parallel()
-	w, p := newUpstreamWorld(t, false)
-	p.says(adaThere)
-	device, _ := w.visitor().signIn().enrol()
-	w.clock.Advance(time.Minute)
-	v := w.visitor()
-	v.goes(v.get(v.leave("/sign-in/upstream", "/docs")), "/sign-in/code")
-	if v.isIn() {
-		t.Fatal("the provider alone is enough")
+	site, p := newUpstreamSite(t, false)
+	p.setClaims(adaClaims)
+	device, _ := site.visitor().signIn().enrol()
+	site.clock.Advance(time.Minute)
+	v := site.visitor()
+	v.wantRedirect(v.get(v.goToProvider("/sign-in/upstream", "/docs")), "/sign-in/code")
+	if v.isSignedIn() {
+		t.Fatal("signed in without the second factor")
 	}
-	v.goes(v.post("/sign-in/code", "code", device.code(0)), "/docs")
+	v.wantRedirect(v.post("/sign-in/code", "code", device.code(0)), "/docs")
 }

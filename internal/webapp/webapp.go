@@ -1,6 +1,6 @@
-// Package webapp is the pages that people see before there is an app in their browser, and when there is none: signing
-// in and out, making the first account, allowing a client, changing how one signs in, and saying what went wrong. They are
-// plain HTML without any script, so that the policy of their content can forbid all of it; passkeys alone need one.
+// Package webapp serves the pages outside the single-page app (set-up, sign-in, OAuth consent, sign-in settings and
+// errors) and the files of the app itself. The pages are plain HTML in English and German. They have no scripts, so
+// their Content-Security-Policy forbids all of them; only the passkey page needs one.
 package webapp
 
 import (
@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"carrel/internal/account"
@@ -23,7 +24,7 @@ import (
 	"carrel/internal/signin/upstream"
 )
 
-// The paths of the pages.
+// Paths of the pages.
 const (
 	SignInPath   = "/sign-in"
 	SignOutPath  = "/sign-out"
@@ -33,28 +34,45 @@ const (
 	SecurityPath = "/security"
 )
 
-// Services is what the pages work with.
+// Services are the dependencies of the pages.
 type Services struct {
 	Accounts *account.Service
 	Sessions *credential.Sessions
 	Auth     *signin.Service
 	Passkeys *passkey.Service
-	// Upstream is nil unless the settings name another provider.
+	// Upstream is nil if no OpenID provider is configured.
 	Upstream *upstream.Service
 	Audit    *audit.Log
 	Clock    core.Clock
 	Log      *slog.Logger
 }
 
-// Options is how an installation has its pages.
+// require panics if a required service is missing.
+func (s Services) require() {
+	for name, missing := range map[string]bool{
+		"Accounts": s.Accounts == nil,
+		"Sessions": s.Sessions == nil,
+		"Auth":     s.Auth == nil,
+		"Passkeys": s.Passkeys == nil,
+		"Audit":    s.Audit == nil,
+		"Clock":    s.Clock == nil,
+		"Log":      s.Log == nil,
+	} {
+		if missing {
+			panic("webapp: Services." + name + " is nil")
+		}
+	}
+}
+
+// Options configure the pages.
 type Options struct {
-	// BaseURL is the address that people use. It decides what cookies are like.
+	// BaseURL is the installation's public URL. Cookies are Secure if it is https.
 	BaseURL string
-	// Home is the path of the app, where people go who are signed in; empty means a small page of ours.
+	// Home is the path that signed-in users are redirected to from "/"; empty shows a small page instead.
 	Home string
-	// SetupCode is what the first person types to prove that they have seen the server start.
+	// SetupCode authorizes the creation of the first account.
 	SetupCode string
-	// Address tells where the request of a context came from.
+	// Address returns the client address of a request context.
 	Address func(context.Context) netip.Addr
 }
 
@@ -63,22 +81,22 @@ type App struct {
 	Services
 	opts   Options
 	cookie cookie
-	// pending is the cookie of what is begun and not finished.
-	pending cookie
-	// browser is the cookie of a browser in which somebody has signed in.
-	browser cookie
-	// prefix is the path of the base URL, which browsers see before ours and handlers do not.
+	// pending is the cookie of an unfinished sign-in, and browser the cookie of a known browser.
+	pending, browser cookie
+	// prefix is the path of the base URL. Browsers see it in front of every path; handlers don't.
 	prefix string
-	pages  map[string]*template.Template
+	// pages return the templates of a language by name. They are parsed on the first request, which saves time at start.
+	pages map[language]func() map[string]*template.Template
 	// referrer is the Referrer-Policy of all pages.
 	referrer string
-	// settled is whether there is an account. It never becomes false again.
-	settled    atomic.Bool
-	sameOrigin *http.CrossOriginProtection
+	// accountsExist caches that there is an account, which stays true once it is.
+	accountsExist atomic.Bool
+	sameOrigin    *http.CrossOriginProtection
 }
 
-// New returns the pages of an installation.
+// New returns the pages of an installation. It panics if a required service is missing.
 func New(s Services, o Options) (*App, error) {
+	s.require()
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, err
@@ -87,11 +105,15 @@ func New(s Services, o Options) (*App, error) {
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	a := &App{
-		Services: s, opts: o, cookie: newCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base), prefix: base.EscapedPath(), pages: parsePages(base.EscapedPath()),
-		referrer: referrerPolicy(base),
+		Services: s, opts: o, prefix: base.EscapedPath(), referrer: referrerPolicy(base),
+		pages:  map[language]func() map[string]*template.Template{},
+		cookie: newSessionCookie(base), pending: newPendingCookie(base), browser: newBrowserCookie(base),
+	}
+	for lang := range tables {
+		a.pages[lang] = sync.OnceValue(func() map[string]*template.Template { return parsePages(lang, a.prefix) })
 	}
 	a.sameOrigin = http.NewCrossOriginProtection()
-	// A proxy may pass on another Host than the one that browsers see.
+	// A proxy may forward another Host than the one in the browser's address bar.
 	if err := a.sameOrigin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, err
 	}
@@ -114,26 +136,26 @@ func (a *App) Routes(mux *http.ServeMux) {
 		"POST " + SignInPath + "/passkey":           a.beginPasskey,
 		"POST " + SignInPath + "/passkey/finish":    a.signInWithPasskey,
 		"POST " + SignInPath + "/upstream":          a.beginUpstream,
-		"GET " + UpstreamPath:                       a.arrive,
+		"GET " + UpstreamPath:                       a.upstreamCallback,
 		"GET " + connectPath:                        a.showConnect,
 		"POST " + connectPath:                       a.connect,
-		"POST " + StepUpPath + "/upstream":          a.own(SecurityPath, a.beginStepUpUpstream),
+		"POST " + StepUpPath + "/upstream":          a.requireSession(a.beginStepUpUpstream),
 		"GET " + ResetPath:                          a.showReset,
 		"POST " + ResetPath:                         a.reset,
-		"GET " + StepUpPath:                         a.own(SecurityPath, a.showStepUp),
-		"POST " + StepUpPath:                        a.own(SecurityPath, a.stepUp),
-		"POST " + StepUpPath + "/passkey":           a.own(SecurityPath, a.beginStepUpPasskey),
-		"POST " + StepUpPath + "/passkey/finish":    a.own(SecurityPath, a.stepUpWithPasskey),
-		"GET " + SecurityPath:                       a.own(SecurityPath, a.showSecurity),
-		"POST " + SecurityPath + "/password":        a.own(SecurityPath, a.changePassword),
-		"POST " + SecurityPath + "/passkeys":        a.own(SecurityPath, a.beginNewPasskey),
-		"POST " + SecurityPath + "/passkeys/finish": a.own(SecurityPath, a.addPasskey),
-		"POST " + SecurityPath + "/passkeys/remove": a.own(SecurityPath, a.removePasskey),
-		"POST " + totpPath:                          a.own(SecurityPath, a.beginTOTP),
-		"GET " + totpPath:                           a.own(SecurityPath, a.showTOTP),
-		"POST " + totpPath + "/confirm":             a.own(SecurityPath, a.confirmTOTP),
-		"POST " + totpPath + "/codes":               a.own(SecurityPath, a.renewCodes),
-		"POST " + totpPath + "/remove":              a.own(SecurityPath, a.removeTOTP),
+		"GET " + StepUpPath:                         a.requireSession(a.showStepUp),
+		"POST " + StepUpPath:                        a.requireSession(a.stepUp),
+		"POST " + StepUpPath + "/passkey":           a.requireSession(a.beginStepUpPasskey),
+		"POST " + StepUpPath + "/passkey/finish":    a.requireSession(a.stepUpWithPasskey),
+		"GET " + SecurityPath:                       a.requireSession(a.showSecurity),
+		"POST " + SecurityPath + "/password":        a.requireSession(a.changePassword),
+		"POST " + SecurityPath + "/passkeys":        a.requireSession(a.beginNewPasskey),
+		"POST " + SecurityPath + "/passkeys/finish": a.requireSession(a.addPasskey),
+		"POST " + SecurityPath + "/passkeys/remove": a.requireSession(a.removePasskey),
+		"POST " + totpPath:                          a.requireSession(a.beginTOTP),
+		"GET " + totpPath:                           a.requireSession(a.showTOTP),
+		"POST " + totpPath + "/confirm":             a.requireSession(a.confirmTOTP),
+		"POST " + totpPath + "/codes":               a.requireSession(a.renewCodes),
+		"POST " + totpPath + "/remove":              a.requireSession(a.removeTOTP),
 	} {
 		mux.Handle(pattern, a.Guard(h))
 	}
@@ -142,16 +164,15 @@ func (a *App) Routes(mux *http.ServeMux) {
 	}
 }
 
-// Guard refuses requests that another site makes a browser send, on every method that changes something. Pages of other
-// packages that take forms go through it as well.
+// Guard refuses cross-origin requests with a method that changes something (CSRF). Other packages with forms use it as
+// well.
 func (a *App) Guard(h http.Handler) http.Handler { return a.sameOrigin.Handler(h) }
 
 func (a *App) crossOrigin(w http.ResponseWriter, r *http.Request) {
-	a.fail(w, r, http.StatusForbidden, "This form came from another site",
-		"To protect you, forms are taken from our own pages alone. Open the page here and try again.")
+	a.fail(w, r, http.StatusForbidden, "cross_origin")
 }
 
-// signedIn returns the session of the request's cookie, if it has one that is good.
+// signedIn returns the session of the request's cookie if it is valid.
 func (a *App) signedIn(r *http.Request) (credential.FoundSession, bool) {
 	token, ok := a.cookie.read(r)
 	if !ok {
@@ -160,16 +181,16 @@ func (a *App) signedIn(r *http.Request) (credential.FoundSession, bool) {
 	found, err := a.Sessions.Find(r.Context(), token)
 	if err != nil {
 		if !core.IsKind(err, core.KindUnauthenticated) && r.Context().Err() == nil {
-			a.Log.ErrorContext(r.Context(), "a session could not be looked up", slog.Any("error", err))
+			a.Log.ErrorContext(r.Context(), "session lookup failed", slog.Any("error", err))
 		}
 		return credential.FoundSession{}, false
 	}
 	return found, true
 }
 
-// hasAccounts reports whether anybody has an account.
+// hasAccounts reports whether the installation has an account.
 func (a *App) hasAccounts(ctx context.Context) (bool, error) {
-	if a.settled.Load() {
+	if a.accountsExist.Load() {
 		return true, nil
 	}
 	users, err := a.Accounts.List(ctx, core.Operator(""))
@@ -177,47 +198,44 @@ func (a *App) hasAccounts(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(users) > 0 {
-		a.settled.Store(true)
+		a.accountsExist.Store(true)
 	}
 	return len(users) > 0, nil
 }
 
-// home is a small place to land on.
+// home serves "/": the welcome page, or the app for signed-in users.
 func (a *App) home(w http.ResponseWriter, r *http.Request) {
 	found, ok := a.signedIn(r)
 	if !ok {
 		some, err := a.hasAccounts(r.Context())
 		if err != nil {
-			a.trouble(w, r, err)
+			a.serverError(w, r, err)
 			return
 		}
-		a.show(w, r, http.StatusOK, "welcome", map[string]any{"Title": "Carrel", "SetUp": !some})
+		a.show(w, r, http.StatusOK, "welcome", map[string]any{"NoAccounts": !some})
 		return
 	}
 	if a.opts.Home != "" {
 		a.seeOther(w, a.opts.Home)
 		return
 	}
-	a.show(w, r, http.StatusOK, "home", map[string]any{
-		"Title": "Carrel", "User": found.User, "Session": found.Session,
-	})
+	a.show(w, r, http.StatusOK, "home", found)
 }
 
-// trouble answers with what went wrong on our side, or with the database away.
-func (a *App) trouble(w http.ResponseWriter, r *http.Request, err error) {
+// serverError responds to an internal error, which it logs, or to an unavailable database.
+func (a *App) serverError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && errors.Is(err, r.Context().Err()) {
-		return // nobody is waiting for an answer
+		return // the client has disconnected
 	}
-	e := core.AsError(err)
-	if e.Kind == core.KindUnavailable {
-		a.fail(w, r, http.StatusServiceUnavailable, "Carrel is busy", e.Detail)
+	if core.IsKind(err, core.KindUnavailable) {
+		a.fail(w, r, http.StatusServiceUnavailable, "unavailable")
 		return
 	}
-	a.Log.ErrorContext(r.Context(), "a page failed", slog.Any("error", err))
-	a.fail(w, r, http.StatusInternalServerError, "Something went wrong on our side", "Try again. If it stays, report the number below.")
+	a.Log.ErrorContext(r.Context(), "page failed", slog.Any("error", err))
+	a.fail(w, r, http.StatusInternalServerError, "internal")
 }
 
-// address is where a request came from, as it is shown and stored.
+// address returns the client address of a request, or "" if it is unknown.
 func (a *App) address(ctx context.Context) string {
 	if addr := a.opts.Address(ctx); addr.IsValid() {
 		return addr.String()
@@ -225,24 +243,27 @@ func (a *App) address(ctx context.Context) string {
 	return ""
 }
 
-// form reads the fields of a posted form.
-func form(w http.ResponseWriter, r *http.Request) bool {
+// parseForm parses a posted form of at most maxForm bytes.
+func parseForm(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	return r.ParseForm() == nil
 }
 
-// maxForm bounds a posted form. The longest has an address to come back to.
+// maxForm bounds a posted form. The longest ones have a path to return to or a passkey response.
 const maxForm = 64 << 10
 
-// trustworthy reports whether browsers treat the address as safe (W3C Secure Contexts): HTTPS, or this machine.
+// trustworthy reports whether browsers treat a URL as potentially trustworthy (W3C Secure Contexts): https, or this
+// machine.
 func trustworthy(base *url.URL) bool {
 	host := base.Hostname()
 	ip, err := netip.ParseAddr(host)
-	return base.Scheme == "https" || err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return base.Scheme == "https" || err == nil && ip.IsLoopback() || host == "localhost" ||
+		strings.HasSuffix(host, ".localhost")
 }
 
-// referrerPolicy is no-referrer wherever browsers send Sec-Fetch-Site. Over plain HTTP to another machine they don't,
-// and with no-referrer they also hide the Origin of a form (Fetch, 3.2): our own could not be told from a stranger's.
+// referrerPolicy returns no-referrer wherever browsers send Sec-Fetch-Site. Over plain HTTP to another machine they
+// don't, and no-referrer would also turn the Origin of a form into null (Fetch, 3.2), so that Guard would refuse our
+// own forms.
 func referrerPolicy(base *url.URL) string {
 	if trustworthy(base) {
 		return "no-referrer"

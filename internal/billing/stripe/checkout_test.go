@@ -37,8 +37,10 @@ func TestCheckoutAndPortal(t *testing.T) {
 		fx.must(err)
 		form := fx.stripe.Sessions()[0]
 		for name, want := range map[string]string{
-			"mode": "subscription", "customer": p.customer, "client_reference_id": p.UserID, "line_items[0][price]": "price_reader",
-			"success_url": "https://carrel.test/settings/subscription?checkout=done", "cancel_url": "https://carrel.test/settings/subscription?checkout=cancelled",
+			"mode": "subscription", "customer": p.customer, "client_reference_id": p.UserID,
+			"line_items[0][price]":                 "price_reader",
+			"success_url":                          "https://carrel.test/settings/subscription?checkout=done",
+			"cancel_url":                           "https://carrel.test/settings/subscription?checkout=cancelled",
 			"subscription_data[trial_period_days]": "",
 		} {
 			if got := form.Get(name); got != want {
@@ -93,9 +95,13 @@ func TestTrialIsForTheFirstSubscriptionOnly(t *testing.T) {
 		before []stripefake.Subscription
 		want   string
 	}{
-		"first time":              {nil, "14"},
-		"after an incomplete one": {[]stripefake.Subscription{{ID: "sub_1", Status: "incomplete_expired", Price: "price_reader"}}, "14"},
-		"after an ended one":      {[]stripefake.Subscription{{ID: "sub_1", Status: "canceled", Price: "price_reader", EndedAt: fx.clock.Now()}}, ""},
+		"first time": {nil, "14"},
+		"after an incomplete one": {
+			[]stripefake.Subscription{{ID: "sub_1", Status: "incomplete_expired", Price: "price_reader"}}, "14",
+		},
+		"after an ended one": {
+			[]stripefake.Subscription{{ID: "sub_1", Status: "canceled", Price: "price_reader", EndedAt: fx.clock.Now()}}, "",
+		},
 	} {
 		p := fx.person(true)
 		fx.stripe.Set(p.customer, test.before...)

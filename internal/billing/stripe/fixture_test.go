@@ -109,7 +109,8 @@ func newFixture(t testing.TB, options store.Options, change func(*stripe.Options
 	fx.Service = stripe.NewService(
 		stripe.Deps{Store: db, Client: web, Clock: fx.clock, Audit: &fx.notes, Log: log, Options: o},
 	)
-	fx.plans = billing.NewService(billing.Deps{Store: db, Clock: fx.clock, Audit: &fx.notes, DefaultPlan: core.PlanOpen}).Plans
+	deps := billing.Deps{Store: db, Clock: fx.clock, Audit: &fx.notes, DefaultPlan: core.PlanOpen}
+	fx.plans = billing.NewService(deps).Plans
 	for name, prices := range map[string]string{"reader": "price_reader,price_reader_old", "writer": "price_writer"} {
 		fx.plan(name, prices)
 	}

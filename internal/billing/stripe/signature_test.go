@@ -22,23 +22,39 @@ func TestWebhookSignature(t *testing.T) {
 		"with spaces after the commas": {nil, func(p []byte, now time.Time) string {
 			return strings.ReplaceAll(stripefake.Sign(p, now, secret), ",", ", ")
 		}, true},
-		"five minutes ago": {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now.Add(-5*time.Minute), secret) }, true},
+		"five minutes ago": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now.Add(-5*time.Minute), secret) }, true,
+		},
 		"longer ago": {nil, func(p []byte, now time.Time) string {
 			return stripefake.Sign(p, now.Add(-5*time.Minute-time.Second), secret)
 		}, false},
-		"in the future":                   {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now.Add(6*time.Minute), secret) }, false},
-		"with another secret":             {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret) }, false},
-		"with one matching secret of two": {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret, secret) }, true},
-		"with the new one of two secrets": {both, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret) }, true},
-		"with the old one of two secrets": {both, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, secret) }, true},
-		"for another payload":             {nil, func(p []byte, now time.Time) string { return stripefake.Sign(append(p, ' '), now, secret) }, false},
+		"in the future": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now.Add(6*time.Minute), secret) }, false,
+		},
+		"with another secret": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret) }, false,
+		},
+		"with one matching secret of two": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret, secret) }, true,
+		},
+		"with the new one of two secrets": {
+			both, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, newSecret) }, true,
+		},
+		"with the old one of two secrets": {
+			both, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, secret) }, true,
+		},
+		"for another payload": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(append(p, ' '), now, secret) }, false,
+		},
 		"with the test mode scheme only": {nil, func(p []byte, now time.Time) string {
 			return strings.Replace(stripefake.Sign(p, now, secret), "v1=", "v0=", 1)
 		}, false},
 		"with a changed time": {nil, func(p []byte, now time.Time) string {
 			return "t=" + stripefake.Sign(p, now.Add(time.Second), secret)[2:12] + stripefake.Sign(p, now, secret)[12:]
 		}, false},
-		"with two times": {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, secret) + ",t=1" }, false},
+		"with two times": {
+			nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, secret) + ",t=1" }, false,
+		},
 		"without a time": {nil, func(p []byte, now time.Time) string { return stripefake.Sign(p, now, secret)[13:] }, false},
 		"with nothing":   {nil, func([]byte, time.Time) string { return "" }, false},
 		"with nonsense":  {nil, func([]byte, time.Time) string { return "t=,v1=zz,=,v1" }, false},
@@ -63,7 +79,10 @@ func TestWebhookSignature(t *testing.T) {
 func TestSignedPayloadMustBeAnEvent(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, engines["sqlite"](t), nil)
-	for _, payload := range []string{"", "{", "[]", `{"type": "invoice.paid"}`, `{"id": 1}`, `{"id": "evt", "type": "invoice.paid", "data": {"object": {"customer": 5}}}`} {
+	for _, payload := range []string{
+		"", "{", "[]", `{"type": "invoice.paid"}`, `{"id": 1}`,
+		`{"id": "evt", "type": "invoice.paid", "data": {"object": {"customer": 5}}}`,
+	} {
 		err := fx.Take(t.Context(), []byte(payload), stripefake.Sign([]byte(payload), fx.clock.Now(), secret))
 		if !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%q: %v", payload, err)

@@ -24,20 +24,42 @@ func TestEveryStripeStatusGrantsThePlanUntilItsEnd(t *testing.T) {
 		until time.Time
 		last  bool
 	}{
-		"active":                          {func(*stripefake.Subscription) {}, "active", leapDay.Add(grace), false},
-		"on trial":                        {func(s *stripefake.Subscription) { s.Status = "trialing" }, "trial", leapDay.Add(grace), false},
-		"cancel_at_period_end":            {func(s *stripefake.Subscription) { s.CancelAtPeriodEnd = true }, "active", leapDay, true},
-		"cancel_at the end of the period": {func(s *stripefake.Subscription) { s.CancelAt = leapDay }, "active", leapDay, true},
-		"cancel_at a day earlier":         {func(s *stripefake.Subscription) { s.CancelAt = leapDay.Add(-24 * time.Hour) }, "active", leapDay.Add(-24 * time.Hour), true},
-		"cancel_at next year":             {func(s *stripefake.Subscription) { s.CancelAt = nextYear }, "active", leapDay.Add(grace), false},
-		"past due with an invoice":        {func(s *stripefake.Subscription) { s.Status, s.Invoiced = "past_due", from.Add(time.Hour) }, "past_due", from.Add(time.Hour).Add(grace), false},
-		"past due without an invoice":     {func(s *stripefake.Subscription) { s.Status = "past_due" }, "past_due", from.Add(grace), false},
-		"unpaid":                          {func(s *stripefake.Subscription) { s.Status = "unpaid" }, "ended", from, true},
-		"paused":                          {func(s *stripefake.Subscription) { s.Status = "paused" }, "ended", from, true},
-		"cancelled":                       {func(s *stripefake.Subscription) { s.Status, s.EndedAt = "canceled", from.Add(time.Hour) }, "ended", from, true},
-		"a price that is no longer sold":  {func(s *stripefake.Subscription) { s.Price = "price_reader_old" }, "active", leapDay.Add(grace), false},
-		"first payment missing":           {func(s *stripefake.Subscription) { s.Status = "incomplete" }, "", from, false},
-		"never paid":                      {func(s *stripefake.Subscription) { s.Status = "incomplete_expired" }, "", from, false},
+		"active": {func(*stripefake.Subscription) {}, "active", leapDay.Add(grace), false},
+		"on trial": {
+			func(s *stripefake.Subscription) { s.Status = "trialing" }, "trial", leapDay.Add(grace), false,
+		},
+		"cancel_at_period_end": {
+			func(s *stripefake.Subscription) { s.CancelAtPeriodEnd = true }, "active", leapDay, true,
+		},
+		"cancel_at the end of the period": {
+			func(s *stripefake.Subscription) { s.CancelAt = leapDay }, "active", leapDay, true,
+		},
+		"cancel_at a day earlier": {
+			func(s *stripefake.Subscription) { s.CancelAt = leapDay.Add(-24 * time.Hour) }, "active",
+			leapDay.Add(-24 * time.Hour), true,
+		},
+		"cancel_at next year": {
+			func(s *stripefake.Subscription) { s.CancelAt = nextYear }, "active", leapDay.Add(grace), false,
+		},
+		"past due with an invoice": {
+			func(s *stripefake.Subscription) { s.Status, s.Invoiced = "past_due", from.Add(time.Hour) }, "past_due",
+			from.Add(time.Hour).Add(grace), false,
+		},
+		"past due without an invoice": {
+			func(s *stripefake.Subscription) { s.Status = "past_due" }, "past_due", from.Add(grace), false,
+		},
+		"unpaid": {func(s *stripefake.Subscription) { s.Status = "unpaid" }, "ended", from, true},
+		"paused": {func(s *stripefake.Subscription) { s.Status = "paused" }, "ended", from, true},
+		"cancelled": {
+			func(s *stripefake.Subscription) { s.Status, s.EndedAt = "canceled", from.Add(time.Hour) }, "ended", from, true,
+		},
+		"a price that is no longer sold": {
+			func(s *stripefake.Subscription) { s.Price = "price_reader_old" }, "active", leapDay.Add(grace), false,
+		},
+		"first payment missing": {func(s *stripefake.Subscription) { s.Status = "incomplete" }, "", from, false},
+		"never paid": {
+			func(s *stripefake.Subscription) { s.Status = "incomplete_expired" }, "", from, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +161,9 @@ func TestRunningStripeSubscriptionBlocksAdministrators(t *testing.T) {
 			t.Errorf("bought over a given subscription: %s", got)
 		}
 		_, err := fx.plans.Cancel(ctx, operator, p.UserID, true)
-		for name, err := range map[string]error{"subscribe": give(), "cancel": err, "assign": fx.plans.Assign(ctx, operator, p.UserID, core.PlanOpen)} {
+		for name, err := range map[string]error{
+			"subscribe": give(), "cancel": err, "assign": fx.plans.Assign(ctx, operator, p.UserID, core.PlanOpen),
+		} {
 			if !core.IsKind(err, core.KindConflict) {
 				t.Errorf("%s while a subscription runs at Stripe: %v", name, err)
 			}

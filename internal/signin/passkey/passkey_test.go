@@ -155,7 +155,7 @@ func TestInvalidResponsesAreRejected(t *testing.T) {
 		"another key":               func(a *authenticator) { a.key = other.key },
 		"an unknown credential":     func(a *authenticator) { a.id = other.id },
 		"the handle of another":     func(a *authenticator) { a.handle = []byte(sibling.ID) },
-		"the handle of nobody":      func(a *authenticator) { a.handle = []byte("usr_none") },
+		"an unknown handle":         func(a *authenticator) { a.handle = []byte("usr_none") },
 		"a counter that went back":  func(a *authenticator) { a.count = 0 },
 		"the flags of registration": func(a *authenticator) { a.flags |= attestedData },
 	} {

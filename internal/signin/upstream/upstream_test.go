@@ -56,12 +56,14 @@ func newFixture(t *testing.T, signUp bool) *fixture {
 	sealer, err := secretbox.New(make([]byte, 32), "test")
 	f.must(err)
 	signIn := signin.NewService(signin.Deps{
-		Store:    db,
-		Clock:    f.clock,
-		Audit:    f.audit,
-		Sealer:   sealer,
-		Key:      []byte("key"),
-		Sessions: credential.NewSessions(credential.SessionDeps{Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key")}),
+		Store:  db,
+		Clock:  f.clock,
+		Audit:  f.audit,
+		Sealer: sealer,
+		Key:    []byte("key"),
+		Sessions: credential.NewSessions(credential.SessionDeps{
+			Store: db, Clock: f.clock, Audit: f.audit, HashKey: []byte("key"),
+		}),
 	})
 	f.deps = upstream.Deps{
 		Store: db, Pending: signIn.Pending, Clock: f.clock, Audit: f.audit, Log: slog.New(slog.DiscardHandler),
@@ -167,7 +169,9 @@ func TestUnverifiedAddressOfAnAccountIsNotLinked(t *testing.T) {
 func TestAddressMustBeVerifiedByTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, true)
-	for name, verified := range map[string]any{"false": false, "text false": "false", "number": 1, "null": nil, "text 1": "1"} {
+	for name, verified := range map[string]any{
+		"false": false, "text false": "false", "number": 1, "null": nil, "text 1": "1",
+	} {
 		claims := map[string]any{"sub": "s-" + name, "email": email, "email_verified": verified}
 		if _, err := f.signIn(core.Actor{}, claims); code(err) != "upstream_unverified" {
 			t.Errorf("email_verified is %s: %v", name, err)
@@ -181,7 +185,8 @@ func TestAddressMustBeVerifiedByTheProvider(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if arrival, err := f.signIn(core.Actor{}, map[string]any{"sub": "s-1", "email": "ADA@example.org", "email_verified": "true"}); err != nil ||
+	text := map[string]any{"sub": "s-1", "email": "ADA@example.org", "email_verified": "true"}
+	if arrival, err := f.signIn(core.Actor{}, text); err != nil ||
 		arrival.User.ID != f.user.ID {
 		t.Errorf("verified as text: %+v, %v", arrival, err)
 	}

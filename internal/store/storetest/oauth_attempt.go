@@ -57,17 +57,17 @@ var oauthAttemptTests = []test{
 		g, r := w.grant(w.ada.id, c)
 		for name, want := range map[string]struct {
 			hash   []byte
-			holder oauth.Holder
+			holder oauth.TokenOwner
 		}{
-			"a code":          {claim.CodeHash, oauth.Holder{UserID: w.bert.id, ClientID: c.ID, GrantID: code.GrantID}},
-			"a refresh token": {r.RefreshHash, oauth.Holder{UserID: w.ada.id, ClientID: c.ID, GrantID: g.ID}},
-			"a used code":     {r.CodeHash, oauth.Holder{UserID: w.ada.id, ClientID: c.ID, GrantID: g.ID}},
+			"a code":          {claim.CodeHash, oauth.TokenOwner{UserID: w.bert.id, ClientID: c.ID, GrantID: code.GrantID}},
+			"a refresh token": {r.RefreshHash, oauth.TokenOwner{UserID: w.ada.id, ClientID: c.ID, GrantID: g.ID}},
+			"a used code":     {r.CodeHash, oauth.TokenOwner{UserID: w.ada.id, ClientID: c.ID, GrantID: g.ID}},
 		} {
-			got, err := w.db.Holder(w.ctx, want.hash)
+			got, err := w.db.TokenOwner(w.ctx, want.hash)
 			w.must(err)
 			w.same(name, got, want.holder)
 		}
-		_, err := w.db.Holder(w.ctx, r.AccessHash)
+		_, err := w.db.TokenOwner(w.ctx, r.AccessHash)
 		w.wantMissing(err, "token")
 	}},
 	{"TheFirstReuseAloneEndsAGrant", func(w *world) {

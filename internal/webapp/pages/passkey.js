@@ -1,11 +1,11 @@
-// Makes or uses the passkey that the page's form asks for, and sends the answer with the form. Nothing else on these
-// pages has a script; this one talks to the authenticator and to nobody else.
+// Creates or uses a passkey and submits the result with the page's form. This is the only script of the sign-in pages: it
+// calls the authenticator and sends no requests. Its messages are data attributes of the form, in the page's language.
 "use strict";
 
 const form = document.querySelector("form[data-ceremony]");
 const trouble = document.getElementById("trouble");
 
-// Binary values travel as base64url (WebAuthn 3, 5.1.8). Browsers that convert them themselves are too new to rely on.
+// Binary values are base64url (WebAuthn 3, 5.1.8). The browser functions that convert them are too new to rely on.
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
 const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
@@ -50,22 +50,20 @@ async function run() {
     form.elements.answer.value = answer(credential);
     form.submit();
   } catch (error) {
-    trouble.textContent = error.name === "InvalidStateError"
-      ? "This device has a passkey for your account already."
-      : "No passkey was used. Try again, or go back.";
+    trouble.textContent = error.name === "InvalidStateError" ? form.dataset.exists : form.dataset.cancelled;
     trouble.hidden = false;
     busy = false;
   }
 }
 
 if (!window.PublicKeyCredential) {
-  trouble.textContent = "This browser has no passkeys.";
+  trouble.textContent = form.dataset.unsupported;
   trouble.hidden = false;
 } else {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     run();
   });
-  // A passkey that is to be made needs a name first; one that is to be used is asked for at once.
+  // A new passkey needs a name first; an existing one is requested immediately.
   if (form.dataset.ceremony === "get") run();
 }
