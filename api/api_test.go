@@ -88,7 +88,7 @@ var rules = map[string]rule{
 	}},
 	"operation": {[]string{"responses"}, map[string]string{
 		"operationId": "-", "tags": "-", "summary": "-", "description": "-", "deprecated": "-", "security": "-",
-		"parameters": "[parameter]", "requestBody": "body", "responses": "{response}", "x-carrel-plain": "-", "x-carrel": "-",
+		"parameters": "[parameter]", "requestBody": "body", "responses": "{response}", "x-carrel": "-",
 	}},
 	"parameter": {[]string{"name", "in", "schema"}, map[string]string{
 		"name": "-", "in": "-", "required": "-", "deprecated": "-", "description": "-", "schema": "-", "example": "-",

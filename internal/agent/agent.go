@@ -1,4 +1,5 @@
-// Package agent holds agents: what a user gives a name, instructions and sources, and then asks.
+// Package agent manages agents: their names, instructions and models, and who they are shared with. It also decides
+// access to an agent and everything below it.
 package agent
 
 import (
@@ -11,25 +12,25 @@ import (
 	"carrel/internal/core"
 )
 
-// Agent is one agent of a user.
+// Agent is an agent as a user sees it.
 type Agent struct {
 	ID           string
 	UserID       string
 	Name         string
 	Description  string
 	Instructions string
-	// Model overrides the installation's model; empty means that one.
+	// Model overrides the installation's default model; empty means the default.
 	Model   string
 	Sources []Source
-	// Grant is what the user who asked may do with it.
+	// Grant is the grant of the user who requested the agent.
 	Grant core.Grant
-	// Owner names the account that the agent belongs to. It is set only on agents of other accounts.
+	// Owner is the name of the agent's account. It is set only if that is another account than the requesting one.
 	Owner     string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Source is what an agent's record says of a source that it searches.
+// Source is the summary of a source in the record of its agent.
 type Source struct {
 	ID        string
 	Name      string
@@ -37,11 +38,12 @@ type Source struct {
 	Default   bool
 	Documents int
 	Status    string
-	// Language is that of its documents (ISO 639-1), empty while it is not known.
+	// Language is the language of its documents (ISO 639-1), or empty if unknown.
 	Language string
 }
 
-// DefaultSource returns the id of the source that is searched when none is named. An agent always has one.
+// DefaultSource returns the id of the source that is searched if a request names none. Every stored agent has a default
+// source.
 func (a Agent) DefaultSource() string {
 	for _, s := range a.Sources {
 		if s.Default {
@@ -51,48 +53,60 @@ func (a Agent) DefaultSource() string {
 	return ""
 }
 
-// Store keeps agents. All but InsertAgent find only agents of the user; others are not_found.
+// Store stores agents. Its methods find the user's own and shared agents; for all others they return not_found.
 type Store interface {
-	// InsertAgent stores an agent together with its sources; one with the same id is left as it is.
+	// InsertAgent stores an agent with its sources. It does nothing if the id exists.
 	InsertAgent(ctx context.Context, a Agent) error
 	Agent(ctx context.Context, userID, agentID string) (Agent, error)
-	// Agents returns up to n agents after a position; an empty only means all. The user's own agents come before shared
-	// ones, so that nobody can put an agent in front of them; each part is newest first.
+	// Agents returns up to n agents after a position, limited to the ids in only unless that is empty. The user's own
+	// agents come before shared ones, so that other users cannot place an agent in front of them; each part is newest
+	// first.
 	Agents(ctx context.Context, userID string, only []string, after Position, n int) ([]Agent, error)
-	// ChangeAgent lets change edit the stored agent and stores the outcome, in one transaction. When change fails
-	// nothing is stored.
+	// ChangeAgent calls change with the stored agent and stores the result, in one transaction. If change returns an
+	// error, nothing is stored.
 	ChangeAgent(ctx context.Context, userID, agentID string, change func(*Agent) error) (Agent, error)
-	// DeleteAgent removes an agent and all that hangs on it, in one transaction.
+	// DeleteAgent deletes an agent and everything below it, in one transaction.
 	DeleteAgent(ctx context.Context, userID, agentID string) error
-	// AgentGrant returns what a user may do with an agent. One that is not there, or not for them, is not_found.
+	// AgentGrant returns the grant of a user for an agent, or not_found.
 	AgentGrant(ctx context.Context, userID, agentID string) (core.Grant, error)
 	ShareStore
 	InvitationStore
 }
 
-// Position is the place of an agent in a user's list. The zero Position is before the first.
+// Position is a place in a user's list of agents. The zero Position is before the first agent.
 type Position struct {
 	Shared bool
 	ID     string
 }
 
-// Shared reports whether the agent belongs to another account than the one that asked.
+// Shared reports whether the agent belongs to another account than the requesting one.
 func (a Agent) Shared() bool { return a.Grant != core.GrantOwner }
 
-// Service is the door to agents.
+// Service implements the operations on agents.
 type Service struct {
-	store Store
-	clock core.Clock
-	// models are those that an agent may name; nil means any.
+	store  Store
+	clock  core.Clock
 	models []string
 }
 
-// NewService returns a service on this store.
-func NewService(store Store, clock core.Clock) *Service {
-	return &Service{store: store, clock: clock}
+// Deps are the dependencies of a Service. Store and Clock are required.
+type Deps struct {
+	Store Store
+	Clock core.Clock
+	// Models are the models that an agent may use. The first is the default of agents that name none. Nil allows any name,
+	// an empty list none.
+	Models []string
 }
 
-// What an agent's texts may be.
+// NewService returns a service. It panics if a required dependency is missing.
+func NewService(d Deps) *Service {
+	if d.Store == nil || d.Clock == nil {
+		panic("agent: Deps need a Store and a Clock")
+	}
+	return &Service{store: d.Store, clock: d.Clock, models: d.Models}
+}
+
+// Limits of an agent's texts.
 var (
 	nameRule         = core.TextRule{Min: 1, Max: 100}
 	descriptionRule  = core.TextRule{Max: 2000}
@@ -100,7 +114,7 @@ var (
 	modelRule        = core.TextRule{Max: 200}
 )
 
-// Change is what to set of an agent; a nil field is left alone.
+// Change holds new values for an agent; nil fields stay unchanged.
 type Change struct {
 	Name         *string
 	Description  *string
@@ -108,8 +122,8 @@ type Change struct {
 	Model        *string
 }
 
-// allowed returns nil if the change names a model that the operator and the actor's plan allow, or none.
-func (s *Service) allowed(actor core.Actor, c Change) error {
+// checkModel checks that the model of a change is allowed by the operator and by the actor's plan.
+func (s *Service) checkModel(actor core.Actor, c Change) error {
 	if c.Model == nil {
 		return nil
 	}
@@ -118,15 +132,12 @@ func (s *Service) allowed(actor core.Actor, c Change) error {
 		return actor.AllowModel(name)
 	}
 	if len(s.models) == 0 {
-		return core.InvalidField("/model", "There is no model to choose: this installation answers without one. Leave it empty.")
+		return core.InvalidField("/model", "This installation has no models. Leave it empty.")
 	}
 	return core.InvalidField("/model", "Must be empty or one of: "+strings.Join(s.models, ", ")+".")
 }
 
-// AllowModels says which models an agent may name; the first is asked for agents that name none. Without it any name is taken, as tests and commands do.
-func (s *Service) AllowModels(names []string) { s.models = append([]string{}, names...) }
-
-// apply sets the fields that are given and returns what is wrong with them.
+// apply sets the given fields and returns an error for the invalid ones.
 func (c Change) apply(a *Agent) error {
 	var bad []core.FieldError
 	set := func(pointer string, rule core.TextRule, from, to *string) {
@@ -148,13 +159,13 @@ func (c Change) apply(a *Agent) error {
 	return nil
 }
 
-// Create makes an agent with an empty library as its default source, so that an agent always has one.
+// Create creates an agent with an empty library as its default source, so that every agent has a source.
 func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent, error) {
 	if err := actor.Allow(core.OpCreateAgent); err != nil {
 		return Agent{}, err
 	}
 	if err := actor.AllowWholeAccount(); err != nil {
-		return Agent{}, err // it could not use the agent that it makes
+		return Agent{}, err // a credential limited to agents could not use the new one
 	}
 	if c.Name == nil {
 		return Agent{}, core.InvalidField("/name", "Is required.")
@@ -166,7 +177,7 @@ func (s *Service) Create(ctx context.Context, actor core.Actor, c Change) (Agent
 			ID: core.NewIDIn(ctx, core.PrefixSource), Name: "Library", Kind: "upload", Default: true, Status: "ready",
 		}},
 	}
-	if err := s.allowed(actor, c); err != nil {
+	if err := s.checkModel(actor, c); err != nil {
 		return Agent{}, err
 	}
 	if err := c.apply(&a); err != nil {
@@ -186,13 +197,14 @@ func (s *Service) Get(ctx context.Context, actor core.Actor, agentID string) (Ag
 	return s.store.Agent(ctx, actor.UserID, agentID)
 }
 
-// The two parts of a list in its cursors.
+// The parts of a list, as cursors name them.
 const (
 	partOwn    = "own"
 	partShared = "shared"
 )
 
-// List returns a page of agents and the cursor of the next page: the user's own first, then shared ones, each newest first.
+// List returns a page of agents and the cursor of the next page: the user's own agents, then shared ones, each newest
+// first.
 func (s *Service) List(ctx context.Context, actor core.Actor, page core.Page) ([]Agent, string, error) {
 	if err := actor.Allow(core.OpListAgents); err != nil {
 		return nil, "", err
@@ -233,11 +245,11 @@ func (s *Service) Change(ctx context.Context, actor core.Actor, agentID string, 
 	if err := s.Allow(ctx, actor, core.OpChangeAgent, agentID); err != nil {
 		return Agent{}, err
 	}
-	if err := s.allowed(actor, c); err != nil {
+	if err := s.checkModel(actor, c); err != nil {
 		return Agent{}, err
 	}
 	if err := c.apply(&Agent{}); err != nil {
-		return Agent{}, err // here, so that a bad request does not hold up those who write
+		return Agent{}, err // before the transaction, so that an invalid request does not block other writers
 	}
 	return s.store.ChangeAgent(ctx, actor.UserID, agentID, func(a *Agent) error {
 		a.UpdatedAt = s.clock.Now()
@@ -253,9 +265,9 @@ func (s *Service) Delete(ctx context.Context, actor core.Actor, agentID string) 
 	return s.store.DeleteAgent(ctx, actor.UserID, agentID)
 }
 
-// Allow decides whether the actor may carry out an operation on an agent or on anything below it: sources, files, threads,
-// memories, favourites. It is the only such decision, and it knows the credential, the plan and the grant. The protocols
-// ask it before they read a request's body, and every service asks it before it acts.
+// Allow decides whether the actor may carry out an operation on an agent or anything below it: sources, files, threads,
+// memories, favourites. It is the only such decision, by credential, plan and grant. The protocols call it before they
+// read the body of a request, and every service calls it before it acts.
 func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {
@@ -264,16 +276,17 @@ func (s *Service) Allow(ctx context.Context, actor core.Actor, op core.Operation
 	if err := actor.AllowAgent(op, agentID, g); err != nil {
 		return err
 	}
-	return s.allowAnswer(ctx, actor, op, agentID)
+	return s.checkAnswerModel(ctx, actor, op, agentID)
 }
 
-// grant returns the actor's grant for an agent. An agent that does not exist, or not for this actor, has none.
+// grant returns the actor's grant for an agent, or GrantNone if the agent does not exist or the actor has no access to
+// it.
 func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (core.Grant, error) {
 	if !core.IsID(core.PrefixAgent, agentID) || !actor.Touches(agentID) {
 		return core.GrantNone, nil
 	}
-	if known, ok := ctx.Value(knownKey{}).(known); ok && known.userID == actor.UserID && known.agentID == agentID {
-		return known.grant, nil
+	if c, ok := ctx.Value(grantKey{}).(contextGrant); ok && c.userID == actor.UserID && c.agentID == agentID {
+		return c.grant, nil
 	}
 	g, err := s.store.AgentGrant(ctx, actor.UserID, agentID)
 	if core.IsKind(err, core.KindNotFound) {
@@ -282,24 +295,26 @@ func (s *Service) grant(ctx context.Context, actor core.Actor, agentID string) (
 	return g, err
 }
 
-// known is a grant that a caller of this package has read or decided about.
-type known struct {
+// contextGrant is a grant that was read earlier in the same request.
+type contextGrant struct {
 	userID, agentID string
 	grant           core.Grant
 }
 
-type knownKey struct{}
+type grantKey struct{}
 
-// WithGrant returns a context in which Allow takes the user's grant for an agent as this, instead of reading it. It is for
-// work that is authorized already: the rest of a request, and the export of what users wrote with an agent that is no
-// longer shared with them.
+// WithGrant returns a context in which Allow uses this grant instead of reading it from the store. It is for work that
+// is authorized already: the rest of a request, and the export of a user's content with an agent that is no longer
+// shared with them.
 func WithGrant(ctx context.Context, userID, agentID string, g core.Grant) context.Context {
-	return context.WithValue(ctx, knownKey{}, known{userID, agentID, g})
+	return context.WithValue(ctx, grantKey{}, contextGrant{userID, agentID, g})
 }
 
-// AllowOnce is Allow for the start of a request that is answered at once. The context that it returns carries the grant,
-// so that the services need not read it again. Streams and other work that outlives a revocation must use Allow.
-func (s *Service) AllowOnce(ctx context.Context, actor core.Actor, op core.Operation, agentID string) (context.Context, error) {
+// AllowOnce is Allow for the start of a short request. The returned context carries the grant, so that services do not
+// read it again. Streams and other long work must use Allow, which notices a revocation.
+func (s *Service) AllowOnce(
+	ctx context.Context, actor core.Actor, op core.Operation, agentID string,
+) (context.Context, error) {
 	g, err := s.grant(ctx, actor, agentID)
 	if err != nil {
 		return ctx, err
@@ -308,8 +323,8 @@ func (s *Service) AllowOnce(ctx context.Context, actor core.Actor, op core.Opera
 	return ctx, s.Allow(ctx, actor, op, agentID)
 }
 
-// allowAnswer refuses a message that the plan would not pay the answer of, before a turn is made of it.
-func (s *Service) allowAnswer(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
+// checkAnswerModel refuses a message to a model that the plan does not include, before a turn starts.
+func (s *Service) checkAnswerModel(ctx context.Context, actor core.Actor, op core.Operation, agentID string) error {
 	if op != core.OpSendMessage && op != core.OpResearch || len(actor.Models) == 0 || len(s.models) == 0 {
 		return nil
 	}

@@ -15,14 +15,21 @@ import (
 	"carrel/internal/testkit"
 )
 
-// world is the service on a database with two users.
-type world struct {
+// fixture is the service on a database with two users.
+type fixture struct {
 	*agent.Service
+	db       *store.DB
 	clock    *testkit.Clock
 	ada, bob core.Actor
 }
 
-func newWorld(t *testing.T) world {
+// withModels is the same fixture on an installation with these models.
+func (f fixture) withModels(names ...string) fixture {
+	f.Service = agent.NewService(agent.Deps{Store: f.db, Clock: f.clock, Models: append([]string{}, names...)})
+	return f
+}
+
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
 	if err != nil {
@@ -30,8 +37,8 @@ func newWorld(t *testing.T) world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	w := world{Service: agent.NewService(db, clock), clock: clock}
-	for _, who := range []*core.Actor{&w.ada, &w.bob} {
+	f := fixture{Service: agent.NewService(agent.Deps{Store: db, Clock: clock}), db: db, clock: clock}
+	for _, who := range []*core.Actor{&f.ada, &f.bob} {
 		id := core.NewID(core.PrefixUser)
 		u := account.User{ID: id, Email: id + "@example.org", Name: "U", Role: core.RoleMember, Plan: core.PlanOpen, CreatedAt: clock.Now()}
 		if err := db.InsertUser(t.Context(), u, "none"); err != nil {
@@ -39,33 +46,32 @@ func newWorld(t *testing.T) world {
 		}
 		*who = core.Actor{UserID: id, Plan: core.PlanOpen, Credential: core.CredentialKey, Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage}}
 	}
-	return w
+	return f
 }
 
-func (w world) make(t *testing.T, who core.Actor, name string) agent.Agent {
+func (f fixture) newAgent(t *testing.T, who core.Actor, name string) agent.Agent {
 	t.Helper()
-	a, err := w.Create(t.Context(), who, agent.Change{Name: &name})
+	a, err := f.Create(t.Context(), who, agent.Change{Name: &name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func TestOnlyModelsThatAreAllowedCanBeChosen(t *testing.T) {
+func TestAgentsUseAllowedModelsOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	f := newFixture(t).withModels("small", "large")
 	name := func(s string) *string { return &s }
-	w.AllowModels([]string{"small", "large"})
-	a, err := w.Create(t.Context(), w.ada, agent.Change{Name: name("Papers"), Model: name(" large ")})
+	a, err := f.Create(t.Context(), f.ada, agent.Change{Name: name("Papers"), Model: name(" large ")})
 	if err != nil || a.Model != "large" {
 		t.Fatalf("made %+v, %v", a, err)
 	}
 	for _, try := range []func() (agent.Agent, error){
 		func() (agent.Agent, error) {
-			return w.Create(t.Context(), w.ada, agent.Change{Name: name("Other"), Model: name("huge")})
+			return f.Create(t.Context(), f.ada, agent.Change{Name: name("Other"), Model: name("huge")})
 		},
 		func() (agent.Agent, error) {
-			return w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("huge")})
+			return f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{Model: name("huge")})
 		},
 	} {
 		_, err := try()
@@ -73,22 +79,21 @@ func TestOnlyModelsThatAreAllowedCanBeChosen(t *testing.T) {
 			t.Errorf("refused with %+v", err)
 		}
 	}
-	if a, err = w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("")}); err != nil || a.Model != "" {
+	if a, err = f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{Model: name("")}); err != nil || a.Model != "" {
 		t.Errorf("changed to %+v, %v", a, err)
 	}
-	w.AllowModels(nil)
-	if _, err := w.Service.Change(t.Context(), w.ada, a.ID, agent.Change{Model: name("small")}); core.AsError(err).Kind != core.KindInvalid {
+	f = f.withModels()
+	if _, err := f.Service.Change(t.Context(), f.ada, a.ID, agent.Change{Model: name("small")}); core.AsError(err).Kind != core.KindInvalid {
 		t.Errorf("without a model, %v", err)
 	}
 }
 
-func TestAModelOutsideThePlanIsRefusedWhenItIsChosenAndWhenItIsAsked(t *testing.T) {
+func TestModelOutsideThePlanIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	f := newFixture(t).withModels("large", "small")
 	ctx, name := t.Context(), func(s string) *string { return &s }
-	w.AllowModels([]string{"large", "small"})
-	a := w.make(t, w.ada, "Papers")
-	who := w.ada
+	a := f.newAgent(t, f.ada, "Papers")
+	who := f.ada
 	who.Models = []string{"small"}
 	refused := func(what string, err error) {
 		t.Helper()
@@ -96,67 +101,67 @@ func TestAModelOutsideThePlanIsRefusedWhenItIsChosenAndWhenItIsAsked(t *testing.
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := w.Create(ctx, who, agent.Change{Name: name("Other"), Model: name("large")})
+	_, err := f.Create(ctx, who, agent.Change{Name: name("Other"), Model: name("large")})
 	refused("a new agent", err)
-	_, err = w.Service.Change(ctx, who, a.ID, agent.Change{Model: name("large")})
+	_, err = f.Service.Change(ctx, who, a.ID, agent.Change{Model: name("large")})
 	refused("a change", err)
-	refused("a message, to the installation's model", w.Allow(ctx, who, core.OpSendMessage, a.ID))
-	refused("research", w.Allow(ctx, who, core.OpResearch, a.ID))
-	if err := w.Allow(ctx, who, core.OpSearch, a.ID); err != nil {
-		t.Errorf("a search, which asks no model: %v", err)
+	refused("a message, to the installation's model", f.Allow(ctx, who, core.OpSendMessage, a.ID))
+	refused("research", f.Allow(ctx, who, core.OpResearch, a.ID))
+	if err := f.Allow(ctx, who, core.OpSearch, a.ID); err != nil {
+		t.Errorf("a search, which uses no model: %v", err)
 	}
-	if _, err = w.Service.Change(ctx, who, a.ID, agent.Change{Model: name("small")}); err != nil {
+	if _, err = f.Service.Change(ctx, who, a.ID, agent.Change{Model: name("small")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
+	if err := f.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
 		t.Errorf("a message, to a model of the plan: %v", err)
 	}
-	w.AllowModels(nil)
-	if err := w.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
+	f = f.withModels()
+	if err := f.Allow(ctx, who, core.OpSendMessage, a.ID); err != nil {
 		t.Errorf("a message where there is no model at all: %v", err)
 	}
 }
 
-func TestANewAgentHasALibrary(t *testing.T) {
+func TestNewAgentHasALibrary(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	a := w.make(t, w.ada, "  Landmarks ")
-	if a.Name != "Landmarks" || a.UserID != w.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) || !a.CreatedAt.Equal(w.clock.Now()) {
+	f := newFixture(t)
+	a := f.newAgent(t, f.ada, "  Landmarks ")
+	if a.Name != "Landmarks" || a.UserID != f.ada.UserID || !core.IsID(core.PrefixAgent, a.ID) || !a.CreatedAt.Equal(f.clock.Now()) {
 		t.Errorf("made %+v", a)
 	}
 	if len(a.Sources) != 1 || a.Sources[0].Name != "Library" || a.DefaultSource() != a.Sources[0].ID {
 		t.Errorf("its sources are %+v", a.Sources)
 	}
 	if got := (agent.Agent{}).DefaultSource(); got != "" {
-		t.Errorf("no sources have the default %q", got)
+		t.Errorf("an agent without sources has the default %q", got)
 	}
 }
 
-func TestTheSameRequestMakesTheSameAgent(t *testing.T) {
+func TestRepeatedRequestCreatesOneAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	f := newFixture(t)
 	ctx, name := core.WithSeed(t.Context(), core.NewSeed()), "Once"
-	first, err := w.Create(ctx, w.ada, agent.Change{Name: &name})
+	first, err := f.Create(ctx, f.ada, agent.Change{Name: &name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Advance(time.Hour)
-	again, err := w.Create(ctx, w.ada, agent.Change{Name: &name})
+	f.clock.Advance(time.Hour)
+	again, err := f.Create(ctx, f.ada, agent.Change{Name: &name})
 	if err != nil || again.ID != first.ID || !again.CreatedAt.Equal(first.CreatedAt) || again.DefaultSource() != first.DefaultSource() {
 		t.Errorf("made %+v, then %+v, %v", first, again, err)
 	}
-	if _, err := w.Create(ctx, w.bob, agent.Change{Name: &name}); err == nil {
-		t.Error("somebody else gets an agent that is there")
+	if _, err := f.Create(ctx, f.bob, agent.Change{Name: &name}); err == nil {
+		t.Error("another user created an agent with the same seed")
 	}
-	if agents, _, err := w.List(t.Context(), w.ada, core.Page{}); err != nil || len(agents) != 1 {
+	if agents, _, err := f.List(t.Context(), f.ada, core.Page{}); err != nil || len(agents) != 1 {
 		t.Errorf("there are %d agents, %v", len(agents), err)
 	}
 }
 
-func TestBadTextsAreRefusedAndNothingChanges(t *testing.T) {
+func TestInvalidTextsAreRefusedAndNothingChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	a := w.make(t, w.ada, "A")
+	f := newFixture(t)
+	a := f.newAgent(t, f.ada, "A")
 	long := func(n int) *string { s := strings.Repeat("é", n); return &s }
 	text := func(s string) *string { return &s }
 	for name, c := range map[string]struct {
@@ -174,8 +179,8 @@ func TestBadTextsAreRefusedAndNothingChanges(t *testing.T) {
 			[]string{"/name", "/description", "/instructions", "/model"},
 		},
 	} {
-		_, errMake := w.Create(t.Context(), w.ada, c.change)
-		_, errChange := w.Change(t.Context(), w.ada, a.ID, c.change)
+		_, errMake := f.Create(t.Context(), f.ada, c.change)
+		_, errChange := f.Change(t.Context(), f.ada, a.ID, c.change)
 		for _, err := range []error{errMake, errChange} {
 			var fields []string
 			for _, f := range core.AsError(err).Fields {
@@ -186,69 +191,69 @@ func TestBadTextsAreRefusedAndNothingChanges(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Create(t.Context(), w.ada, agent.Change{}); core.AsError(err).Fields[0].Detail != "Is required." {
+	if _, err := f.Create(t.Context(), f.ada, agent.Change{}); core.AsError(err).Fields[0].Detail != "Is required." {
 		t.Errorf("no name: %v", err)
 	}
-	if now, err := w.Get(t.Context(), w.ada, a.ID); err != nil || now.Name != "A" || !now.UpdatedAt.Equal(a.UpdatedAt) {
+	if now, err := f.Get(t.Context(), f.ada, a.ID); err != nil || now.Name != "A" || !now.UpdatedAt.Equal(a.UpdatedAt) {
 		t.Errorf("it is %+v, %v", now, err)
 	}
 	full := agent.Change{Name: long(100), Description: long(2000), Instructions: long(8000), Model: long(200)}
-	if _, err := w.Change(t.Context(), w.ada, a.ID, full); err != nil {
+	if _, err := f.Change(t.Context(), f.ada, a.ID, full); err != nil {
 		t.Errorf("texts of the full length: %v", err)
 	}
 }
 
-func TestAgentsAreTheirUsersAlone(t *testing.T) {
+func TestAgentsOfOtherUsersAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	mine, name := w.make(t, w.ada, "Mine"), "x"
-	limited := w.ada
+	f := newFixture(t)
+	mine, name := f.newAgent(t, f.ada, "Mine"), "x"
+	limited := f.ada
 	limited.Agents = []string{"agt_" + strings.Repeat("0", 26)}
 	ctx := t.Context()
-	for who, actor := range map[string]core.Actor{"somebody else": w.bob, "a limited credential": limited} {
+	for who, actor := range map[string]core.Actor{"another user": f.bob, "a limited credential": limited} {
 		for _, id := range []string{mine.ID, "agt_" + strings.Repeat("0", 26), "junk", "", mine.ID + "\x00", strings.ToUpper(mine.ID)} {
-			_, errGet := w.Get(ctx, actor, id)
-			_, errChange := w.Change(ctx, actor, id, agent.Change{Name: &name})
-			for _, err := range []error{errGet, errChange, w.Delete(ctx, actor, id), w.Allow(ctx, actor, core.OpGetAgent, id)} {
+			_, errGet := f.Get(ctx, actor, id)
+			_, errChange := f.Change(ctx, actor, id, agent.Change{Name: &name})
+			for _, err := range []error{errGet, errChange, f.Delete(ctx, actor, id), f.Allow(ctx, actor, core.OpGetAgent, id)} {
 				if e := core.AsError(err); e.Kind != core.KindNotFound || e.Detail != "There is no such agent." {
 					t.Errorf("%s asks for %q: %v", who, id, err)
 				}
 			}
 		}
 	}
-	if _, err := w.Create(ctx, limited, agent.Change{Name: &name}); core.AsError(err).Code != "limited_to_agents" {
-		t.Errorf("a limited credential makes an agent: %v", err)
+	if _, err := f.Create(ctx, limited, agent.Change{Name: &name}); core.AsError(err).Code != "limited_to_agents" {
+		t.Errorf("a limited credential creates an agent: %v", err)
 	}
-	if agents, _, err := w.List(ctx, limited, core.Page{}); err != nil || len(agents) != 0 {
+	if agents, _, err := f.List(ctx, limited, core.Page{}); err != nil || len(agents) != 0 {
 		t.Errorf("a limited credential sees %v, %v", agents, err)
 	}
-	if err := w.Allow(ctx, w.ada, core.OpGetAgent, mine.ID); err != nil {
-		t.Errorf("its user does not reach it: %v", err)
+	if err := f.Allow(ctx, f.ada, core.OpGetAgent, mine.ID); err != nil {
+		t.Errorf("the owner is refused: %v", err)
 	}
-	reader := w.ada
+	reader := f.ada
 	reader.Scopes = []core.Scope{core.ScopeAgents}
-	_, errMake := w.Create(ctx, reader, agent.Change{Name: &name})
-	_, errChange := w.Change(ctx, reader, mine.ID, agent.Change{Name: &name})
-	for _, err := range []error{errMake, errChange, w.Delete(ctx, reader, mine.ID)} {
+	_, errMake := f.Create(ctx, reader, agent.Change{Name: &name})
+	_, errChange := f.Change(ctx, reader, mine.ID, agent.Change{Name: &name})
+	for _, err := range []error{errMake, errChange, f.Delete(ctx, reader, mine.ID)} {
 		if core.AsError(err).Code != "insufficient_scope" {
 			t.Errorf("without the scope: %v", err)
 		}
 	}
-	if _, _, err := w.List(ctx, core.Actor{}, core.Page{}); !core.IsKind(err, core.KindForbidden) {
-		t.Errorf("nobody: %v", err)
+	if _, _, err := f.List(ctx, core.Actor{}, core.Page{}); !core.IsKind(err, core.KindForbidden) {
+		t.Errorf("without a user: %v", err)
 	}
 }
 
 func TestAgentsArePagedNewestFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	f := newFixture(t)
 	for i := range 5 {
-		w.make(t, w.ada, strconv.Itoa(i))
+		f.newAgent(t, f.ada, strconv.Itoa(i))
 	}
 	var got []string
 	page := core.Page{Limit: 2}
 	for {
-		agents, next, err := w.List(t.Context(), w.ada, page)
+		agents, next, err := f.List(t.Context(), f.ada, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,8 +268,22 @@ func TestAgentsArePagedNewestFirst(t *testing.T) {
 		t.Errorf("listed %v", got)
 	}
 	for _, bad := range []core.Page{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Cursor: core.EncodeCursor("threads", "x")}} {
-		if _, _, err := w.List(t.Context(), w.ada, bad); !core.IsKind(err, core.KindInvalid) {
+		if _, _, err := f.List(t.Context(), f.ada, bad); !core.IsKind(err, core.KindInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}
+	}
+}
+
+func TestMissingDependenciesPanicAtStart(t *testing.T) {
+	t.Parallel()
+	for name, d := range map[string]agent.Deps{"no store": {Clock: testkit.NewClock()}, "no clock": {Store: &store.DB{}}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			agent.NewService(d)
+		}()
 	}
 }

@@ -9,44 +9,45 @@ import (
 	"carrel/internal/core"
 )
 
-// Share is a grant for an agent, or an open invitation to it, as the agent's owner sees it.
+// Share is a grant or an open invitation, as the agent's owner sees it.
 type Share struct {
-	// UserID, Name and Email are those of the account that has the grant. All are empty for everybody, and while the
-	// share is pending: an owner must not learn from an invitation whether an account exists.
+	// UserID, Name and Email describe the account that has the grant. They are empty for a share with everybody, and while
+	// the share is pending: an invitation must not reveal whether an account exists.
 	UserID, Name, Email string
-	// Invitee is the address or account id of a pending share, as the owner entered it; else it is empty.
+	// Invitee is the e-mail address or account id of a pending share, as the owner entered it. It is empty otherwise.
 	Invitee   string
 	Grant     core.Grant
 	CreatedAt time.Time
 }
 
-// Pending reports whether the share is an invitation that has not been accepted.
+// Pending reports whether the share is an open invitation.
 func (s Share) Pending() bool { return s.Invitee != "" }
 
-// Offer is an invitation on its way to the store.
+// Offer is a new invitation.
 type Offer struct {
-	// Invitee is a normalised address or the id of an account.
+	// Invitee is a normalised e-mail address or an account id.
 	Invitee string
 	Grant   core.Grant
 	At      time.Time
 }
 
-// MaxInvitations is how many open invitations an account may have, over all its agents.
+// MaxInvitations limits the open invitations of an account, over all its agents.
 const MaxInvitations = 50
 
-// ShareStore keeps grants and the invitations that their owners send.
+// ShareStore stores grants and invitations.
 type ShareStore interface {
-	// Shares returns everybody's grant first, then those of accounts, then pending ones, oldest first.
+	// Shares returns the grant of everybody, then grants of accounts, then open invitations, oldest first.
 	Shares(ctx context.Context, agentID string) ([]Share, error)
-	// Offer changes the grant of an account that has one, else it makes or changes an invitation. It does the same work
-	// and returns the same result whether or not the invitee has an account. The owner's own account is invalid_request.
-	// More than limit open invitations of the owner are a conflict.
+	// Offer changes an existing grant, or else creates or changes an invitation. It does the same work and
+	// returns the same result whether or not the invitee has an account. It returns invalid_request for the owner's own
+	// account, and conflict if the owner has more than limit open invitations.
 	Offer(ctx context.Context, ownerID, agentID string, o Offer, limit int) error
-	// DeleteShare removes the grant of, and the invitation to, an address or an account id. Neither is not_found.
+	// DeleteShare removes the grant of, and the invitation to, an address or account id. It returns not_found if there is
+	// neither.
 	DeleteShare(ctx context.Context, agentID, invitee string) error
 	// ShareWithAll sets the grant of everybody.
 	ShareWithAll(ctx context.Context, agentID string, g core.Grant, now time.Time) error
-	// DeleteShareWithAll removes it; none is not_found.
+	// DeleteShareWithAll removes the grant of everybody, or returns not_found.
 	DeleteShareWithAll(ctx context.Context, agentID string) error
 }
 
@@ -58,9 +59,10 @@ func (s *Service) Shares(ctx context.Context, actor core.Actor, agentID string) 
 	return s.store.Shares(ctx, agentID)
 }
 
-// Share invites a user to an agent, or changes the grant of one who has accepted. The user is named by address or account
-// id, and the result does not depend on whether they exist. An empty user is everybody, who need not accept: that is for
-// administrators alone, because it puts the agent into every account's lists.
+// Share invites a user to an agent, or changes the grant of a user who has accepted. The user is given by e-mail
+// address or account id, and the result does not reveal whether the account exists. An empty user shares the agent with
+// everybody, without an invitation. Only administrators may do that, because the agent then appears in every account's
+// list.
 func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, grant string) error {
 	if err := s.Allow(ctx, actor, core.OpPutGrant, agentID); err != nil {
 		return err
@@ -87,8 +89,8 @@ func (s *Service) Share(ctx context.Context, actor core.Actor, agentID, user, gr
 	return s.store.Offer(ctx, actor.UserID, agentID, Offer{Invitee: invitee, Grant: g, At: s.clock.Now()}, MaxInvitations)
 }
 
-// Unshare removes a user's grant or invitation, or with an empty user everybody's grant. What the other account
-// wrote with the agent stays in that account and its export, and is shown again if the agent is shared again.
+// Unshare removes a user's grant or invitation, or with an empty user the grant of everybody. Content that the other
+// account created with the agent stays in that account and its export, and is shown again if the agent is shared again.
 func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user string) error {
 	if err := s.Allow(ctx, actor, core.OpDeleteGrant, agentID); err != nil {
 		return err
@@ -103,15 +105,15 @@ func (s *Service) Unshare(ctx context.Context, actor core.Actor, agentID, user s
 	return s.store.DeleteShare(ctx, agentID, invitee)
 }
 
-// OwnAgent refuses to share an agent with its owner.
+// OwnAgent is the error for sharing an agent with its owner.
 func OwnAgent() *core.Error {
-	return core.InvalidField("userId", "This is your own account. Name somebody else.")
+	return core.InvalidField("userId", "This is your own account. Choose another one.")
 }
 
-// maxAddress is the longest address that mail can be sent to (RFC 5321, 4.5.3.1.3).
+// maxAddress is the maximum length of an e-mail address (RFC 5321, 4.5.3.1.3).
 const maxAddress = 254
 
-// inviteeOf returns the normal form of an address or account id. It looks at the syntax alone.
+// inviteeOf normalises an e-mail address or account id. It checks the syntax only.
 func inviteeOf(user string) (string, error) {
 	if !strings.Contains(user, "@") {
 		if !core.IsID(core.PrefixUser, user) {

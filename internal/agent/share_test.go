@@ -11,10 +11,10 @@ import (
 	"carrel/internal/core"
 )
 
-func TestASharedAgentIsUsedAsItsOwnerAllows(t *testing.T) {
+func TestGrantsOfASharedAgent(t *testing.T) {
 	t.Parallel()
-	w, ctx, name := newWorld(t), t.Context(), "x"
-	mine := w.make(t, w.ada, "Mine")
+	f, ctx, name := newFixture(t), t.Context(), "x"
+	mine := f.newAgent(t, f.ada, "Mine")
 	code := codeOf
 	for _, c := range []struct {
 		grant                      string
@@ -26,19 +26,19 @@ func TestASharedAgentIsUsedAsItsOwnerAllows(t *testing.T) {
 		{"manager", "", "", "", "forbidden"},
 	} {
 		if c.grant != "" {
-			if err := w.Share(ctx, w.ada, mine.ID, w.bob.UserID, c.grant); err != nil {
+			if err := f.Share(ctx, f.ada, mine.ID, f.bob.UserID, c.grant); err != nil {
 				t.Fatal(err)
 			}
 			// Only the first grant is an invitation; the others change it.
-			if _, err := w.Accept(ctx, session(w.bob), mine.ID); (err == nil) != (c.grant == "viewer") {
+			if _, err := f.Accept(ctx, session(f.bob), mine.ID); (err == nil) != (c.grant == "viewer") {
 				t.Fatal(err)
 			}
 		}
-		_, read := w.Get(ctx, w.bob, mine.ID)
-		_, change := w.Change(ctx, w.bob, mine.ID, agent.Change{Name: &name})
+		_, read := f.Get(ctx, f.bob, mine.ID)
+		_, change := f.Change(ctx, f.bob, mine.ID, agent.Change{Name: &name})
 		for what, got := range map[string][2]string{
-			"read": {code(read), c.read}, "chat": {code(w.Allow(ctx, w.bob, core.OpSendMessage, mine.ID)), c.chat},
-			"change": {code(change), c.change}, "delete": {code(w.Delete(ctx, w.bob, mine.ID)), c.delete},
+			"read": {code(read), c.read}, "chat": {code(f.Allow(ctx, f.bob, core.OpSendMessage, mine.ID)), c.chat},
+			"change": {code(change), c.change}, "delete": {code(f.Delete(ctx, f.bob, mine.ID)), c.delete},
 		} {
 			if got[0] != got[1] {
 				t.Errorf("with the grant %q, %s: %q, want %q", c.grant, what, got[0], got[1])
@@ -49,30 +49,30 @@ func TestASharedAgentIsUsedAsItsOwnerAllows(t *testing.T) {
 		who               core.Actor
 		user, grant, want string
 	}{
-		{w.bob, "", "user", "forbidden"},
-		{w.ada, w.bob.UserID, "owner", "invalid_request"},
-		{w.ada, "somebody", "user", "not_found"},
-		{w.ada, "some@body@example.org", "user", "invalid_request"},
-		{w.ada, strings.Repeat("a", 250) + "@example.org", "user", "invalid_request"},
-		{w.ada, w.ada.UserID, "user", "invalid_request"},
-		{w.ada, strings.ToUpper(w.ada.UserID) + "@example.org", "user", "invalid_request"},
+		{f.bob, "", "user", "forbidden"},
+		{f.ada, f.bob.UserID, "owner", "invalid_request"},
+		{f.ada, "somebody", "user", "not_found"},
+		{f.ada, "some@body@example.org", "user", "invalid_request"},
+		{f.ada, strings.Repeat("a", 250) + "@example.org", "user", "invalid_request"},
+		{f.ada, f.ada.UserID, "user", "invalid_request"},
+		{f.ada, strings.ToUpper(f.ada.UserID) + "@example.org", "user", "invalid_request"},
 	} {
-		if err := w.Share(ctx, c.who, mine.ID, c.user, c.grant); code(err) != c.want {
+		if err := f.Share(ctx, c.who, mine.ID, c.user, c.grant); code(err) != c.want {
 			t.Errorf("%q as %q: %v, want %s", c.user, c.grant, err, c.want)
 		}
 	}
-	if shares, err := w.Shares(ctx, w.ada, mine.ID); err != nil || len(shares) != 1 || shares[0].Grant != core.GrantManager {
+	if shares, err := f.Shares(ctx, f.ada, mine.ID); err != nil || len(shares) != 1 || shares[0].Grant != core.GrantManager {
 		t.Errorf("shared with %+v, %v", shares, err)
 	}
-	if err := w.Unshare(ctx, w.ada, mine.ID, w.bob.UserID); err != nil {
+	if err := f.Unshare(ctx, f.ada, mine.ID, f.bob.UserID); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Get(ctx, w.bob, mine.ID); code(err) != "not_found" {
-		t.Errorf("after it was taken away: %v", err)
+	if _, err := f.Get(ctx, f.bob, mine.ID); code(err) != "not_found" {
+		t.Errorf("after it was unshared: %v", err)
 	}
 }
 
-// session is the same user in a browser.
+// session returns the same user with a browser session.
 func session(who core.Actor) core.Actor {
 	who.Credential, who.Scopes = core.CredentialSession, core.RoleMember.Scopes()
 	return who
@@ -80,8 +80,8 @@ func session(who core.Actor) core.Actor {
 
 func TestOnlyAdministratorsShareWithEverybody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	mine := w.make(t, w.ada, "Mine")
+	f := newFixture(t)
+	mine := f.newAgent(t, f.ada, "Mine")
 	for _, c := range []struct {
 		name   string
 		role   core.Role
@@ -98,20 +98,20 @@ func TestOnlyAdministratorsShareWithEverybody(t *testing.T) {
 		{"an admin's session", core.RoleAdmin, core.CredentialSession, core.RoleAdmin.Scopes(), ""},
 		{"the owner's session", core.RoleOwner, core.CredentialSession, core.RoleOwner.Scopes(), ""},
 	} {
-		who := w.ada
+		who := f.ada
 		who.Role, who.Credential, who.Scopes = c.role, c.kind, c.scopes
-		err := w.Share(t.Context(), who, mine.ID, "", "user")
+		err := f.Share(t.Context(), who, mine.ID, "", "user")
 		var e *core.Error
 		if errors.As(err, &e); c.want == "" && err != nil || c.want != "" && (e == nil || e.Code != c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
-		_, read := w.Get(t.Context(), w.bob, mine.ID)
+		_, read := f.Get(t.Context(), f.bob, mine.ID)
 		if (read == nil) != (c.want == "") {
 			t.Errorf("%s: another user reads the agent: %v", c.name, read)
 		}
 		if c.want == "" {
-			// Any owner ends it, whatever became of their role.
-			if err := w.Unshare(t.Context(), w.ada, mine.ID, ""); err != nil {
+			// The agent's owner may end it without being an administrator.
+			if err := f.Unshare(t.Context(), f.ada, mine.ID, ""); err != nil {
 				t.Error(err)
 			}
 		}
@@ -120,59 +120,59 @@ func TestOnlyAdministratorsShareWithEverybody(t *testing.T) {
 
 func TestInvitationsAreAnsweredInABrowserAlone(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
-	mine := w.make(t, w.ada, "Mine")
-	if err := w.Share(ctx, w.ada, mine.ID, w.bob.UserID, "user"); err != nil {
+	f, ctx := newFixture(t), t.Context()
+	mine := f.newAgent(t, f.ada, "Mine")
+	if err := f.Share(ctx, f.ada, mine.ID, f.bob.UserID, "user"); err != nil {
 		t.Fatal(err)
 	}
-	for kind, want := range map[core.CredentialKind][2]string{ // to read the list, and to answer
+	for kind, want := range map[core.CredentialKind][2]string{ // for reading the list, and for responding
 		core.CredentialKey: {"", "session_required"}, core.CredentialMinted: {"insufficient_scope", "insufficient_scope"},
 		core.CredentialOAuth: {"insufficient_scope", "insufficient_scope"},
 	} {
-		who := session(w.bob)
+		who := session(f.bob)
 		who.Credential = kind
-		_, list := w.Invitations(ctx, who)
-		_, accept := w.Accept(ctx, who, mine.ID)
-		decline := w.Decline(ctx, who, mine.ID)
+		_, list := f.Invitations(ctx, who)
+		_, accept := f.Accept(ctx, who, mine.ID)
+		decline := f.Decline(ctx, who, mine.ID)
 		for i, err := range []error{list, accept, decline} {
 			if got := codeOf(err); got != want[min(i, 1)] {
 				t.Errorf("%s, call %d: %v, want %q", kind, i, err, want[min(i, 1)])
 			}
 		}
 	}
-	if _, err := w.Get(ctx, w.bob, mine.ID); codeOf(err) != "not_found" {
+	if _, err := f.Get(ctx, f.bob, mine.ID); codeOf(err) != "not_found" {
 		t.Errorf("an agent that was not accepted: %v", err)
 	}
-	if a, err := w.Accept(ctx, session(w.bob), mine.ID); err != nil || a.ID != mine.ID || a.Grant != core.GrantUser || a.Owner != "U" {
+	if a, err := f.Accept(ctx, session(f.bob), mine.ID); err != nil || a.ID != mine.ID || a.Grant != core.GrantUser || a.Owner != "U" {
 		t.Errorf("accepted %+v, %v", a, err)
 	}
-	if err := w.Decline(ctx, session(w.bob), mine.ID); err != nil {
+	if err := f.Decline(ctx, session(f.bob), mine.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Get(ctx, w.bob, mine.ID); codeOf(err) != "not_found" {
-		t.Errorf("an agent that was left: %v", err)
+	if _, err := f.Get(ctx, f.bob, mine.ID); codeOf(err) != "not_found" {
+		t.Errorf("an agent that was declined: %v", err)
 	}
 }
 
-func TestADeclinedOwnerInvitesAgainAfterThirtyDays(t *testing.T) {
+func TestInvitationsOfADeclinedOwnerAreHiddenForThirtyDays(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), t.Context()
-	first, second := w.make(t, w.ada, "First"), w.make(t, w.ada, "Second")
-	if err := w.Share(ctx, w.ada, first.ID, w.bob.UserID, "user"); err != nil {
+	f, ctx := newFixture(t), t.Context()
+	first, second := f.newAgent(t, f.ada, "First"), f.newAgent(t, f.ada, "Second")
+	if err := f.Share(ctx, f.ada, first.ID, f.bob.UserID, "user"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Decline(ctx, session(w.bob), first.ID); err != nil {
+	if err := f.Decline(ctx, session(f.bob), first.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Share(ctx, w.ada, second.ID, w.bob.UserID, "user"); err != nil {
-		t.Errorf("the owner learns of it: %v", err)
+	if err := f.Share(ctx, f.ada, second.ID, f.bob.UserID, "user"); err != nil {
+		t.Errorf("the owner notices the decline: %v", err)
 	}
 	for _, c := range []struct {
 		pass time.Duration
 		want []string
 	}{{0, nil}, {30*24*time.Hour - time.Second, nil}, {time.Second, []string{second.ID}}} {
-		w.clock.Advance(c.pass)
-		list, err := w.Invitations(ctx, session(w.bob))
+		f.clock.Advance(c.pass)
+		list, err := f.Invitations(ctx, session(f.bob))
 		if err != nil {
 			t.Fatal(err)
 		}

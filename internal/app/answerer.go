@@ -7,11 +7,8 @@ import (
 	"carrel/internal/thread"
 )
 
-// newAnswerer returns the research agent, with the configured model or without one.
-func (in *App) newAnswerer(o Options) (thread.Answerer, error) {
-	if o.Answerer != nil {
-		return o.Answerer, nil
-	}
+// newModel returns the client of the configured model provider.
+func (in *App) newModel() (model.Provider, error) {
 	m := in.Config.Model
 	provider, err := model.New(model.Options{
 		API: model.API(m.API), BaseURL: m.BaseURL, Key: m.Key, Name: m.Name, Allowed: m.Allowed,
@@ -20,11 +17,18 @@ func (in *App) newAnswerer(o Options) (thread.Answerer, error) {
 		return nil, err
 	}
 	in.closers = append(in.closers, provider.Close)
-	in.Agents.AllowModels(provider.Models())
+	return provider, nil
+}
+
+// newAnswerer returns the answerer of a test, or the research agent with the model, if there is one.
+func (in *App) newAnswerer(o Options, provider model.Provider) thread.Answerer {
+	if o.Answerer != nil {
+		return o.Answerer
+	}
 	return research.New(research.Deps{
 		Search: in.Sources, Documents: in.Sources, Conversation: in.Store, Memories: in.memories, Agents: in.Store,
 		Spend: in.Billing.Spending, Model: provider, Clock: in.Clock, Log: o.Log,
-	}, research.Options{Prices: prices(m)}), nil
+	}, research.Options{Prices: prices(in.Config.Model)})
 }
 
 // prices returns the configured prices of models.

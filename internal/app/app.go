@@ -129,7 +129,15 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	clock := core.SystemClock{}
 	in := &App{Config: cfg, Store: db, Clock: clock, replies: replies}
 	in.Audit = audit.New(audit.Deps{Store: db, Clock: clock, Log: log, Address: clientAddress})
-	in.Agents = agent.NewService(db, clock)
+	provider, err := in.newModel()
+	if err != nil {
+		return nil, err
+	}
+	agents := agent.Deps{Store: db, Clock: clock}
+	if o.Answerer == nil { // the answerer of a test takes any model
+		agents.Models = append([]string{}, provider.Models()...)
+	}
+	in.Agents = agent.NewService(agents)
 	prefixes := oauth.PrefixesFor(cfg.KeyPrefix)
 	if in.OAuth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: clock, Audit: in.Audit, Log: log, Secret: secret,
@@ -153,13 +161,10 @@ func wire(cfg config.Config, o Options, db *store.DB, secret []byte) (*App, erro
 	in.engine = &engine{log: log}
 	in.wireSources(cfg, sealed)
 	in.memories = memory.NewService(memory.Deps{Store: db, Agents: in.Agents, Clock: clock, Terms: stems()})
-	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log}, task.Options{Version: Version(), SingleNode: cfg.Database == ""})
-	answerer, err := in.newAnswerer(o)
-	if err != nil {
-		return nil, err
-	}
+	in.Tasks = task.New(task.Deps{Store: db, Clock: clock, Log: log},
+		task.Options{Version: Version(), SingleNode: cfg.Database == ""})
 	in.threads = thread.NewService(thread.Deps{
-		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: answerer,
+		Store: db, Agents: in.Agents, Clock: clock, Tasks: in.Tasks, Answerer: in.newAnswerer(o, provider),
 	})
 	in.Tasks.Register(in.threads.Kind())
 	in.wireImporter(cfg, log)

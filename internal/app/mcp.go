@@ -11,9 +11,12 @@ import (
 )
 
 // newMCP creates the MCP endpoint.
-func (in *App) newMCP(cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{}) (*mcp.Server, error) {
-	return mcp.New(mcp.Edge{
-		BaseURL:      cfg.BaseURL,
-		Authenticate: in.Credentials.Authenticate, Admit: server.Admit, Problem: problems.Write, Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
-	}, api, in.threads, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.Store.Version})
+func (in *App) newMCP(
+	cfg config.Config, log *slog.Logger, api *httpapi.API, problems *httpapi.Problems, streams *streamwatch.Slots, draining <-chan struct{},
+) (*mcp.Server, error) {
+	return mcp.New(mcp.Deps{
+		BaseURL: cfg.BaseURL, API: api, Threads: in.threads,
+		Authenticate: in.Credentials.Authenticate, Admit: server.Admit, Problem: problems.Write,
+		Streams: streams, Sealer: in.replies, Draining: draining, Log: log,
+	}, mcp.Options{Version: Version(), Wait: cfg.TurnWait, Changed: in.Store.Version})
 }

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// The plans that exist until an operator makes others: everything without a cap, and no subscription.
+// Built-in plans: PlanOpen includes everything without a cap, PlanNone means no subscription.
 const (
 	PlanOpen = "open"
 	PlanNone = "none"
 )
 
-// Scope is what a credential was made for.
+// Scope is a permission of a credential.
 type Scope string
 
-// The scopes. Agents covers the daily work (search, chat, memories, favourites); manage adds making and changing
-// agents and sources; account reaches keys, billing and settings, and no minted key ever has it; admin is for
-// people who run the installation.
+// The scopes. Agents covers search, chat, memories and favourites. Manage covers creating and changing agents and
+// sources. Account covers keys, billing and settings; keys minted for connected programs never have it. Admin is for
+// administrators.
 const (
 	ScopeAgents  Scope = "agents"
 	ScopeManage  Scope = "manage"
@@ -25,7 +25,7 @@ const (
 	ScopeAdmin   Scope = "admin"
 )
 
-// Capability is something that can be done with an agent; an agent's record lists the ones the caller has.
+// Capability is a feature that a plan can include. The record of an agent lists the capabilities of the caller.
 type Capability string
 
 // The capabilities, in the order in which they are listed.
@@ -36,14 +36,14 @@ const (
 	CapMemories   Capability = "memories"
 	CapFavourites Capability = "favourites"
 	CapManage     Capability = "manage"
-	// CapMCP is reaching agents through MCP. It is no part of an agent's record: whoever reads that is in already.
+	// CapMCP is access through MCP. It is not listed in agents' records.
 	CapMCP Capability = "mcp"
 )
 
 var capabilities = []Capability{CapSearch, CapChat, CapResearch, CapMemories, CapFavourites, CapManage}
 
-// Allow decides everything about an operation that does not depend on an agent: what the credential and the plan permit,
-// then what the account can pay for. It returns nil or the error to answer with.
+// Allow decides whether the actor may carry out an operation, as far as that does not depend on an agent: first by
+// credential and plan, then by payment. It returns nil or the error for the client.
 func (a Actor) Allow(op Operation) error {
 	if err := a.permit(op); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a Actor) Allow(op Operation) error {
 	return a.pay(op)
 }
 
-// permit decides what the credential, the role and the plan allow. Its refusals are forbidden errors.
+// permit decides by credential, role and plan. Its errors are of KindForbidden.
 func (a Actor) permit(op Operation) error {
 	r, known := op.Rule()
 	switch {
@@ -63,23 +63,23 @@ func (a Actor) permit(op Operation) error {
 		scope := areaScopes[r.Area]
 		return &Error{
 			Kind: KindForbidden, Code: "insufficient_scope", Scope: scope,
-			Detail: "This credential was not made for this. Use one with the scope " + string(scope) + ".",
+			Detail: "This credential lacks a scope. Use one with the scope " + string(scope) + ".",
 		}
 	case r.accountWide() && len(a.Agents) > 0:
 		return a.AllowWholeAccount()
 	case r.Access == AccessAdmin && !a.Role.Administers():
-		return Forbidden("forbidden", "This is for those who administer the installation.")
+		return Forbidden("forbidden", "Only administrators of this installation may do this.")
 	case r.Session && !a.signedIn():
 		return SessionRequired()
 	case r.Plan != "" && a.Lacks.Has(r.Plan):
 		return Forbidden("capability_disabled",
-			"The plan of this account does not include this ("+string(r.Plan)+"). See what it includes at /api/account/subscription.")
+			"The plan of this account does not include "+string(r.Plan)+". See /api/account/subscription for its capabilities.")
 	}
 	return nil
 }
 
-// pay decides whether the account may have metered work done. Its refusals are payment_required errors. What is not
-// metered stays possible without a subscription and at the spend cap.
+// pay decides whether the account can pay for a metered operation. Its errors are of KindPaymentRequired. Other
+// operations remain allowed without a subscription and at the spend cap.
 func (a Actor) pay(op Operation) error {
 	r, _ := op.Rule()
 	switch {
@@ -88,7 +88,7 @@ func (a Actor) pay(op Operation) error {
 	case a.Plan == PlanNone:
 		return &Error{
 			Kind: KindPaymentRequired, Code: "no_subscription",
-			Detail: "This account has no subscription. What is already here can be read; a plan is needed to search and to chat.",
+			Detail: "This account has no subscription. Existing content stays readable; searching and chatting need a plan.",
 		}
 	case a.Spend.Capped && a.Spend.Used >= a.Spend.Cap:
 		return a.Spend.Reached()
@@ -98,14 +98,14 @@ func (a Actor) pay(op Operation) error {
 	return nil
 }
 
-// Reached is the answer to work that would go beyond the cap.
+// Reached is the error for an operation beyond the cap.
 func (s Spend) Reached() *Error {
 	e := &Error{Kind: KindPaymentRequired, Code: "spend_cap_reached"}
 	switch s.Of {
 	case SpendOfTurn:
-		e.Detail = fmt.Sprintf("One turn may spend %s (%s used). Ask for less at once; an admin can raise it.", USD(s.Cap), USD(s.Used))
+		e.Detail = fmt.Sprintf("A turn may spend %s (%s used). Ask a smaller question; an admin can raise the limit.", USD(s.Cap), USD(s.Used))
 	case SpendOfCredential:
-		e.Detail = fmt.Sprintf("The spend cap of this credential, %s, is reached (%s used). It resets at %s; whoever owns it can raise it.",
+		e.Detail = fmt.Sprintf("The spend cap of this credential, %s, is reached (%s used). It resets at %s; its owner can raise it.",
 			USD(s.Cap), USD(s.Used), s.ResetsAt.Format(time.RFC3339))
 	default:
 		e.Detail = fmt.Sprintf("The spend cap of %s is reached (%s used). It resets at %s; an admin can raise it.",
@@ -114,22 +114,22 @@ func (s Spend) Reached() *Error {
 	return e
 }
 
-// AllowModel returns nil when the plan of the actor pays for this model, or no model is asked.
+// AllowModel checks that the actor's plan includes a model. An empty name is always allowed.
 func (a Actor) AllowModel(name string) error {
 	if name == "" || len(a.Models) == 0 || slices.Contains(a.Models, name) {
 		return nil
 	}
 	return Forbidden("capability_disabled",
-		"The plan of this account does not include this model. Choose another one for the agent; /api/account/subscription lists those it has.")
+		"The plan of this account does not include this model. Choose another one for the agent; /api/account/subscription lists the included ones.")
 }
 
-// capabilityOps ties each capability to the operation that it stands for.
+// capabilityOps maps each capability to an operation that needs it.
 var capabilityOps = map[Capability]Operation{
 	CapSearch: OpSearch, CapChat: OpSendMessage, CapResearch: OpResearch,
 	CapMemories: OpAddMemory, CapFavourites: OpSaveFavourite, CapManage: OpChangeAgent,
 }
 
-// Capabilities lists what the actor may do with an agent of theirs now.
+// Capabilities lists what the actor may currently do with their own agents.
 func (a Actor) Capabilities() []Capability {
 	out := make([]Capability, 0, len(capabilities))
 	for _, c := range capabilities {
@@ -140,7 +140,21 @@ func (a Actor) Capabilities() []Capability {
 	return out
 }
 
-// USD renders micro-dollars for a sentence.
+// USD formats micro-dollars for a message.
 func USD(micros int64) string {
 	return fmt.Sprintf("%d.%02d USD", micros/1e6, micros%1e6/1e4)
+}
+
+// accountWide reports whether an operation concerns the whole account or installation, not single agents.
+func (r Rule) accountWide() bool { return r.Access == AccessAccount || r.Access == AccessAdmin }
+
+// AllowWholeAccount refuses a credential that is limited to certain agents. Such a credential must expose only these
+// agents if it leaks, whatever its scopes: it may not read or change keys, sessions, usage, webhooks or exports. Allow
+// applies it to every account-wide operation.
+func (a Actor) AllowWholeAccount() error {
+	if len(a.Agents) == 0 {
+		return nil
+	}
+	return Forbidden("limited_to_agents",
+		"This credential is limited to certain agents. Use one for the whole account.")
 }

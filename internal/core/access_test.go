@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAccess is the table of who may do what: an operation of every area and level for every kind of caller.
+// TestAccess covers an operation of every area and level for every kind of caller.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	work := []Scope{ScopeAgents, ScopeManage}
@@ -79,7 +79,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-func TestCapabilitiesSayWhatIsAllowed(t *testing.T) {
+func TestCapabilitiesFollowPlanAndScopes(t *testing.T) {
 	t.Parallel()
 	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}}
 	if got := a.Capabilities(); !slices.Equal(got, capabilities) {
@@ -95,7 +95,7 @@ func TestCapabilitiesSayWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestTheCapIsNamedWithWhatIsUsedAndWhenItResets(t *testing.T) {
+func TestSpendCapErrorNamesUsageAndReset(t *testing.T) {
 	t.Parallel()
 	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents}, Spend: Spend{
 		Capped: true, Cap: 12_500_000, Used: 12_501_000, ResetsAt: MonthEnd(time.Date(2024, 12, 31, 23, 59, 0, 0, time.UTC)),
@@ -106,12 +106,12 @@ func TestTheCapIsNamedWithWhatIsUsedAndWhenItResets(t *testing.T) {
 	}
 }
 
-func TestACredentialMayBeLimitedToAgents(t *testing.T) {
+func TestCredentialLimitedToAgents(t *testing.T) {
 	t.Parallel()
 	if a := (Actor{}); !a.Touches("x") {
-		t.Error("a credential without a list touches all agents")
+		t.Error("a credential without a list must touch all agents")
 	}
 	if a := (Actor{Agents: []string{"x"}}); !a.Touches("x") || a.Touches("y") {
-		t.Error("a credential with a list touches those alone")
+		t.Error("a credential with a list must touch only those agents")
 	}
 }

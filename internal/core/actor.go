@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Role is what a person is on this installation.
+// Role is a user's role on the installation.
 type Role string
 
-// The roles. There is one owner, the first account; admins manage people and plans; members use agents.
+// The roles. The first account is the owner. Admins manage users and plans. Members use agents.
 const (
 	RoleOwner  Role = "owner"
 	RoleAdmin  Role = "admin"
 	RoleMember Role = "member"
 )
 
-// Administers reports whether people of this role run the installation.
+// Administers reports whether the role may administer the installation.
 func (r Role) Administers() bool { return r == RoleOwner || r == RoleAdmin }
 
-// Scopes are all that somebody of this role can do, and so what a session of theirs has.
+// Scopes returns all scopes of the role. Its sessions have all of them.
 func (r Role) Scopes() []Scope {
 	if r.Administers() {
 		return []Scope{ScopeAgents, ScopeManage, ScopeAccount, ScopeAdmin}
@@ -27,11 +27,11 @@ func (r Role) Scopes() []Scope {
 	return []Scope{ScopeAgents, ScopeManage, ScopeAccount}
 }
 
-// CredentialKind is how a caller proved who they act for.
+// CredentialKind is the kind of credential that a caller authenticated with.
 type CredentialKind string
 
-// The kinds of credential. Session is a browser that somebody signed in with. Operator is the person at the machine,
-// using the command line.
+// The kinds of credential. A minted key was issued for a connect code. A session belongs to a browser. Operator is the
+// command line on the server.
 const (
 	CredentialKey      CredentialKind = "key"
 	CredentialMinted   CredentialKind = "minted"
@@ -40,45 +40,45 @@ const (
 	CredentialOperator CredentialKind = "operator"
 )
 
-// Actor is who is asking: one user, through one credential, with that user's plan and spend. Every service takes
-// one, and what it may do is decided by Allow alone.
+// Actor is the caller of an operation: a user, the credential they use, their plan and their spend. Every service
+// method takes an Actor, and Allow decides what it may do.
 type Actor struct {
 	UserID string
 	Role   Role
-	// Plan is the plan that the user has now, and Lacks what it does not include.
+	// Plan is the user's current plan, and Lacks are the capabilities that it does not include.
 	Plan         string
 	Lacks        CapabilitySet
 	Spend        Spend
 	CredentialID string
 	Credential   CredentialKind
-	// Scopes are what the credential was made for; the plan may allow less.
+	// Scopes are the scopes of the credential; the plan may allow less.
 	Scopes []Scope
-	// Agents are the only agents the credential may touch; empty means all of the user's.
+	// Agents limits the credential to these agents; empty means all of the user's.
 	Agents []string
-	// CredentialSpend is what was used of the credential's own cap, if it has one.
+	// CredentialSpend is the spend of this credential, with the credential's own cap, if any.
 	CredentialSpend Spend
-	// Models are the only models that the plan pays for; empty means all.
+	// Models are the models that the plan includes; empty means all.
 	Models []string
-	// Rate is how often all credentials of the user together may ask.
+	// Rate is the rate limit for all credentials of the user together.
 	Rate Rate
-	// AuthenticatedAt is when the person of a session last proved who they are; other credentials have no such time.
+	// AuthenticatedAt is the last time the user of a session proved their identity. It is zero for other credentials.
 	AuthenticatedAt time.Time
 }
 
-// Rate is how often somebody may ask: so many times a second, and so many at once. What is 0 is left to the server.
+// Rate is a rate limit. Zero fields mean the server's defaults.
 type Rate struct{ PerSecond, Burst int }
 
-// SpendScope is what a cap holds for.
+// SpendScope is the scope of a spend cap.
 type SpendScope string
 
-// The scopes of caps: a user's month, which is meant where nothing is said, a credential's month, and a turn.
+// The scopes of spend caps: a user's month (the default), a credential's month, a turn.
 const (
 	SpendOfUser       SpendScope = ""
 	SpendOfCredential SpendScope = "credential"
 	SpendOfTurn       SpendScope = "turn"
 )
 
-// Spend is what was used of a cap. Money is in micro-dollars.
+// Spend is the amount used of a cap, in micro-dollars.
 type Spend struct {
 	Of       SpendScope
 	Capped   bool
@@ -87,7 +87,7 @@ type Spend struct {
 	ResetsAt time.Time
 }
 
-// Operator is the actor of commands that the person at the machine runs, for a user where the command names one.
+// Operator returns the actor of the command line, acting for a user if userID is set.
 func Operator(userID string) Actor {
 	return Actor{
 		UserID: userID, Role: RoleAdmin, Plan: PlanOpen, Credential: CredentialOperator,
@@ -95,20 +95,19 @@ func Operator(userID string) Actor {
 	}
 }
 
-// Touches reports whether the credential may touch this agent. Whether the agent is the user's is another question,
-// answered by the store.
+// Touches reports whether the credential may access this agent. It does not check whether the user may.
 func (a Actor) Touches(agentID string) bool {
 	return len(a.Agents) == 0 || slices.Contains(a.Agents, agentID)
 }
 
 type actorKey struct{}
 
-// WithActor returns a context that carries the actor from the edge, where the credential is checked, to a handler.
+// WithActor returns a context that carries the actor.
 func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
 }
 
-// ActorFrom returns the actor of the context and whether there is one.
+// ActorFrom returns the actor of the context, if any.
 func ActorFrom(ctx context.Context) (Actor, bool) {
 	a, ok := ctx.Value(actorKey{}).(*Actor)
 	if !ok {

@@ -1,14 +1,14 @@
 package core
 
-// CapabilitySet is a set of capabilities. It is a number, so that asking it costs nothing.
+// CapabilitySet is a set of capabilities, as a bit mask.
 type CapabilitySet uint16
 
-// AllCapabilities lists what a plan may allow: what can be done with agents, and reaching them by MCP.
+// AllCapabilities lists the capabilities that a plan can include.
 func AllCapabilities() []Capability {
 	return append(capabilities[:len(capabilities):len(capabilities)], CapMCP)
 }
 
-// bit is the place of a capability in a set; one that nobody knows has none.
+// bit returns the bit of a capability, or 0 for an unknown one.
 func (c Capability) bit() CapabilitySet {
 	switch c {
 	case CapSearch:
@@ -29,10 +29,10 @@ func (c Capability) bit() CapabilitySet {
 	return 0
 }
 
-// Known reports whether there is such a capability.
+// Known reports whether c is one of AllCapabilities.
 func (c Capability) Known() bool { return c.bit() != 0 }
 
-// SetOf returns the set of these capabilities.
+// SetOf returns a set of capabilities.
 func SetOf(list ...Capability) (s CapabilitySet) {
 	for _, c := range list {
 		s |= c.bit()
@@ -40,8 +40,8 @@ func SetOf(list ...Capability) (s CapabilitySet) {
 	return s
 }
 
-// Without returns the set of all capabilities but these: what a plan that has these lacks.
+// Without returns the set of all capabilities except these.
 func Without(list ...Capability) CapabilitySet { return SetOf(AllCapabilities()...) &^ SetOf(list...) }
 
-// Has reports whether a capability is in the set.
+// Has reports whether the set contains a capability.
 func (s CapabilitySet) Has(c Capability) bool { return s&c.bit() != 0 }

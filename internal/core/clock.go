@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// Clock tells the time. Services take one so that tests can move it.
+// Clock returns the current time. Tests replace it.
 type Clock interface {
 	Now() time.Time
 }
@@ -10,7 +10,7 @@ type Clock interface {
 // SystemClock is the machine's clock.
 type SystemClock struct{}
 
-// Now returns the present in UTC, cut to the millisecond: what is stored and what is sent are then the same.
+// Now returns the current time in UTC, truncated to milliseconds, the precision of the database and the API.
 func (SystemClock) Now() time.Time {
 	return time.Now().UTC().Truncate(time.Millisecond)
 }

@@ -1,3 +1,3 @@
-// Package core holds what every other package speaks of: ids, errors, pages, the clock, and who is asking and what
-// they may do. It knows no protocol and no database.
+// Package core defines the types that all other packages share: ids, errors, paging, the clock, the actor of a request,
+// and the decision what the actor may do. It depends on no protocol and no database.
 package core

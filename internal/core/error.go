@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Kind is the class of a failure. Each outward protocol has one table from kinds to its own answers.
+// Kind is the class of an error. Each protocol maps kinds to its own status codes in one table.
 type Kind string
 
-// The kinds, in the order in which a request meets them.
+// The kinds of errors.
 const (
 	KindInvalid         Kind = "invalid"
 	KindUnauthenticated Kind = "unauthenticated"
@@ -29,27 +29,27 @@ const (
 	KindInternal        Kind = "internal"
 )
 
-// Error is every failure that a caller may see. Code is the stable word that clients switch on and Detail a
-// sentence that says what to do; neither ever repeats what the caller sent. The cause is for our logs alone.
+// Error is an error that clients may see. Code is stable, and clients switch on it. Detail is a sentence that says what
+// to do. Neither may repeat input. The cause is logged only.
 type Error struct {
 	Kind       Kind
 	Code       string
 	Detail     string
 	Fields     []FieldError
 	RetryAfter time.Duration
-	// Scope is what a credential would need, where that is what is missing.
+	// Scope is the scope that the credential lacks, if that is the reason.
 	Scope Scope
 	cause error
 }
 
-// FieldError says what is wrong with one part of a request. Pointer is a JSON pointer (RFC 6901) into the body,
-// or the name of a parameter.
+// FieldError describes an invalid field of a request. Pointer is a JSON pointer (RFC 6901) into the body, or the name
+// of a parameter.
 type FieldError struct {
 	Pointer string
 	Detail  string
 }
 
-// Error renders the failure for a log, its cause included.
+// Error returns the error with its cause, for logs.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.cause)
@@ -57,17 +57,17 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Detail
 }
 
-// Unwrap returns the cause, for errors.Is and errors.As.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Because returns a copy of the error that carries its cause.
+// Because returns a copy of the error with a cause.
 func (e *Error) Because(cause error) *Error {
 	c := *e
 	c.cause = cause
 	return &c
 }
 
-// Invalid is a request that can't be carried out as it stands: bad fields, each named.
+// Invalid is the error for a request with invalid fields.
 func Invalid(fields ...FieldError) *Error {
 	return &Error{
 		Kind: KindInvalid, Code: "invalid_request",
@@ -80,36 +80,36 @@ func InvalidField(pointer, detail string) *Error {
 	return Invalid(FieldError{Pointer: pointer, Detail: detail})
 }
 
-// NotFound is an id that does not exist or belongs to somebody else: the two can't be told apart. The word names
-// the kind of thing ("agent", "thread").
+// NotFound is the error for an id that does not exist or belongs to another user. It is the same for both, so that it
+// does not reveal which ids exist. what names the kind of object ("agent", "thread").
 func NotFound(what string) *Error {
 	return &Error{Kind: KindNotFound, Code: "not_found", Detail: "There is no such " + what + "."}
 }
 
-// Forbidden is something that this caller may never do with this credential.
+// Forbidden is the error for an operation that the caller may not carry out.
 func Forbidden(code, detail string) *Error {
 	return &Error{Kind: KindForbidden, Code: code, Detail: detail}
 }
 
-// Conflict is a request that does not fit the present state of things.
+// Conflict is the error for a request that contradicts the current state.
 func Conflict(code, detail string) *Error {
 	return &Error{Kind: KindConflict, Code: code, Detail: detail}
 }
 
-// Unauthenticated is a missing or useless credential.
+// Unauthenticated is the error for a missing or invalid credential.
 func Unauthenticated(code, detail string) *Error {
 	return &Error{Kind: KindUnauthenticated, Code: code, Detail: detail}
 }
 
-// Internal wraps a failure that is ours. Its cause is logged, never sent.
+// Internal wraps an unexpected error. The cause is logged and never sent to clients.
 func Internal(cause error) *Error {
 	return &Error{
 		Kind: KindInternal, Code: "internal",
-		Detail: "Something went wrong on our side. Try again; if it stays, report the request id.", cause: cause,
+		Detail: "An internal error occurred. Try again; if it persists, report the request id.", cause: cause,
 	}
 }
 
-// AsError returns err as an *Error; what is not one becomes Internal.
+// AsError returns err as an *Error; any other error becomes Internal.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -118,8 +118,8 @@ func AsError(err error) *Error {
 	return Internal(err)
 }
 
-// IsRefusal reports whether err turned a request away before anything was done: the same request, mended or at another
-// time, is a new one.
+// IsRefusal reports whether err means that a request was refused before it had any effect, so that a retry counts as a
+// new request.
 func IsRefusal(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAnErrorKeepsItsCauseForTheLog(t *testing.T) {
+func TestErrorKeepsItsCauseForLogsOnly(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("disk on fire")
 	err := fmt.Errorf("save thread: %w", NotFound("thread").Because(cause))
@@ -19,13 +19,13 @@ func TestAnErrorKeepsItsCauseForTheLog(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOursBecomesInternalAndTellsNothing(t *testing.T) {
+func TestUnknownErrorsBecomeInternalWithoutDetails(t *testing.T) {
 	t.Parallel()
 	e := AsError(errors.New("password is hunter2"))
 	if e.Kind != KindInternal || strings.Contains(e.Detail, "hunter2") {
 		t.Errorf("got %+v", e)
 	}
 	if IsKind(nil, KindInternal) || IsKind(errors.New("x"), KindInternal) {
-		t.Error("what is no error of ours has no kind")
+		t.Error("an unknown error must have no kind")
 	}
 }

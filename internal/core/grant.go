@@ -1,11 +1,11 @@
 package core
 
-// Grant is what somebody may do with an agent: it is theirs, it is shared with them or everybody, or it is not. Each
-// includes the ones before it.
+// Grant is a user's level of access to an agent. Each level includes the lower ones.
 type Grant uint8
 
-// The grants. A viewer sees the agent, searches it and reads its documents. A user also talks to it, with threads,
-// memories and favourites of their own. A manager also changes it and its sources. The owner also deletes and shares it.
+// The grants. A viewer may see the agent, search it and read its documents. A user may also chat with it, and has their
+// own threads, memories and favourites. A manager may also change the agent and its sources. The owner may also delete
+// and share it.
 const (
 	GrantNone Grant = iota
 	GrantViewer
@@ -16,7 +16,7 @@ const (
 
 var grantWords = [...]string{GrantViewer: "viewer", GrantUser: "user", GrantManager: "manager", GrantOwner: "owner"}
 
-// String is the word for it; GrantNone has none.
+// String returns the name of the grant, "" for GrantNone.
 func (g Grant) String() string {
 	if int(g) >= len(grantWords) {
 		return ""
@@ -24,7 +24,7 @@ func (g Grant) String() string {
 	return grantWords[g]
 }
 
-// GrantOf returns the grant of a word, and whether it is one that can be given.
+// GrantOf returns the grant of this name, and whether it can be given to another user.
 func GrantOf(word string) (Grant, bool) {
 	for g := GrantViewer; g < GrantOwner; g++ {
 		if grantWords[g] == word {
@@ -34,10 +34,10 @@ func GrantOf(word string) (Grant, bool) {
 	return GrantNone, false
 }
 
-// AllowAgent is the whole decision for an operation on an agent, in the order in which refusals are answered: what the
-// credential and the plan permit (403), whether the credential may touch the agent and the user knows of it (404),
-// whether the user's grant is enough (403), and whether the account can pay (402). Without a grant the agent does not
-// exist for the user; with too little of one the answer is 403, because the user sees the agent anyway.
+// AllowAgent decides whether the actor, who has the grant g, may carry out an operation on an agent. It checks in this
+// order: credential and plan (403), whether the user and the credential have access to the agent at all (404), whether
+// the grant is sufficient (403), payment (402). Without a grant the agent does not exist for the user. With an
+// insufficient one the error is 403, because the user can see the agent anyway.
 func (a Actor) AllowAgent(op Operation, agentID string, g Grant) error {
 	if err := a.permit(op); err != nil {
 		return err
@@ -48,12 +48,12 @@ func (a Actor) AllowAgent(op Operation, agentID string, g Grant) error {
 	case g == GrantNone || need == GrantNone || !a.Touches(agentID):
 		return NotFound("agent")
 	case g < need:
-		return Forbidden("forbidden", "The owner of this agent has not shared it with you for this. Ask them for the grant "+need.String()+".")
+		return Forbidden("forbidden", "Your grant for this agent does not allow this. Ask its owner for the grant "+need.String()+".")
 	}
 	return a.pay(op)
 }
 
-// CapabilitiesOn lists what the actor may do now with an agent that they have this grant for.
+// CapabilitiesOn lists what the actor may currently do with an agent for which they have this grant.
 func (a Actor) CapabilitiesOn(g Grant) []Capability {
 	out := make([]Capability, 0, len(capabilities))
 	for _, c := range capabilities {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The prefixes of ids, one per kind of thing, so that an id in a log or a bug report says what it names.
+// The prefixes of ids, one per kind of object, so that an id in a log or a bug report shows its kind.
 const (
 	PrefixUser       = "usr"
 	PrefixAgent      = "agt"
@@ -26,21 +26,21 @@ const (
 	PrefixSpend      = "spd"
 )
 
-// idAlphabet is Crockford's base32 in lower case: its letters stand in ASCII order, so ids sort as their bytes do.
+// idAlphabet is Crockford's base32 in lower case. It is in ASCII order, so ids sort like their bytes.
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // idLength is the number of base32 digits that hold 128 bits.
 const idLength = 26
 
-// idTicks hands out a strictly growing tick for every id of this process, so that two ids made in the same
-// millisecond still sort in the order they were made. Lists are paged by id and rely on this.
+// idTicks makes the time part of ids strictly increasing within the process, so that ids of the same millisecond sort
+// in the order of their creation. Lists are paged by id and rely on this.
 var idTicks struct {
 	sync.Mutex
 	last uint64
 }
 
 // NewID returns a new id: the prefix, an underscore, and a UUIDv7 (RFC 9562) in base32.
-// Clients treat ids as opaque; we rely on one thing only, that later ids sort after earlier ones.
+// Ids are opaque to clients. Our code relies only on later ids sorting after earlier ones.
 func NewID(prefix string) string {
 	return prefix + "_" + newIDBody(time.Now())
 }
@@ -73,8 +73,8 @@ func encodeID(b [16]byte) string {
 	return string(out[:])
 }
 
-// IsID reports whether s has the form of an id with this prefix. It spares the database a look-up of junk
-// and keeps odd bytes out of queries; it does not say that the thing exists.
+// IsID reports whether s has the form of an id with this prefix. Checking it keeps invalid input out of queries. It
+// does not mean that the object exists.
 func IsID(prefix, s string) bool {
 	body, ok := strings.CutPrefix(s, prefix+"_")
 	if !ok || len(body) != idLength {

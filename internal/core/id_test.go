@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-func TestIDsSortInTheOrderTheyWereMade(t *testing.T) {
+func TestIDsSortByCreation(t *testing.T) {
 	t.Parallel()
 	ids := make([]string, 10_000)
 	for i := range ids {
 		ids[i] = NewID(PrefixMemory)
 	}
 	if !slices.IsSorted(ids) {
-		t.Error("ids made one after the other do not sort in that order")
+		t.Error("ids do not sort by creation")
 	}
 	if n := len(slices.Compact(slices.Clone(ids))); n != len(ids) {
 		t.Errorf("%d of %d ids are distinct", n, len(ids))
 	}
 }
 
-func TestAnIDHoldsTheTimeItWasMade(t *testing.T) {
+func TestIDsContainTheirTime(t *testing.T) {
 	t.Parallel()
 	// The first ten digits hold 50 bits: two of padding and the 48 bits of the milliseconds.
 	early := encodeID([16]byte{0, 0, 0, 0, 0, 1})
@@ -34,7 +34,7 @@ func TestAnIDHoldsTheTimeItWasMade(t *testing.T) {
 	}
 }
 
-func TestIsIDTakesOnlyTheFormOfOurIDs(t *testing.T) {
+func TestIsIDAcceptsValidIDsOnly(t *testing.T) {
 	t.Parallel()
 	good := NewID(PrefixAgent)
 	for id, want := range map[string]bool{
@@ -57,7 +57,7 @@ func TestIsIDTakesOnlyTheFormOfOurIDs(t *testing.T) {
 	}
 }
 
-func TestASeedMakesTheSameIDAgain(t *testing.T) {
+func TestSeedDeterminesTheID(t *testing.T) {
 	t.Parallel()
 	ctx := WithSeed(t.Context(), NewSeed())
 	first := NewIDIn(ctx, PrefixThread)

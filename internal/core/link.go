@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// WebLink returns an address that is safe to show as a link, without surrounding white space, or "". Only absolute http
-// and https addresses are safe: a browser runs javascript: and data: addresses in the page that shows them, and other
-// programs open file: and vbscript: ones. Whatever stores or shows a link that others wrote uses this function.
+// WebLink returns s, trimmed, if it is safe to show as a link, or "". Only absolute http and https URLs are safe:
+// browsers run javascript: and data: URLs in the page that shows them, and other programs open file: and vbscript:
+// URLs. Every link from untrusted input must pass this function before it is stored or shown.
 func WebLink(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.ContainsFunc(s, unsafeInLink) {
@@ -21,6 +21,6 @@ func WebLink(s string) string {
 	return s
 }
 
-// unsafeInLink reports characters that browsers drop or rewrite when they read an address, so that they would read
-// another one than we did.
+// unsafeInLink reports characters that browsers drop or rewrite when they parse a URL, so that they might see another
+// URL than url.Parse does.
 func unsafeInLink(r rune) bool { return unicode.IsControl(r) || r == '\\' || r == '\ufffd' }

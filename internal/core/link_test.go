@@ -27,7 +27,7 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 	}
 }
 
-// FuzzWebLink holds links to the prefix that a browser reads them by.
+// FuzzWebLink checks that links start with a scheme that is safe in a browser.
 func FuzzWebLink(f *testing.F) {
 	for _, s := range testkit.UnsafeLinks() {
 		f.Add(s)

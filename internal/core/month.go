@@ -2,21 +2,21 @@ package core
 
 import "time"
 
-// Month names the month that t is in, UTC, as spend is kept by.
+// Month returns the month of t in UTC, by which spend is stored.
 func Month(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// MonthEnd returns when the spend of the month that t is in starts anew: the first of the next month, UTC.
+// MonthEnd returns the start of the month after t in UTC, when spend resets.
 func MonthEnd(t time.Time) time.Time {
 	t = t.UTC()
 	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// Day names the day that t is in, UTC, as usage is told by.
+// Day returns the day of t in UTC, by which usage is reported.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// AddMonths returns the same time of the same day that many months later, in UTC. Where a month does not have the day it
-// is that month's last: a month after 31 January is the end of February, of 29 days in leap years. Whoever counts on from
-// a start asks for 1, 2, 3 months after it, not for one month three times: so the 31st comes back in March.
+// AddMonths returns the same day and time that many months later, in UTC. If that month is too short, it returns its
+// last day: one month after 31 January is the last day of February. To step through months, add 1, 2, 3 months to the
+// start instead of one month repeatedly, so that March has the 31st again.
 func AddMonths(t time.Time, months int) time.Time {
 	t = t.UTC()
 	year, month, day := t.Date()

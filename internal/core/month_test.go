@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestMonthsEndWhereTheyDo(t *testing.T) {
+func TestMonthsAndDaysAreUTC(t *testing.T) {
 	t.Parallel()
 	auckland := time.FixedZone("NZDT", 13*3600)
 	samoa := time.FixedZone("SST", -11*3600)
@@ -34,7 +34,7 @@ func TestMonthsEndWhereTheyDo(t *testing.T) {
 	}
 }
 
-func TestMonthsAreAddedToTheDayThatThereIs(t *testing.T) {
+func TestAddMonthsStaysWithinShortMonths(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		from   string

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// DefaultLimit and MaxLimit bound the rows of a page; messages have a larger default of their own.
+// DefaultLimit and MaxLimit are the default and maximum number of rows per page. Messages have a larger default.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 200
 )
 
-// Page is a request for one page of a list. Cursor is what the page before it ended with, or empty.
+// Page selects a page of a list. Cursor comes from the page before, and is empty for the first page.
 type Page struct {
 	Limit  int
 	Cursor string
 }
 
-// Rows returns the number of rows wanted, with the default filled in, or an error that names the parameter.
+// Rows returns the number of rows per page: the limit, or def if there is none.
 func (p Page) Rows(def int) (int, error) {
 	switch {
 	case p.Limit == 0:
@@ -30,17 +30,18 @@ func (p Page) Rows(def int) (int, error) {
 	return p.Limit, nil
 }
 
-// maxCursor bounds what is decoded; a cursor of ours holds a few ids at most.
+// maxCursor limits the length of a cursor. Cursors hold a few ids at most.
 const maxCursor = 1024
 
-// EncodeCursor packs the sort key of a page's last row. The list's name is part of it, so that a cursor of one
-// list is refused by another instead of quietly skipping rows.
+// EncodeCursor encodes the sort key of a page's last row. It includes the name of the list, so that another list
+// refuses the cursor instead of silently skipping rows.
 func EncodeCursor(list string, key ...string) string {
 	b, _ := json.Marshal(append([]string{list}, key...)) // strings always marshal
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// DecodeCursor unpacks a cursor of this list into its n key parts. An empty cursor is the first page: nil.
+// DecodeCursor returns the n parts of the sort key in a cursor of this list. For an empty cursor, the first page, it
+// returns nil.
 func DecodeCursor(list, cursor string, n int) ([]string, error) {
 	if cursor == "" {
 		return nil, nil
@@ -57,7 +58,7 @@ func DecodeCursor(list, cursor string, n int) ([]string, error) {
 	if err := json.Unmarshal(b, &key); err != nil || len(key) != n+1 || key[0] != list {
 		return nil, bad
 	}
-	// Only the very text we would write is ours; this also turns away invalid UTF-8, which JSON decoding mends.
+	// Only the canonical encoding is accepted. This also refuses invalid UTF-8, which JSON decoding replaces.
 	if EncodeCursor(list, key[1:]...) != cursor {
 		return nil, bad
 	}
@@ -69,12 +70,12 @@ func DecodeCursor(list, cursor string, n int) ([]string, error) {
 	return key[1:], nil
 }
 
-// BadCursor is the answer to a cursor that is not ours.
+// BadCursor is the error for an invalid cursor.
 func BadCursor() *Error {
-	return InvalidField("cursor", "Not a cursor of this list. Use nextCursor of the page before as it is, or leave it out.")
+	return InvalidField("cursor", "Not a cursor of this list. Use nextCursor of the previous page unchanged, or leave it out.")
 }
 
-// DecodeIDCursor unpacks the cursor of a list that is paged by id alone; the first page is the empty id.
+// DecodeIDCursor decodes the cursor of a list that is paged by id. For the first page it returns an empty id.
 func DecodeIDCursor(list, cursor string) (string, error) {
 	key, err := DecodeCursor(list, cursor, 1)
 	if key == nil || err != nil {
@@ -83,7 +84,7 @@ func DecodeIDCursor(list, cursor string) (string, error) {
 	return key[0], nil
 }
 
-// CursorTime reads a time, in milliseconds, from a part of a cursor.
+// CursorTime parses a part of a cursor as a time in Unix milliseconds.
 func CursorTime(part string) (time.Time, error) {
 	ms, err := strconv.ParseInt(part, 10, 64)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestACursorComesBackAsItWas(t *testing.T) {
+func TestCursorsRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, key := range [][]string{{"a"}, {"1700000000000", "thr_x"}, {"", "ü/😀\"\\"}} {
 		got, err := DecodeCursor("threads", EncodeCursor("threads", key...), len(key))
@@ -16,7 +16,7 @@ func TestACursorComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestOnlyOurOwnCursorsAreTaken(t *testing.T) {
+func TestForeignCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	encode := base64.RawURLEncoding.EncodeToString
 	for name, cursor := range map[string]string{
@@ -41,11 +41,11 @@ func TestOnlyOurOwnCursorsAreTaken(t *testing.T) {
 		t.Errorf("no cursor gives %q, %v", key, err)
 	}
 	if _, err := CursorTime("soon"); !IsKind(err, KindInvalid) {
-		t.Errorf("a time that is none gives %v", err)
+		t.Errorf("an invalid time gives %v", err)
 	}
 }
 
-func TestTheNumberOfRowsIsBounded(t *testing.T) {
+func TestPageLimitsAreChecked(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int]int{0: 50, 1: 1, 200: 200, -1: -1, 201: -1} {
 		got, err := Page{Limit: limit}.Rows(50)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// permission is what an operation on an agent needs: the least grant, the capability of the plan, and the scope of the
+// permission is the minimum that an operation on an agent requires: grant, capability of the plan, scope of the
 // credential.
 type permission struct {
 	grant      Grant
@@ -14,8 +14,8 @@ type permission struct {
 	metered    bool
 }
 
-// permissions is what each operation on an agent needs, written down a second time, by hand: a trait in the contract that
-// is changed by mistake differs from it.
+// permissions repeats the required access of every operation on an agent by hand, to catch a trait that is changed in
+// the contract by mistake.
 var permissions = func() map[Operation]permission {
 	all := map[Operation]permission{
 		OpSearch:      {GrantViewer, CapSearch, ScopeAgents, true},
@@ -42,8 +42,8 @@ var permissions = func() map[Operation]permission {
 	return all
 }()
 
-// TestPermissions is the whole table: role, grant, kind of credential, scopes, capability and operation. A role gives
-// nothing with an agent of somebody else: whoever runs the installation does not read what is its users'.
+// TestPermissions covers all combinations of role, grant, kind of credential, scopes, capability and operation. Roles
+// give no access to agents of other users: administrators cannot read their content.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	cells := 0
@@ -124,7 +124,7 @@ func BenchmarkAllowAgent(b *testing.B) {
 	}
 }
 
-func TestTheDecisionAllocatesNothing(t *testing.T) {
+func TestAllowDoesNotAllocate(t *testing.T) {
 	a := Actor{UserID: "u", Plan: PlanOpen, Credential: CredentialKey, Scopes: []Scope{ScopeAgents, ScopeManage}, Agents: []string{"agt"}}
 	if n := testing.AllocsPerRun(100, func() { _ = a.AllowAgent(OpSendMessage, "agt", GrantUser) }); n != 0 {
 		t.Errorf("it allocates %v times", n)

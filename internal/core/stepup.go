@@ -2,18 +2,18 @@ package core
 
 import "time"
 
-// ProofLife is how long it counts that somebody proved who they are, for acts that a stolen or forgotten session must
-// not be enough for.
+// ProofLife is how long a proof of identity is valid for operations for which a stolen or forgotten session must not be
+// enough.
 const ProofLife = 10 * time.Minute
 
-// RecentlyProved reports whether the caller has lately proved who they are. That is asked of sessions alone: whoever
-// gives a key the scope of the account means programs to use it, and nobody sits there to be asked.
+// RecentlyProved reports whether the caller proved their identity within ProofLife. Only sessions need a proof: a key
+// with the account scope is meant for programs, which cannot be prompted.
 func (a Actor) RecentlyProved(now time.Time) bool {
 	return a.Credential != CredentialSession || now.Sub(a.AuthenticatedAt) < ProofLife
 }
 
-// AllowSession is Allow for operations on how somebody signs in. A key is never enough, whatever its scopes: a leaked key
-// would otherwise open a session. The operator at the machine has the database and needs neither.
+// AllowSession is Allow for operations on the sign-in methods of an account. Keys are refused, whatever their scopes: a
+// leaked key could otherwise be used to sign in. The operator has access to the database anyway, and is allowed.
 func (a Actor) AllowSession(op Operation) error {
 	if err := a.Allow(op); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (a Actor) AllowSession(op Operation) error {
 	return nil
 }
 
-// AllowFreshSession is AllowSession for operations that change how an account is signed in to, or whom it obeys: they need
-// a session with a recent proof.
+// AllowFreshSession is AllowSession for operations that change the sign-in methods of an account. They need a session
+// with a recent proof.
 func (a Actor) AllowFreshSession(op Operation, now time.Time) error {
 	if err := a.AllowSession(op); err != nil {
 		return err
@@ -33,25 +33,25 @@ func (a Actor) AllowFreshSession(op Operation, now time.Time) error {
 	return a.AllowProved(op, now)
 }
 
-// AllowProved is Allow for operations that a stolen session must not be enough for and that programs may do with a key,
-// such as making keys that can do no more than the key itself. A session needs a recent proof.
+// AllowProved is Allow for operations for which a stolen session must not be enough, but which programs may carry out
+// with a key, such as creating keys with the same or fewer scopes. A session needs a recent proof.
 func (a Actor) AllowProved(op Operation, now time.Time) error {
 	if err := a.Allow(op); err != nil {
 		return err
 	}
 	if !a.RecentlyProved(now) {
 		return Forbidden("step_up_required",
-			"This needs a fresh proof that it is you. Open /step-up, prove it, and send the same again within ten minutes.")
+			"Confirm your identity first: open /step-up, then send the request again within ten minutes.")
 	}
 	return nil
 }
 
-// SessionRequired is the answer to a key or token that asks for something that only a signed-in person may do.
+// SessionRequired is the error for a key or token on an operation that requires a browser session.
 func SessionRequired() *Error {
-	return Forbidden("session_required", "This is done in the browser of a person who has signed in, never with a key. Sign in there.")
+	return Forbidden("session_required", "This requires a signed-in browser session; keys and tokens are not accepted.")
 }
 
-// signedIn reports whether a person is asking: in a session, or at the machine.
+// signedIn reports whether the caller is a person: in a session, or the operator.
 func (a Actor) signedIn() bool {
 	return a.Credential == CredentialSession || a.Credential == CredentialOperator
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestOnlySessionsAreAskedForAFreshProof(t *testing.T) {
+func TestOnlySessionsNeedARecentProof(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestOnlySessionsAreAskedForAFreshProof(t *testing.T) {
 	}
 }
 
-func TestOnlyAFreshSessionAndTheOperatorChangeHowAnAccountIsSignedInTo(t *testing.T) {
+func TestSignInChangesNeedAFreshSession(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 15, 10, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -2,28 +2,28 @@ package core
 
 import "fmt"
 
-// Storage is how many bytes of documents an account keeps, and how many its plan has room for.
+// Storage is the size of an account's documents in bytes, and the limit of its plan.
 type Storage struct {
 	Used int64
-	// Limited says that Limit counts.
+	// Limited is false if the plan has no limit.
 	Limited bool
 	Limit   int64
 }
 
-// Holds reports whether there is room for so many bytes more.
+// Holds reports whether more bytes fit into the limit.
 func (s Storage) Holds(more int64) bool { return !s.Limited || s.Used+more <= s.Limit }
 
-// Left is how many bytes there is room for, where that is limited.
+// Left returns the number of bytes left, if there is a limit.
 func (s Storage) Left() int64 { return max(0, s.Limit-s.Used) }
 
-// Exceeded is the answer to documents that there is no room for.
+// Exceeded is the error for documents beyond the limit.
 func (s Storage) Exceeded() *Error {
 	return Forbidden("quota_exceeded", fmt.Sprintf(
-		"The plan of this account has room for %s of documents, and %s are used. Delete documents, or choose a plan with more room.",
+		"The plan of this account has room for %s of documents, and %s are used. Delete documents, or choose a larger plan.",
 		Bytes(s.Limit), Bytes(s.Used)))
 }
 
-// Bytes renders a number of bytes for a sentence.
+// Bytes formats a number of bytes for a message.
 func Bytes(n int64) string {
 	const kilo = 1000
 	if n < kilo {

@@ -6,7 +6,7 @@ import (
 	"carrel/internal/core"
 )
 
-func TestStorageHoldsWhatFits(t *testing.T) {
+func TestStorageLimit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		storage core.Storage
@@ -26,7 +26,7 @@ func TestStorageHoldsWhatFits(t *testing.T) {
 	}
 }
 
-func TestBytesAreSaidAsPeopleDo(t *testing.T) {
+func TestBytesAreFormatted(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{
 		0: "0 bytes", 999: "999 bytes", 1000: "1.0 kB", 1_540_000: "1.5 MB", 2e9: "2.0 GB", 3e12: "3.0 TB", 5e15: "5000.0 TB",

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// HasNUL reports whether s holds a NUL, which PostgreSQL cannot keep in text.
+// HasNUL reports whether s contains a NUL character, which PostgreSQL cannot store in text.
 func HasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// TextRule says what a text field of a request must be. Lengths count Unicode code points, without white space at the
-// ends.
+// TextRule limits the length of a text field. Lengths count Unicode code points, without leading and trailing white
+// space.
 type TextRule struct {
 	Min, Max int
-	// Verbatim counts the white space at the ends too: a password is used as it was typed.
+	// Verbatim includes leading and trailing white space, for passwords.
 	Verbatim bool
 }
 
-// Clean returns the text without white space at the ends, which is the form to keep, and what is wrong with it.
+// Clean returns the text in the form to store, trimmed unless Verbatim, and the error detail of Check.
 func (r TextRule) Clean(s string) (text, detail string) {
 	if !r.Verbatim {
 		s = strings.TrimSpace(s)
@@ -28,7 +28,7 @@ func (r TextRule) Clean(s string) (text, detail string) {
 	return s, r.Check(s)
 }
 
-// Check returns what is wrong with the text, or the empty string. A text of white space alone counts as empty.
+// Check returns an error detail, or "" if the text is valid. A text of white space counts as empty.
 func (r TextRule) Check(s string) string {
 	counted := s
 	if !r.Verbatim {
@@ -38,7 +38,7 @@ func (r TextRule) Check(s string) string {
 	case !utf8.ValidString(s):
 		return "Must be valid UTF-8."
 	case HasNUL(s):
-		return "Must not hold a NUL character."
+		return "Must not contain a NUL character."
 	case r.Min > 0 && strings.TrimSpace(s) == "":
 		return "Must not be empty."
 	case n < r.Min || n > r.Max:
@@ -54,14 +54,12 @@ func rangeOf(lo, hi int) string {
 	return strconv.Itoa(lo) + " to " + strconv.Itoa(hi)
 }
 
-// Fold returns the form of a text by which two spellings of the same words are found equal: compatibility
-// composition (NFKC), case folding, and runs of white space as one space.
+// Fold normalises a text for comparison: NFKC, lower case, and each run of white space as one space.
 func Fold(s string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(norm.NFKC.String(s), unicode.IsSpace), " "))
 }
 
-// OneLine turns every run of white space and line breaks into a space and drops other control characters and what is no
-// valid UTF-8.
+// OneLine replaces each run of white space by a space, removes control characters and replaces invalid UTF-8.
 func OneLine(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	s = strings.Map(func(r rune) rune {

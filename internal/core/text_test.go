@@ -17,14 +17,14 @@ func TestTextsAreCountedInCodePoints(t *testing.T) {
 		}
 	}
 	if got := (TextRule{Max: 3}).Check(""); got != "" {
-		t.Errorf("an empty text where one may be empty: %q", got)
+		t.Errorf("an empty optional text: %q", got)
 	}
 	if got := (TextRule{Max: 3}).Check("abcd"); !strings.Contains(got, "at most 3") {
-		t.Errorf("the sentence does not say the limit: %q", got)
+		t.Errorf("the detail does not name the limit: %q", got)
 	}
 }
 
-func TestFoldFindsTwoSpellingsOfTheSameWordsEqual(t *testing.T) {
+func TestFoldMakesSpellingsComparable(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
 		{"I prefer  primary\tsources", "i prefer primary sources"},
@@ -38,6 +38,6 @@ func TestFoldFindsTwoSpellingsOfTheSameWordsEqual(t *testing.T) {
 		}
 	}
 	if Fold("cafe") == Fold("café") {
-		t.Error("an accent is part of a word")
+		t.Error("Fold must keep accents")
 	}
 }

@@ -18,25 +18,25 @@ import (
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"WithoutAPlanOnlyWhatIsThereCanBeUsed", withoutPlan},
+		{"WithoutAPlanContentIsReadOnly", withoutPlan},
 		{"AtTheSpendCapMeteredWorkIsRefused", atTheCap},
-		{"AKeyForAgentsAloneCannotManage", withoutManage},
-		{"AKeyForOneAgentSeesOnlyThat", oneAgent},
-		{"UnknownAndForeignIDsCannotBeToldApart", foreignIDs},
-		{"ARevokedKeyFailsOnTheNextRequest", revokedAtOnce},
+		{"KeyWithoutManageCannotManage", withoutManage},
+		{"KeyForOneAgentSeesOnlyThatAgent", oneAgent},
+		{"UnknownAndForeignIDsGetTheSameReply", foreignIDs},
+		{"RevokedKeyFailsOnTheNextRequest", revokedAtOnce},
 	})
 }
 
-// capabilities are those that the record of the person's agent lists.
-func (p *person) capabilities() string {
+// capabilities returns the capabilities in the record of the user's agent.
+func (p *testUser) capabilities() string {
 	p.t.Helper()
 	a := p.get(p.at("")).ok(p.t)
 	list, _ := a.value("agent", "capabilities").([]any)
 	return strings.Trim(fmt.Sprint(list), "[]")
 }
 
-func withoutPlan(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func withoutPlan(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
 	if got := p.capabilities(); got != "search chat research memories favourites manage" {
@@ -61,8 +61,8 @@ func withoutPlan(t *testing.T, w *world) {
 	p.newThread("still")
 }
 
-func atTheCap(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func atTheCap(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nothing := int64(0)
 	if err := w.db.SetSpendCap(t.Context(), p.id, &nothing); err != nil {
 		t.Fatal(err)
@@ -87,8 +87,8 @@ func atTheCap(t *testing.T, w *world) {
 	p.post(p.at("/search"), object{"query": "x"}).ok(t)
 }
 
-func withoutManage(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func withoutManage(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	p = p.with(p.key(credential.NewKey{Name: "narrow", Scopes: []core.Scope{core.ScopeAgents}}))
 	if got := p.capabilities(); got != "search chat research memories favourites" {
 		t.Errorf("for agents alone: %s", got)
@@ -102,14 +102,14 @@ func withoutManage(t *testing.T, w *world) {
 		}
 	}
 	p.get(p.at("")).ok(t)
-	// A key for the account reaches no agents.
+	// A key with the account scope only has no access to agents.
 	account := p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAccount}}))
 	account.get("/api/agents").refused(t, 403, "insufficient_scope")
 	account.post(p.at("/search"), object{"query": "x"}).refused(t, 403, "insufficient_scope")
 }
 
-func oneAgent(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func oneAgent(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	second, third := p.newAgent("Second"), p.newAgent("Third")
 	limited := p.with(p.key(credential.NewKey{Name: "limited", Agents: []string{p.agent, third}}))
 	if got := limited.get("/api/agents").ok(t).list("agents", "id"); !slices.Equal(got, []string{third, p.agent}) {
@@ -142,9 +142,9 @@ func oneAgent(t *testing.T, w *world) {
 	p.get("/api/agents/" + second).ok(t)
 }
 
-// foreignIDs asks for what does not exist and for what is somebody else's, in every place of every path.
-func foreignIDs(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+// foreignIDs uses ids that do not exist, and ids of another user, in every parameter of every path.
+func foreignIDs(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	mine, theirs := p.newThread("T"), other.newThread("T")
 	memory := other.post(other.at("/memories"), object{"text": "theirs"}).ok(t).str("memory", "id")
 	other.post(other.at("/favourites"), object{"card": object{"cardId": "theirs"}}).ok(t)
@@ -204,7 +204,7 @@ func foreignIDs(t *testing.T, w *world) {
 		{"DELETE", p.at("/threads/THREAD"), ""},
 		{"GET", p.at("/threads/THREAD/messages"), ""},
 		{"POST", p.at("/threads/THREAD/messages"), `{"text":"x"}`},
-		// A thread of one's own, looked for under another agent of one's own.
+		// A thread of the same user, requested below another agent of that user.
 		{"GET", "/api/agents/" + second + "/threads/THREAD/messages", ""},
 	} {
 		for place, ids := range places {
@@ -217,7 +217,7 @@ func foreignIDs(t *testing.T, w *world) {
 			sameRefusal(t, p, r, place, ids)
 		}
 	}
-	// All of it is still there.
+	// Nothing was deleted.
 	other.get(other.at("/threads/" + theirs)).ok(t)
 	if got := other.get(other.at("/memories")).ok(t).list("memories", "text"); !slices.Equal(got, []string{"theirs"}) {
 		t.Errorf("the other's memories are %v", got)
@@ -227,8 +227,8 @@ func foreignIDs(t *testing.T, w *world) {
 	}
 }
 
-// sameRefusal sends a request with each id in a place of its path and holds the replies to be one and the same.
-func sameRefusal(t *testing.T, p *person, request [3]string, place string, ids []string) {
+// sameRefusal sends a request with each id in its path and checks that all replies are equal.
+func sameRefusal(t *testing.T, p *testUser, request [3]string, place string, ids []string) {
 	t.Helper()
 	var first answer
 	for i, id := range ids {
@@ -244,8 +244,8 @@ func sameRefusal(t *testing.T, p *person, request [3]string, place string, ids [
 	}
 }
 
-func revokedAtOnce(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func revokedAtOnce(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	k, token, err := w.credentials.CreateKey(t.Context(), core.Operator(p.id), credential.NewKey{Name: "short-lived"})
 	if err != nil {
 		t.Fatal(err)
@@ -262,11 +262,11 @@ func revokedAtOnce(t *testing.T, w *world) {
 	p.get("/api/agents").refused(t, 401, "invalid_credential")
 }
 
-func TestKeysInTime(t *testing.T) {
+func TestKeyExpiryAndLastUse(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"AKeyEndsWhenItExpires", func(t *testing.T, w *world) {
-			p := w.person(t, core.PlanOpen)
+		{"AKeyEndsWhenItExpires", func(t *testing.T, w *testServer) {
+			p := w.user(t, core.PlanOpen)
 			at := w.clock.Now().Add(time.Hour)
 			short := p.with(p.key(credential.NewKey{Name: "an hour", ExpiresAt: &at}))
 			w.clock.Set(at.Add(-time.Millisecond))
@@ -275,8 +275,8 @@ func TestKeysInTime(t *testing.T) {
 			short.get("/api/agents").refused(t, 401, "invalid_credential")
 			p.get("/api/agents").ok(t)
 		}},
-		{"TheLastUseIsKeptWithoutAWritePerRequest", func(t *testing.T, w *world) {
-			p := w.person(t, core.PlanOpen)
+		{"TheLastUseIsKeptWithoutAWritePerRequest", func(t *testing.T, w *testServer) {
+			p := w.user(t, core.PlanOpen)
 			before := w.db.Stats().Writes
 			for range 50 {
 				w.clock.Advance(time.Second)
@@ -304,8 +304,8 @@ func TestKeysInTime(t *testing.T) {
 	})
 }
 
-// lastUse is when the person's only key was last used.
-func (p *person) lastUse() *time.Time {
+// lastUse returns when the user's only key was last used.
+func (p *testUser) lastUse() *time.Time {
 	p.t.Helper()
 	keys, err := p.w.credentials.Keys(p.t.Context(), core.Operator(p.id))
 	if err != nil || len(keys) != 1 {
@@ -314,10 +314,10 @@ func (p *person) lastUse() *time.Time {
 	return keys[0].LastUsedAt
 }
 
-func TestWhatIsOpenToEverybody(t *testing.T) {
+func TestPublicPathsNeedNoCredential(t *testing.T) {
 	t.Parallel()
-	onBothDatabases(t, []test{{"ResourceMetadata", func(t *testing.T, w *world) {
-		nobody := w.person(t, core.PlanOpen).with("")
+	onBothDatabases(t, []test{{"ResourceMetadata", func(t *testing.T, w *testServer) {
+		nobody := w.user(t, core.PlanOpen).with("")
 		for path, resource := range map[string]string{"": baseURL, "/mcp": baseURL + "/mcp"} {
 			a := nobody.get("/.well-known/oauth-protected-resource" + path).ok(t)
 			want := fmt.Sprintf(`{"resource":%q,"resource_name":"Carrel","bearer_methods_supported":["header"]}`, resource)

@@ -27,7 +27,8 @@ func accountReply(ctx context.Context, u account.User, err error) (*oas.AccountR
 	who := actor(ctx)
 	out := &oas.AccountReply{
 		Account: oas.Account{
-			ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.AccountRole(u.Role), Plan: u.Plan, CreatedAt: timestamp(u.CreatedAt),
+			ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.AccountRole(u.Role),
+			Plan: u.Plan, CreatedAt: timestamp(u.CreatedAt),
 		},
 		Credential: oas.CallerCredential{ID: who.CredentialID, Kind: oas.CallerCredentialKind(who.Credential)},
 	}

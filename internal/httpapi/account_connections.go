@@ -50,7 +50,9 @@ func (h handlers) ListConnections(ctx context.Context, p oas.ListConnectionsPara
 }
 
 // RenameConnection answers PATCH /api/account/connections/{connectionId}.
-func (h handlers) RenameConnection(ctx context.Context, req *oas.ConnectionChange, p oas.RenameConnectionParams) (*oas.ConnectionReply, error) {
+func (h handlers) RenameConnection(
+	ctx context.Context, req *oas.ConnectionChange, p oas.RenameConnectionParams,
+) (*oas.ConnectionReply, error) {
 	c, err := h.Credentials.RenameConnection(ctx, actor(ctx), p.ConnectionId, req.Name)
 	if err != nil {
 		return nil, err
@@ -65,8 +67,9 @@ func (h handlers) RevokeConnection(ctx context.Context, p oas.RevokeConnectionPa
 
 func connectionOf(c credential.Connection) oas.Connection {
 	out := oas.Connection{
-		ID: c.ID, Kind: oas.ConnectionKind(c.Kind), Name: c.Name, ClientName: c.ClientName, Scopes: []oas.ConnectionScopesItem{},
-		Agents: listed(c.Agents), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: optionalTime(c.ExpiresAt),
+		ID: c.ID, Kind: oas.ConnectionKind(c.Kind), Name: c.Name, ClientName: c.ClientName,
+		Scopes: []oas.ConnectionScopesItem{},
+		Agents: emptyNotNull(c.Agents), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: optionalTime(c.ExpiresAt),
 		LastUsedAt: optionalTime(c.LastUsedAt), LastAddress: optional(c.LastAddress), LastProgram: optional(c.LastProgram),
 	}
 	for _, s := range c.Scopes {
@@ -101,7 +104,8 @@ func (h handlers) ListAudit(ctx context.Context, p oas.ListAuditParams) (*oas.Au
 	out := &oas.AuditList{Events: make([]oas.AuditEvent, len(entries)), NextCursor: optional(next)}
 	for i, e := range entries {
 		out.Events[i] = oas.AuditEvent{
-			At: timestamp(e.At), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address), Detail: oas.AuditDetail(e.Detail),
+			At: timestamp(e.At), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address),
+			Detail: oas.AuditDetail(e.Detail),
 		}
 	}
 	return out, nil

@@ -22,7 +22,7 @@ func (h handlers) ListKeys(ctx context.Context, p oas.ListKeysParams) (*oas.KeyL
 	return out, nil
 }
 
-// CreateKey answers POST /api/account/keys: the only reply that shows the token.
+// CreateKey answers POST /api/account/keys. The token is in no other reply.
 func (h handlers) CreateKey(ctx context.Context, req *oas.KeyCreate) (*oas.KeyCreated, error) {
 	n := credential.NewKey{Name: req.Name, Agents: req.Agents}
 	for _, s := range req.Scopes {
@@ -41,7 +41,8 @@ func (h handlers) CreateKey(ctx context.Context, req *oas.KeyCreate) (*oas.KeyCr
 		return nil, err
 	}
 	out := oas.NewKey{
-		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: listed(k.Agents), CreatedAt: timestamp(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt),
+		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt),
+		ExpiresAt: optionalTime(k.ExpiresAt),
 	}
 	for _, s := range k.Scopes {
 		out.Scopes = append(out.Scopes, oas.NewKeyScopesItem(s))
@@ -56,7 +57,8 @@ func (h handlers) DeleteKey(ctx context.Context, p oas.DeleteKeyParams) (*oas.De
 
 func keyOf(k credential.Key) oas.Key {
 	out := oas.Key{
-		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: listed(k.Agents), CreatedAt: timestamp(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt),
+		ID: k.ID, Name: k.Name, Hint: k.Hint, Agents: emptyNotNull(k.Agents), CreatedAt: timestamp(k.CreatedAt),
+		ExpiresAt:  optionalTime(k.ExpiresAt),
 		LastUsedAt: optionalTime(k.LastUsedAt), LastAddress: optional(k.LastAddress), LastProgram: optional(k.LastProgram),
 	}
 	for _, s := range k.Scopes {
@@ -78,14 +80,15 @@ func (h handlers) ListConnectCodes(ctx context.Context, p oas.ListConnectCodesPa
 	return out, nil
 }
 
-// CreateConnectCode answers POST /api/account/connect-codes: the only reply that shows the code.
+// CreateConnectCode answers POST /api/account/connect-codes. The code is in no other reply.
 func (h handlers) CreateConnectCode(ctx context.Context) (*oas.ConnectCodeCreated, error) {
 	c, code, err := h.Credentials.CreateCode(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}
 	return &oas.ConnectCodeCreated{
-		ConnectCode: oas.NewConnectCode{ID: c.ID, CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt)}, Code: code,
+		ConnectCode: oas.NewConnectCode{ID: c.ID, CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt)},
+		Code:        code,
 	}, nil
 }
 
@@ -105,7 +108,8 @@ func (h handlers) CancelConnectCode(ctx context.Context, p oas.CancelConnectCode
 
 func (h handlers) codeOf(c credential.Code) oas.ConnectCode {
 	return oas.ConnectCode{
-		ID: c.ID, State: oas.ConnectCodeState(c.State(h.Clock.Now())), CreatedAt: timestamp(c.CreatedAt), ExpiresAt: timestamp(c.ExpiresAt),
+		ID: c.ID, State: oas.ConnectCodeState(c.State(h.Clock.Now())), CreatedAt: timestamp(c.CreatedAt),
+		ExpiresAt: timestamp(c.ExpiresAt),
 		ClaimedAt: optionalTime(c.UsedAt), ConnectionId: optional(c.KeyID), ClientName: optional(c.ClientName),
 	}
 }

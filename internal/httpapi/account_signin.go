@@ -12,7 +12,7 @@ import (
 	"carrel/internal/signin/passkey"
 )
 
-// withPasskey is what the audit log calls a proof with a passkey.
+// withPasskey is the name of a proof with a passkey in the audit log.
 const withPasskey = "passkey"
 
 // ChangePassword answers POST /api/account/password.
@@ -23,7 +23,7 @@ func (h handlers) ChangePassword(ctx context.Context, req *oas.PasswordChange) (
 	return &oas.Changed{Changed: true}, nil
 }
 
-// at renames the pointer of a field error to what the body calls the field.
+// at changes the pointer of a field error to the name of the field in the body.
 func at(err error, from, to string) error {
 	e := core.AsError(err)
 	if len(e.Fields) != 1 || e.Fields[0].Pointer != from {
@@ -32,19 +32,19 @@ func at(err error, from, to string) error {
 	return core.InvalidField(to, e.Fields[0].Detail)
 }
 
-// codeRule and ceremonyRule bound what is compared with a secret, so that nothing larger is hashed.
+// codeRule and ceremonyRule limit the input that is hashed to compare it with a secret.
 var (
 	codeRule     = core.TextRule{Max: 40}
 	ceremonyRule = core.TextRule{Max: 100}
 )
 
-// text is a text field of a request that no service holds to its length.
+// text is a text field whose length no service checks.
 type text struct {
 	pointer, value string
 	rule           core.TextRule
 }
 
-// checkTexts returns what is wrong with the lengths of text fields.
+// checkTexts checks the lengths of text fields.
 func checkTexts(fields ...text) error {
 	var bad []core.FieldError
 	for _, f := range fields {
@@ -58,7 +58,7 @@ func checkTexts(fields ...text) error {
 	return nil
 }
 
-// StepUp answers POST /api/account/step-up: with a password, or with the answer of a passkey.
+// StepUp answers POST /api/account/step-up, with a password or a passkey.
 func (h handlers) StepUp(ctx context.Context, req *oas.StepUp) (*oas.StepUpReply, error) {
 	who := actor(ctx)
 	err := checkTexts(
@@ -132,7 +132,9 @@ func (h handlers) AddPasskey(ctx context.Context, req *oas.PasskeyCreate) (*oas.
 }
 
 // RenamePasskey answers PATCH /api/account/passkeys/{passkeyId}.
-func (h handlers) RenamePasskey(ctx context.Context, req *oas.PasskeyChange, p oas.RenamePasskeyParams) (*oas.PasskeyReply, error) {
+func (h handlers) RenamePasskey(
+	ctx context.Context, req *oas.PasskeyChange, p oas.RenamePasskeyParams,
+) (*oas.PasskeyReply, error) {
 	k, err := h.Passkeys.Rename(ctx, actor(ctx), p.PasskeyId, req.Name)
 	return passkeyReply(k, err)
 }
@@ -167,7 +169,7 @@ func (h handlers) RemoveTotp(ctx context.Context) (*oas.Deleted, error) {
 	return deleted(h.Auth.Factors.Remove(ctx, actor(ctx)))
 }
 
-// ConfirmTotp answers POST /api/account/totp/confirm: one of the two replies that show recovery codes.
+// ConfirmTotp answers POST /api/account/totp/confirm. The reply contains the recovery codes.
 func (h handlers) ConfirmTotp(ctx context.Context, req *oas.TotpConfirm) (*oas.RecoveryCodes, error) {
 	if err := h.Auth.Limits.FromNetwork(ctx, h.address(ctx)); err != nil {
 		return nil, err
@@ -205,7 +207,7 @@ func ceremonyReply(c passkey.Ceremony, err error) (*oas.CeremonyReply, error) {
 	return out, nil
 }
 
-// encodeAnswer is what an authenticator answered, as its checker reads it.
+// encodeAnswer encodes the response of an authenticator for its verification.
 func encodeAnswer(answer oas.AuthenticatorAnswer) ([]byte, error) {
 	fields := make(map[string]json.RawMessage, len(answer))
 	for name, value := range answer {

@@ -20,7 +20,7 @@ import (
 	"carrel/internal/signin/passkey"
 )
 
-func TestSigningIn(t *testing.T) {
+func TestSignInMethods(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"Point11AKeyNeverChangesHowOneSignsIn", keysStayOut},
@@ -31,14 +31,14 @@ func TestSigningIn(t *testing.T) {
 	})
 }
 
-// signIn is the services with which people prove who they are.
+// signIn holds the sign-in services.
 type signIn struct {
 	*signin.Service
 	accounts *account.Service
 	passkeys *passkey.Service
 }
 
-func newSignIn(t testing.TB, w *world, secret []byte) signIn {
+func newSignIn(t testing.TB, w *testServer, secret []byte) signIn {
 	t.Helper()
 	box, err := secretbox.New(secret, "authenticator apps")
 	if err != nil {
@@ -62,25 +62,25 @@ func newSignIn(t testing.TB, w *world, secret []byte) signIn {
 
 const password = "correct horse battery"
 
-// withPassword is a person who has one.
-func (w *world) withPassword(t *testing.T) *person {
+// withPassword returns a user with a password.
+func (w *testServer) withPassword(t *testing.T) *testUser {
 	t.Helper()
-	p := w.person(t, core.PlanOpen)
+	p := w.user(t, core.PlanOpen)
 	if err := w.signIn.Passwords.Set(t.Context(), core.Operator(""), p.id, password, ""); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// forget makes the proof of a session too old. The clock is everybody's.
-func (b *browser) forget() {
+// expireProof makes the proof of a session too old. It does not move the clock, which other tests share.
+func (b *browser) expireProof() {
 	b.t.Helper()
 	if err := b.w.db.StepUpSession(b.t.Context(), b.session.ID, b.w.clock.Now().Add(-core.ProofLife)); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// signInCalls is every operation on how somebody signs in that needs a session.
+// signInCalls are the operations on sign-in methods, which need a session.
 func signInCalls() map[string][2]string {
 	const none = "/api/account/passkeys/crd_none"
 	return map[string][2]string{
@@ -100,10 +100,10 @@ func signInCalls() map[string][2]string {
 	}
 }
 
-func keysStayOut(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func keysStayOut(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	all, b := p.accountKey(), p.signedIn()
-	b.forget()
+	b.expireProof()
 	needProof := []string{"changePassword", "beginPasskey", "addPasskey", "removePasskey", "beginTotp", "removeTotp", "confirmTotp", "renewCodes"}
 	for name, c := range signInCalls() {
 		method, path, _ := strings.Cut(c[0], " ")
@@ -115,10 +115,10 @@ func keysStayOut(t *testing.T, w *world) {
 	}
 }
 
-func proofOpens(t *testing.T, w *world) {
+func proofOpens(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b, other := p.signedIn(), p.signedIn()
-	b.forget()
+	b.expireProof()
 	b.post("/api/account/step-up", object{"password": "wrong"}).refused(t, 403, "proof_failed")
 	b.post("/api/account/step-up", object{}).refused(t, 403, "proof_failed")
 	b.post("/api/account/password", object{"newPassword": "another password"}).refused(t, 403, "step_up_required")
@@ -141,7 +141,7 @@ func proofOpens(t *testing.T, w *world) {
 	}
 }
 
-func newPassword(t *testing.T, w *world) {
+func newPassword(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b, other := p.signedIn(), p.signedIn()
 	a := b.post("/api/account/password", object{"newPassword": "short"})
@@ -163,7 +163,7 @@ func newPassword(t *testing.T, w *world) {
 	}
 }
 
-// totp is what an authenticator app shows.
+// totp returns the current code of an authenticator app.
 func totp(t *testing.T, key string, now time.Time) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
@@ -176,7 +176,7 @@ func totp(t *testing.T, key string, now time.Time) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
-func appLife(t *testing.T, w *world) {
+func appLife(t *testing.T, w *testServer) {
 	p := w.withPassword(t)
 	b := p.signedIn()
 	const path = "/api/account/totp"
@@ -198,7 +198,7 @@ func appLife(t *testing.T, w *world) {
 	}
 	b.post(path, "").refused(t, 409, "conflict")
 	b.post(path+"/confirm", object{"code": "123456"}).refused(t, 409, "conflict")
-	b.forget()
+	b.expireProof()
 	b.post("/api/account/step-up", object{"password": password}).refused(t, 400, "invalid_request")
 	b.post("/api/account/step-up", object{"password": password, "code": "000000"}).refused(t, 400, "invalid_request")
 	b.post("/api/account/step-up", object{"password": password, "code": totp(t, key, w.clock.Now().Add(30*time.Second))}).ok(t)
@@ -212,8 +212,8 @@ func appLife(t *testing.T, w *world) {
 	}
 }
 
-func ceremonies(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func ceremonies(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
 	const path = "/api/account/passkeys"
 	b.post("/api/account/step-up/options", "").refused(t, 409, "conflict") // there is no passkey

@@ -15,28 +15,28 @@ import (
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AKeyIsMadeShownOnceListedAndRevoked", keyLife},
-		{"AKeyCanDoNoMoreThanWhatItIsMadeWith", keyBounds},
-		{"BadKeysAreRefusedFieldByField", badKeys},
-		{"ASecretIsRepeatedForTheSameCredentialAlone", repeatedSecret},
-		{"ACodeTellsWhoClaimedIt", codeLife},
+		{"KeyIsCreatedListedAndRevoked", keyLife},
+		{"KeyCannotExceedItsCreator", keyBounds},
+		{"InvalidKeysAreRefused", badKeys},
+		{"SecretIsRepeatedToTheSameCredentialOnly", repeatedSecret},
+		{"CodeShowsItsClient", codeLife},
 		{"ConnectionsAreListedRenamedAndRevoked", connectionLife},
-		{"AnOAuthGrantIsAConnection", grantLife},
+		{"OAuthGrantIsAConnection", grantLife},
 		{"SessionsAreListedAndEnded", sessionLife},
 		{"TheAuditLogIsPaged", auditPages},
-		{"WhyAProgramFailedToConnectIsTold", attemptsTold},
-		{"WhatIsSomebodyElsesIsNotThere", foreignAccount},
+		{"FailedConnectionsAreListed", attemptsTold},
+		{"ObjectsOfOtherUsersAreNotFound", foreignAccount},
 	})
 }
 
-// accountKey is the person with a key for the account beside all else.
-func (p *person) accountKey() *person {
+// accountKey returns the user with a key that also has the account scope.
+func (p *testUser) accountKey() *testUser {
 	p.t.Helper()
 	return p.with(p.key(credential.NewKey{Name: "account", Scopes: core.RoleMember.Scopes()}))
 }
 
-func keyLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func keyLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	end := w.clock.Now().Add(time.Hour)
 	a := b.post("/api/account/keys", object{
@@ -81,31 +81,31 @@ func keyLife(t *testing.T, w *world) {
 	}
 }
 
-func keyBounds(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func keyBounds(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	second := p.newAgent("Second")
 	full := p.accountKey()
 	full.post("/api/account/keys", object{"name": "x", "scopes": []string{"agents", "manage", "account"}}).ok(t)
 	full.post("/api/account/keys", object{"name": "x", "scopes": []string{"admin"}}).refused(t, 400, "invalid_request")
 	p.signedIn().post("/api/account/keys", object{"name": "x", "scopes": []string{"agents", "admin"}}).refused(t, 400, "invalid_request")
-	// A key for the account alone has nothing else to give.
+	// A key with the account scope only cannot create keys with other scopes.
 	alone := p.with(p.key(credential.NewKey{Name: "alone", Scopes: []core.Scope{core.ScopeAccount}}))
 	alone.post("/api/account/keys", object{"name": "x"}).refused(t, 400, "invalid_request")
 	alone.post("/api/account/keys", object{"name": "x", "scopes": []string{"account"}}).ok(t)
-	// A key for one agent makes no keys and no connect codes, whatever its scopes.
+	// A key limited to an agent cannot create keys or connect codes, whatever its scopes.
 	limited := p.with(p.key(credential.NewKey{Name: "limited", Scopes: core.RoleMember.Scopes(), Agents: []string{p.agent}}))
 	limited.post("/api/account/keys", object{"name": "x"}).refused(t, 403, "limited_to_agents")
 	limited.post("/api/account/keys", object{"name": "x", "agents": []string{p.agent}}).refused(t, 403, "limited_to_agents")
 	limited.post("/api/account/keys", object{"name": "x", "agents": []string{p.agent, second}}).refused(t, 403, "limited_to_agents")
 	limited.post("/api/account/connect-codes", "").refused(t, 403, "limited_to_agents")
-	// An administrator may give that away.
-	admin := w.person(t, core.PlanOpen)
+	// An administrator may create keys with the admin scope.
+	admin := w.user(t, core.PlanOpen)
 	w.makeAdmin(t, admin)
 	admin.signedIn().post("/api/account/keys", object{"name": "x", "scopes": []string{"admin"}}).ok(t)
 }
 
-func badKeys(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func badKeys(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	many := make([]string, 101)
 	for i := range many {
@@ -133,8 +133,8 @@ func badKeys(t *testing.T, w *world) {
 	}
 }
 
-func repeatedSecret(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func repeatedSecret(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b, other := p.signedIn(), p.signedIn()
 	for path, body := range map[string]string{
 		"/api/account/keys": `{"name":"x"}`, "/api/account/connect-codes": "", "/api/account/webhooks": `{"url":"https://hooks.example"}`,
@@ -144,14 +144,14 @@ func repeatedSecret(t *testing.T, w *world) {
 		if string(first.body) != string(again.body) || again.header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%s: the second reply is %s after %s", path, again.body, first.body)
 		}
-		// A key that may do none of this must not get the secret for having the words.
+		// A key without the scope must not get the stored secret with the same Idempotency-Key.
 		p.send("POST", path, body, "Idempotency-Key", path).refused(t, 403, "insufficient_scope")
 		other.send("POST", path, body, "Idempotency-Key", path).refused(t, 422, "idempotency_mismatch")
 	}
 }
 
-func codeLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func codeLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	made := b.post("/api/account/connect-codes", "").ok(t)
 	one := "/api/account/connect-codes/" + made.str("connectCode", "id")
@@ -176,8 +176,8 @@ func codeLife(t *testing.T, w *world) {
 	}
 }
 
-// connect lets a program connect with a code and returns its person.
-func (p *person) connect(client string) *person {
+// connect connects a program with a code and returns the user with its key.
+func (p *testUser) connect(client string) *testUser {
 	p.t.Helper()
 	_, code, err := p.w.credentials.CreateCode(p.t.Context(), core.Operator(p.id))
 	if err != nil {
@@ -186,8 +186,8 @@ func (p *person) connect(client string) *person {
 	return p.with(p.with("").post("/api/connect/exchange", object{"code": code, "client": client}).ok(p.t).str("token"))
 }
 
-func connectionLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func connectionLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	editor, shell := p.connect("editor"), p.connect("shell")
 	editor.get("/api/agents", "User-Agent", "editor/2.1").ok(t)
@@ -216,7 +216,7 @@ func connectionLife(t *testing.T, w *world) {
 	shell.get("/api/agents").ok(t)
 	b.send("DELETE", one, "").refused(t, 404, "not_found")
 	b.send("PATCH", one, `{"name":"x"}`).refused(t, 404, "not_found")
-	// An API key is the user's own, and no connection.
+	// An API key is not a connection.
 	keys := b.get("/api/account/keys").ok(t).list("keys", "id")
 	b.send("DELETE", "/api/account/connections/"+keys[0], "").refused(t, 404, "not_found")
 	b.send("DELETE", "/api/account/keys/"+b.get("/api/account/connections").ok(t).list("connections", "id")[0], "").refused(t, 404, "not_found")
@@ -227,8 +227,8 @@ func (b *browser) walkConnections(limit int) []string {
 	return slices.Concat(b.accountKey().walk("/api/account/connections", "connections", "name", limit, func(int) {})...)
 }
 
-// granted lets an OAuth client act for the person, as if they had allowed it on the consent page.
-func (p *person) granted() (program *person, grantID string) {
+// granted issues an OAuth grant, as the consent page does, and returns the user with its token.
+func (p *testUser) granted() (program *testUser, grantID string) {
 	p.t.Helper()
 	client := p.with("").post("/api/auth/mcp/register", object{"client_name": "App", "redirect_uris": []string{"https://app.example/cb"}, "token_endpoint_auth_method": "none"})
 	if client.status != http.StatusCreated {
@@ -253,8 +253,8 @@ func (p *person) granted() (program *person, grantID string) {
 	return p.with(access), code.GrantID
 }
 
-func grantLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func grantLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	app, id := p.granted()
 	app.get("/api/agents").ok(t)
@@ -277,8 +277,8 @@ func grantLife(t *testing.T, w *world) {
 	b.send("DELETE", one, "").refused(t, 404, "not_found")
 }
 
-func sessionLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func sessionLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	old, other, b := p.signedIn(), p.signedIn(), p.signedIn()
 	list := b.get("/api/account/sessions").ok(t)
 	if got := list.list("sessions", "id"); !slices.Equal(got, []string{b.session.ID, other.session.ID, old.session.ID}) {
@@ -296,7 +296,7 @@ func sessionLife(t *testing.T, w *world) {
 	if got := b.get("/api/account/audit").ok(t).list("events", "event"); !slices.Equal(got[:2], []string{"session_ended", "session_ended"}) {
 		t.Errorf("the log says %v", got)
 	}
-	// A key is nowhere signed in, so it ends all; a session may end itself.
+	// A key has no session of its own, so it ends all sessions. A session may end itself.
 	second := p.signedIn()
 	second.send("DELETE", "/api/account/sessions/"+second.session.ID, "").ok(t)
 	second.get("/api/account").refused(t, 401, "invalid_credential")
@@ -304,8 +304,8 @@ func sessionLife(t *testing.T, w *world) {
 	b.get("/api/account").refused(t, 401, "invalid_credential")
 }
 
-func auditPages(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func auditPages(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	for range 4 {
 		p.key(credential.NewKey{Name: "k"})
 		other.key(credential.NewKey{Name: "theirs"})
@@ -327,8 +327,8 @@ func auditPages(t *testing.T, w *world) {
 	}
 }
 
-func attemptsTold(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func attemptsTold(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	err := w.db.RecordAttempt(t.Context(), oauth.Attempt{
 		ID: core.NewID("try"), UserID: p.id, Stage: oauth.StageAuthorize, Problem: "access_denied", Count: 1, FirstAt: w.clock.Now(), LastAt: w.clock.Now(),
 	})
@@ -337,12 +337,12 @@ func attemptsTold(t *testing.T, w *world) {
 	}
 	a := p.signedIn().get("/api/account/connections/attempts").ok(t)
 	if got := a.list("attempts", "wrong"); !slices.Equal(got, []string{"You said no."}) {
-		t.Errorf("told is %s", a.body)
+		t.Errorf("the attempts are %s", a.body)
 	}
 }
 
-func foreignAccount(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen).accountKey(), w.person(t, core.PlanOpen)
+func foreignAccount(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen).accountKey(), w.user(t, core.PlanOpen)
 	theirs := other.signedIn()
 	other.connect("editor")
 	key := theirs.get("/api/account/keys").ok(t).list("keys", "id")[0]

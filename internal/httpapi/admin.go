@@ -61,7 +61,7 @@ func (h handlers) ChangeUser(ctx context.Context, req *oas.UserChange, p oas.Cha
 	return h.userReply(ctx, p.UserId)
 }
 
-// userReply renders an account with what it has.
+// userReply returns an account with its plan and usage.
 func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply, error) {
 	u, err := h.Accounts.Get(ctx, actor(ctx), userID)
 	if err != nil {
@@ -81,7 +81,8 @@ func (h handlers) userReply(ctx context.Context, userID string) (*oas.UserReply,
 
 func userOf(u account.User) oas.User {
 	return oas.User{
-		ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.UserRole(u.Role), Disabled: u.DisabledAt != nil, Plan: u.Plan,
+		ID: u.ID, Email: u.Email, PendingEmail: optional(u.PendingEmail), Name: u.Name, Role: oas.UserRole(u.Role),
+		Disabled: u.DisabledAt != nil, Plan: u.Plan,
 		SpendCapMicros: optionalNumber(u.SpendCap), CreatedAt: timestamp(u.CreatedAt),
 	}
 }
@@ -130,7 +131,8 @@ func (h handlers) ListTasks(ctx context.Context, p oas.ListTasksParams) (*oas.Ta
 	out := &oas.TaskList{Tasks: make([]oas.Task, len(tasks)), NextCursor: optional(next)}
 	for i, t := range tasks {
 		out.Tasks[i] = oas.Task{
-			ID: t.ID, Kind: t.Kind, State: oas.TaskState(t.State), Attempt: t.Attempt, UserId: optional(t.UserID), CreatedAt: timestamp(t.CreatedAt),
+			ID: t.ID, Kind: t.Kind, State: oas.TaskState(t.State), Attempt: t.Attempt, UserId: optional(t.UserID),
+			CreatedAt:  timestamp(t.CreatedAt),
 			FinishedAt: optionalTime(t.FinishedAt), ErrorCode: optional(t.ErrorCode),
 		}
 	}
@@ -155,8 +157,9 @@ func (h handlers) ListAllAudit(ctx context.Context, p oas.ListAllAuditParams) (*
 	out := &oas.AllAuditList{Events: make([]oas.AllAuditEvent, len(entries)), NextCursor: optional(next)}
 	for i, e := range entries {
 		out.Events[i] = oas.AllAuditEvent{
-			Seq: e.Seq, At: timestamp(e.At), UserId: optional(e.UserID), Event: string(e.Event), Actor: e.Actor, Address: optional(e.Address),
-			Detail: oas.AuditDetail(e.Detail),
+			Seq: e.Seq, At: timestamp(e.At), UserId: optional(e.UserID), Event: string(e.Event), Actor: e.Actor,
+			Address: optional(e.Address),
+			Detail:  oas.AuditDetail(e.Detail),
 		}
 	}
 	return out, nil

@@ -38,7 +38,9 @@ func (h handlers) GetAgent(ctx context.Context, p oas.GetAgentParams) (*oas.Agen
 }
 
 // ChangeAgent answers PATCH /api/agents/{agentId}.
-func (h handlers) ChangeAgent(ctx context.Context, req *oas.AgentChange, p oas.ChangeAgentParams) (*oas.AgentReply, error) {
+func (h handlers) ChangeAgent(
+	ctx context.Context, req *oas.AgentChange, p oas.ChangeAgentParams,
+) (*oas.AgentReply, error) {
 	a, err := h.Agents.Change(ctx, actor(ctx), p.AgentId, agent.Change{
 		Name: pointer(req.Name), Description: pointer(req.Description),
 		Instructions: pointer(req.Instructions), Model: pointer(req.Model),
@@ -61,7 +63,8 @@ func (h handlers) agentReply(ctx context.Context, a agent.Agent, err error) (*oa
 func (h handlers) agentOf(who core.Actor, a agent.Agent) oas.Agent {
 	out := oas.Agent{
 		ID: a.ID, Name: a.Name, Description: a.Description, Instructions: a.Instructions, Model: a.Model,
-		Sources: make([]oas.AgentSource, len(a.Sources)), DefaultSourceId: a.DefaultSource(), Access: oas.AgentAccess(a.Grant.String()),
+		Sources: make([]oas.AgentSource, len(a.Sources)), DefaultSourceId: a.DefaultSource(),
+		Access: oas.AgentAccess(a.Grant.String()),
 		Shared: a.Shared(), Owner: optional(a.Owner),
 		CreatedAt: timestamp(a.CreatedAt), UpdatedAt: timestamp(a.UpdatedAt),
 	}

@@ -17,16 +17,16 @@ import (
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AReplyShowsWhatItRestsOn", citedReply},
-		{"ResearchIsToldToTheTurn", researchTurn},
-		{"ADocumentIsReadWithItsText", readDocument},
-		{"AThreadIsExportedWithItsBibliography", exportedThread},
-		{"AReplyTakesFeedback", feedbackOnReply},
-		{"AProposedMemoryWaitsForTheUser", proposedMemories},
+		{"ReplyHasCitations", citedReply},
+		{"ResearchFlagReachesTheTurn", researchTurn},
+		{"DocumentIsReadWithItsText", readDocument},
+		{"ThreadIsExportedWithItsBibliography", exportedThread},
+		{"ReplyTakesFeedback", feedbackOnReply},
+		{"ProposedMemoryNeedsConfirmation", proposedMemories},
 	})
 }
 
-// codd is a document with everything.
+// codd is a document with all fields set.
 func codd() source.Document {
 	cited := 12500
 	return source.Document{
@@ -37,8 +37,8 @@ func codd() source.Document {
 	}
 }
 
-// loaded puts a document into the person's library and returns it as it is stored.
-func (p *person) loaded(d source.Document) source.Document {
+// loaded stores a document in the user's library and returns it.
+func (p *testUser) loaded(d source.Document) source.Document {
 	p.t.Helper()
 	for stored, err := range p.w.db.ScanDocuments(p.t.Context(), p.load(p.agent, d)) {
 		if err != nil {
@@ -52,7 +52,7 @@ func (p *person) loaded(d source.Document) source.Document {
 	return d
 }
 
-// citing is an answer that cites a document, and has everything else too.
+// citing returns an answer with all fields set, which cites a document.
 func citing(d source.Document) thread.Answer {
 	return thread.Answer{
 		Text: "Codd proposed it [1]. In 1971 [1].", Partial: true, Query: "codd proposed", FollowUps: []string{"When?"},
@@ -69,16 +69,16 @@ func citing(d source.Document) thread.Answer {
 	}
 }
 
-// ask scripts an answer and sends the question to a new thread.
-func (p *person) ask(text string, a thread.Answer) (threadID string, sent answer) {
+// ask scripts an answer and sends its question in a new thread.
+func (p *testUser) ask(text string, a thread.Answer) (threadID string, sent answer) {
 	p.t.Helper()
 	p.w.answerer.scripts.Store(text, answering(func(context.Context, *task.Run, thread.Question) (thread.Answer, error) { return a, nil }))
 	threadID = p.newThread("")
 	return threadID, p.post(p.at("/threads/"+threadID+"/messages"), object{"text": text}).ok(p.t)
 }
 
-func citedReply(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func citedReply(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	d := p.loaded(codd())
 	id, sent := p.ask("cited "+p.id, citing(d))
 	extra := fmt.Sprintf(`"partial":true,"citations":[{"n":1,"cardId":%q,"documentId":%q,"sourceId":%q,`+
@@ -99,15 +99,15 @@ func citedReply(t *testing.T, w *world) {
 			t.Errorf("the question has %s: %v", field, v)
 		}
 	}
-	// A plain reply has none of it either.
+	// A reply without citations omits these fields.
 	plain := p.post(p.at("/threads/"+id+"/messages"), object{"text": "hello"}).ok(t)
 	if o, _ := plain.value().(object); len(o) != 4 {
 		t.Errorf("a plain reply is %s", plain.body)
 	}
 }
 
-func researchTurn(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func researchTurn(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	asked := make(chan bool, 3)
 	text := "research " + p.id
 	w.answerer.scripts.Store(text, answering(func(_ context.Context, _ *task.Run, q thread.Question) (thread.Answer, error) {
@@ -121,12 +121,12 @@ func researchTurn(t *testing.T, w *world) {
 			t.Errorf("%s asks for research: %t", body, got)
 		}
 	}
-	poor := w.person(t, core.PlanNone)
+	poor := w.user(t, core.PlanNone)
 	poor.post(poor.at("/threads/"+poor.newThread("")+"/messages"), `{"text":"x","research":true}`).refused(t, 402, "no_subscription")
 }
 
-func readDocument(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func readDocument(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	d := p.loaded(codd())
 	path := p.at("/documents/" + d.ID)
 	want := fmt.Sprintf(`{"document":{"id":%q,"sourceId":%q,"externalId":"codd-1970","title":"A Relational Model of Data",`+
@@ -146,19 +146,19 @@ func readDocument(t *testing.T, w *world) {
 	if got := p.get(p.at("/documents/" + bare.ID)).ok(t); strings.Contains(string(got.body), "null") || got.str("document", "text") != "" {
 		t.Errorf("one with little is %s", got.body)
 	}
-	// Another agent of the same user does not have it.
+	// It is not found below another agent of the same user.
 	elsewhere := *p
 	elsewhere.agent = p.newAgent("Elsewhere")
 	elsewhere.get(elsewhere.at("/documents/"+d.ID)).refused(t, 404, "not_found")
-	// Reading is no search: it needs no plan.
+	// Reading a document needs no plan.
 	if err := w.db.SetPlan(t.Context(), p.id, core.PlanNone); err != nil {
 		t.Fatal(err)
 	}
 	p.get(path).ok(t)
 }
 
-func exportedThread(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func exportedThread(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	d := p.loaded(codd())
 	a := citing(d)
 	a.Citations = append(a.Citations, thread.Citation{
@@ -214,8 +214,8 @@ Not supported by the cited quotes:
 	}
 }
 
-func feedbackOnReply(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func feedbackOnReply(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	id, sent := p.ask("feedback "+p.id, thread.Answer{Text: "yes"})
 	messages := p.at("/threads/" + id + "/messages")
 	path := messages + "/" + sent.str("messageId") + "/feedback"
@@ -241,8 +241,8 @@ func feedbackOnReply(t *testing.T, w *world) {
 	}
 }
 
-func proposedMemories(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func proposedMemories(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread, sent := p.ask("propose "+p.id, thread.Answer{Text: "noted"})
 	propose := func(text string) {
 		t.Helper()

@@ -1,25 +1,28 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
 )
 
-// authenticate returns the actor of a request: of its bearer token or, without one, of the session that a browser has.
-// A header that is there is the only thing that counts, good or bad: a program that means to act with little must not
-// act with all because a cookie came along.
+// authenticate returns the actor of a request: of its bearer token or, without an Authorization header, of its session
+// cookie. An invalid header is never ignored in favour of the cookie: a program that uses a restricted token must not
+// act with the full rights of a session.
 func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 	var who core.Actor
 	var err error
-	if values := r.Header.Values("Authorization"); len(values) > 0 {
-		who, err = a.bearer(r, values)
-	} else {
+	switch token, bad := core.BearerToken(r.Header.Values("Authorization")); {
+	case bad == nil:
+		who, err = a.Credentials.Authenticate(r.Context(), token)
+	case errors.Is(bad, core.ErrNoAuthorization):
 		who, err = a.session(r)
+	default:
+		err = InvalidBearer()
 	}
 	if err == nil {
 		err = a.hooks.Admit(r.Context(), who)
@@ -27,29 +30,31 @@ func (a *API) authenticate(r *http.Request) (core.Actor, error) {
 	return who, err
 }
 
-func (a *API) bearer(r *http.Request, values []string) (core.Actor, error) {
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return core.Actor{}, core.Unauthenticated("invalid_credential",
-			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
-	}
-	return a.Credentials.Authenticate(r.Context(), strings.TrimSpace(token))
+// InvalidBearer is the error for an Authorization header that is not one bearer token.
+func InvalidBearer() *core.Error {
+	return core.Unauthenticated("invalid_credential",
+		"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
+}
+
+// MissingCredential is the error for a request without a credential.
+func MissingCredential() *core.Error {
+	return core.Unauthenticated(codeMissingCredential, "Send a credential in the header: Authorization: Bearer <token>.")
 }
 
 func (a *API) session(r *http.Request) (core.Actor, error) {
 	token, ok := a.browsers.secret(r)
 	if !ok {
-		return core.Actor{}, core.Unauthenticated(codeMissingCredential,
-			"Send a credential in the header: Authorization: Bearer <token>.")
+		return core.Actor{}, MissingCredential()
 	}
 	if err := a.browsers.sameOrigin.Check(r); err != nil {
 		return core.Actor{}, core.Forbidden("cross_origin",
-			"Another site made this browser ask. Only pages of this server may change something with its cookie; programs send a bearer token.")
+			"This request comes from a page of another site. Only pages of this server may use its session cookie to make changes; programs send a bearer token.")
 	}
 	return a.Sessions.Authenticate(r.Context(), token)
 }
 
-// browsers is what the API needs to know of browsers, which send a cookie by themselves, whoever makes them ask.
+// browsers reads session cookies and checks the origin of the requests that carry one: browsers attach cookies to
+// requests that other sites cause.
 type browsers struct {
 	cookie     string
 	sameOrigin *http.CrossOriginProtection
@@ -58,18 +63,18 @@ type browsers struct {
 func newBrowsers(baseURL string) (browsers, error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
-		return browsers{}, fmt.Errorf("read the base address: %w", err)
+		return browsers{}, fmt.Errorf("parse the base URL: %w", err)
 	}
 	b := browsers{cookie: credential.SessionCookie(base.Scheme == "https"), sameOrigin: http.NewCrossOriginProtection()}
-	// A proxy may pass on another Host than the one that browsers see.
+	// Behind a proxy the Host header may differ from the origin that browsers send.
 	if err := b.sameOrigin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
-		return browsers{}, fmt.Errorf("trust our own origin: %w", err)
+		return browsers{}, fmt.Errorf("trust the own origin: %w", err)
 	}
 	return b, nil
 }
 
-// secret returns what the cookie of a session holds. Two cookies of the name mean that somebody planted one; neither is
-// believed.
+// secret returns the value of the session cookie. Two cookies of that name mean that another site of the domain has set
+// one, so neither is accepted.
 func (b browsers) secret(r *http.Request) (string, bool) {
 	sent := r.CookiesNamed(b.cookie)
 	if len(sent) != 1 || sent[0].Value == "" {

@@ -11,9 +11,9 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// admit authenticates the caller of an operation and decides whether they may carry it out. It returns the context of
-// the request with the actor in it. A path that is no operation needs a credential and nothing else: its answer is 404
-// or 405. A request that waits is decided again when it is answered, so its context does not carry the grant.
+// admit authenticates the caller of an operation and checks access. It returns the request's context with the actor. An
+// unknown path needs a valid credential only: the response is 404 or 405. For a request that waits, access is checked
+// again before the response, so its context does not carry the grant.
 func (a *API) admit(ctx context.Context, r *http.Request, route oas.Route, waits bool) (context.Context, error) {
 	op := core.Operation(route.OperationID())
 	rule, known := op.Rule()
@@ -36,7 +36,7 @@ func (a *API) admit(ctx context.Context, r *http.Request, route oas.Route, waits
 	return a.allowOnce(ctx, who, op, agentOf(route))
 }
 
-// authorize authenticates the caller of a plain handler and decides whether they may carry out the operation.
+// authorize authenticates the caller of a plain handler and checks access.
 func (a *API) authorize(r *http.Request, op core.Operation) (core.Actor, error) {
 	who, err := a.authenticate(r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *API) authorize(r *http.Request, op core.Operation) (core.Actor, error) 
 	return who, a.allow(r.Context(), who, op, r.PathValue("agentId"))
 }
 
-// allow decides whether the actor may carry out an operation, on this agent where it is on one.
+// allow checks access to an operation, and to the agent in its path, if any.
 func (a *API) allow(ctx context.Context, who core.Actor, op core.Operation, agentID string) error {
 	rule, known := op.Rule()
 	switch {
@@ -59,9 +59,11 @@ func (a *API) allow(ctx context.Context, who core.Actor, op core.Operation, agen
 	return who.Allow(op)
 }
 
-// allowOnce is allow for a request that is answered at once: the context that it returns carries the grant, so that the
-// services need not read it again.
-func (a *API) allowOnce(ctx context.Context, who core.Actor, op core.Operation, agentID string) (context.Context, error) {
+// allowOnce is allow for a short request. The returned context carries the grant, so that services do not read it
+// again.
+func (a *API) allowOnce(
+	ctx context.Context, who core.Actor, op core.Operation, agentID string,
+) (context.Context, error) {
 	if rule, _ := op.Rule(); rule.OnAgent {
 		return a.Agents.AllowOnce(ctx, who, op, agentID)
 	}
@@ -72,7 +74,7 @@ func unknownOperation(op core.Operation) error {
 	return core.Internal(fmt.Errorf("operation %q has no access rule", op))
 }
 
-// agentOf returns the agent in the path of a route: the first argument of every path below an agent.
+// agentOf returns the agent id of a route, which is the first argument of every path below an agent.
 func agentOf(route oas.Route) string {
 	if !strings.HasPrefix(route.PathPattern(), "/api/agents/{agentId}") {
 		return ""

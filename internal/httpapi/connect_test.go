@@ -12,8 +12,8 @@ import (
 	"carrel/internal/testkit"
 )
 
-// code makes a connect code for the person.
-func (p *person) code() string {
+// code creates a connect code.
+func (p *testUser) code() string {
 	p.t.Helper()
 	_, code, err := p.w.credentials.CreateCode(p.t.Context(), core.Operator(p.id))
 	if err != nil {
@@ -27,15 +27,15 @@ const exchange = "/api/connect/exchange"
 func TestConnecting(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"ACodeBecomesAKeyOnce", exchanged},
-		{"AUselessCodeHasOneAnswer", uselessCodes},
-		{"ABadNameLeavesTheCodeUsable", badNames},
+		{"CodeIsExchangedOnce", exchanged},
+		{"InvalidCodesGetTheSameReply", uselessCodes},
+		{"InvalidNameLeavesTheCodeUsable", badNames},
 		{"OfAThousandExchangesOneSucceeds", thousand},
 	})
 }
 
-func exchanged(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func exchanged(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	code := p.code()
 	a := nobody.post(exchange, object{"code": code, "client": "my editor ✎"}).ok(t)
@@ -63,7 +63,7 @@ func exchanged(t *testing.T, w *world) {
 			t.Errorf("%s: %v", op, e)
 		}
 	}
-	// The same name twice makes two clients, and each is ended by itself.
+	// The same name twice creates two clients, which are revoked separately.
 	second := p.with(nobody.post(exchange, object{"code": p.code(), "client": "my editor ✎"}).ok(t).str("token"))
 	keys, err := w.credentials.Keys(t.Context(), core.Operator(p.id))
 	if err != nil || len(keys) != 3 || keys[0].Name != "my editor ✎" || keys[1].Name != "my editor ✎" || keys[0].Kind != core.CredentialMinted {
@@ -79,12 +79,12 @@ func exchanged(t *testing.T, w *world) {
 	}
 }
 
-func uselessCodes(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func uselessCodes(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	used := p.code()
 	nobody.post(exchange, object{"code": used, "client": "c"}).ok(t)
-	gone := w.person(t, core.PlanOpen)
+	gone := w.user(t, core.PlanOpen)
 	disabled := gone.code()
 	if err := w.db.DisableUser(t.Context(), gone.id, w.clock.Now()); err != nil {
 		t.Fatal(err)
@@ -105,12 +105,12 @@ func uselessCodes(t *testing.T, w *world) {
 		}
 	}
 	nobody.post(exchange, object{"code": good, "client": "c"}).ok(t)
-	// A credential in the header changes nothing, not even a bad one: the code alone authorizes.
+	// A credential in the header is ignored, even an invalid one: only the code authorizes.
 	p.with("junk").post(exchange, object{"code": p.code(), "client": "c"}).ok(t)
 }
 
-func badNames(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func badNames(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	code := p.code()
 	for _, name := range []string{"", " ", "\t", "a\nb", "\u200b", strings.Repeat("a", 65), strings.Repeat("😀", 65), "\u202ebackwards"} {
@@ -120,9 +120,9 @@ func badNames(t *testing.T, w *world) {
 	nobody.post(exchange, object{"code": code, "client": strings.Repeat("😀", 64)}).ok(t)
 }
 
-// thousand keeps 1,000 exchanges of one code under way, as many at a time as the machine has sockets to spare.
-func thousand(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+// thousand exchanges one code 1,000 times concurrently, with a limited number of connections.
+func thousand(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nobody := p.with("")
 	body := encode(t, object{"code": p.code(), "client": "one of many"})
 	var mu sync.Mutex
@@ -155,10 +155,10 @@ func thousand(t *testing.T, w *world) {
 	}
 }
 
-func TestACodeEndsAfter15Minutes(t *testing.T) {
+func TestConnectCodeExpiresAfter15Minutes(t *testing.T) {
 	t.Parallel()
-	inTurn(t, []test{{"Expiry", func(t *testing.T, w *world) {
-		p := w.person(t, core.PlanOpen)
+	inTurn(t, []test{{"Expiry", func(t *testing.T, w *testServer) {
+		p := w.user(t, core.PlanOpen)
 		nobody := p.with("")
 		inTime, late := p.code(), p.code()
 		w.clock.Advance(15*time.Minute - time.Millisecond)

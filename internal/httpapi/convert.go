@@ -7,15 +7,14 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// The generated types tell "not given" from "empty"; these carry the difference over.
+// These convert optional values from and to the generated types, which distinguish absent from empty.
 
 func optional(s string) oas.OptString { return oas.OptString{Value: s, Set: s != ""} }
 
-// link is an address that clients show as a link. The one of a row from before links were checked is left out if it is
-// not a web address.
+// link returns a URL that clients may show as a link. An unsafe URL, from a row older than the check, is omitted.
 func link(s string) oas.OptString { return optional(core.WebLink(s)) }
 
-// positive is a number of which 0 means that there is none.
+// positive returns n, or nothing if n is 0.
 func positive(n int) oas.OptInt { return oas.OptInt{Value: n, Set: n > 0} }
 
 func pointer(o oas.OptString) *string {
@@ -29,7 +28,7 @@ func page(limit oas.OptInt, cursor oas.OptString) core.Page {
 	return core.Page{Limit: limit.Value, Cursor: cursor.Value}
 }
 
-// deleted is the reply to every DELETE.
+// deleted returns the reply to a DELETE.
 func deleted(err error) (*oas.Deleted, error) {
 	if err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func deleted(err error) (*oas.Deleted, error) {
 	return &oas.Deleted{Deleted: true}, nil
 }
 
-// optionalTime is a time that may be absent.
+// optionalTime formats a time that may be absent.
 func optionalTime(t *time.Time) oas.OptString {
 	if t == nil {
 		return oas.OptString{}

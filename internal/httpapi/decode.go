@@ -16,14 +16,15 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// decodeError turns what the generated decoder found into an answer. It names places, never what was sent.
+// decodeError turns an error of the generated decoder into the error for the client. It names fields but never repeats
+// input.
 func decodeError(err error) error {
 	var params *ogenerrors.DecodeParamsError
 	if errors.As(err, &params) {
 		var param *ogenerrors.DecodeParamError
 		if errors.As(err, &param) {
 			if param.In == "path" {
-				return core.NotFound("path") // an empty id: a path that ends in a slash
+				return core.NotFound("path") // an empty id, from a path that ends in a slash
 			}
 			return core.InvalidField(param.Name, ruleOf(param.Name))
 		}
@@ -36,17 +37,22 @@ func decodeError(err error) error {
 	if errors.Is(err, validate.ErrBodyRequired) {
 		return malformed("The body is empty. Send a JSON object.")
 	}
+	return bodyError(err)
+}
+
+// bodyError turns an error of a generated decoder or validator into the error for the client.
+func bodyError(err error) error {
 	if fields := invalidFields("", err); len(fields) > 0 {
 		return core.Invalid(fields...)
 	}
 	if pointer := decodedField(err); pointer != "" {
 		return core.InvalidField(pointer, ruleOf(strings.TrimPrefix(pointer, "/")))
 	}
-	return core.Invalid(core.FieldError{Pointer: "", Detail: "Does not have the form that the contract asks for."})
+	return core.Invalid(core.FieldError{Pointer: "", Detail: "Does not match the contract."})
 }
 
-// newValidator returns a server that decodes requests as the contract has them and carries nothing out. What is wrong
-// with a request is left in its outcome.
+// newValidator returns a server that decodes and validates requests without carrying them out. Errors are stored in the
+// request's outcome.
 func newValidator() (*oas.Server, error) {
 	return oas.NewServer(oas.UnimplementedHandler{},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
@@ -56,7 +62,7 @@ func newValidator() (*oas.Server, error) {
 		}))
 }
 
-// validate returns what the contract says is wrong with a request.
+// validate returns the validation error of a request.
 func (a *API) validate(r *http.Request) error {
 	var out outcome
 	rep := newReply(http.Header{})
@@ -65,7 +71,7 @@ func (a *API) validate(r *http.Request) error {
 	return out.err
 }
 
-// invalidFields collects what validation says of each field, as pointers.
+// invalidFields returns the fields of a validation error, with JSON pointers.
 func invalidFields(at string, err error) []core.FieldError {
 	var v *validate.Error
 	if !errors.As(err, &v) {
@@ -74,7 +80,7 @@ func invalidFields(at string, err error) []core.FieldError {
 	var out []core.FieldError
 	for _, f := range v.Fields {
 		name, detail := f.Name, ruleOf(f.Name)
-		if index, ok := strings.CutPrefix(name, "["); ok { // an item of a list
+		if index, ok := strings.CutPrefix(name, "["); ok { // "[2]" is an item of a list
 			name, detail = strings.TrimSuffix(index, "]"), ruleOf(path.Base(at))
 		}
 		pointer := at + "/" + name
@@ -90,7 +96,7 @@ func invalidFields(at string, err error) []core.FieldError {
 	return out
 }
 
-// fieldName finds the field in the decoder's words; it offers them in no other form.
+// fieldName matches the field in the text of a decoder error; ogen provides it in no other form.
 var fieldName = regexp.MustCompile(`decode field "([A-Za-z]+)"`)
 
 func decodedField(err error) string {
@@ -103,18 +109,18 @@ func decodedField(err error) string {
 	return pointer
 }
 
-// fieldRules says of each field of a request what it must be, for a value of the wrong type or out of bounds.
-// Lengths of texts are the services' to check.
+// fieldRules are the error details of fields with a value of the wrong type or out of range. The services check the
+// lengths of texts.
 var fieldRules = map[string]string{
 	"agents":       "Must be a list of agents' ids.",
 	"card":         "Must be a JSON object.",
 	"client":       "Must be a text: a short name for the tool.",
 	"code":         "Must be a text: a connect code.",
-	"cursor":       "Must be a text: nextCursor of the page before.",
+	"cursor":       "Must be a text: nextCursor of the previous page.",
 	"description":  "Must be a text.",
 	"email":        "Must be a text: an e-mail address.",
 	"events":       "Must be a list of turn.completed and turn.failed.",
-	"expiresAt":    "Must be a time as RFC 3339 has it, such as 2026-11-15T10:00:00Z.",
+	"expiresAt":    "Must be an RFC 3339 time, such as 2026-11-15T10:00:00Z.",
 	"facets":       "Must be true or false.",
 	"fromYear":     "Must be a year from 1 to 9999.",
 	"instructions": "Must be a text.",
@@ -135,17 +141,17 @@ var fieldRules = map[string]string{
 	"thumb":        "Must be up or down.",
 	"title":        "Must be a text.",
 	"toYear":       "Must be a year from 1 to 9999.",
-	"url":          "Must be a text: the address to send to.",
+	"url":          "Must be a text: the URL to send to.",
 }
 
 func ruleOf(name string) string {
 	if rule, ok := fieldRules[name]; ok {
 		return rule
 	}
-	return "Is not what the contract asks for."
+	return "Does not match the contract."
 }
 
-// knownField reports whether a name is a field of the contract's requests, which may be repeated in an answer.
+// knownField reports whether a name is a field of the contract, which error messages may repeat.
 func knownField(name string) bool {
 	_, ok := fieldRules[name]
 	return ok

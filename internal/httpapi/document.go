@@ -12,14 +12,14 @@ import (
 	"carrel/internal/httpapi/docs"
 )
 
-// pageCSP lets the page of the documentation use its own style sheet and nothing else: there is no script on it.
+// pageCSP allows the documentation page its own style sheet and nothing else. The page has no scripts.
 const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// DocumentRoutes adds the contract to a mux: the document itself as YAML and JSON, and a page that shows it, with
-// examples for the server at baseURL.
+// DocumentRoutes adds the contract to a mux, as YAML, as JSON and as an HTML page with examples for the server at
+// baseURL.
 func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	open := func(h http.Header) {
-		// The document holds nothing secret, and tools in browsers read it from other sites.
+		// The document is public, and browser tools on other origins read it.
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Expose-Headers", "ETag")
 	}
@@ -31,25 +31,25 @@ func DocumentRoutes(mux *http.ServeMux, baseURL string) {
 	mux.Handle("GET /docs/style.css", newFile("text/css; charset=utf-8", page, func() ([]byte, error) { return docs.Style, nil }))
 }
 
-// file is something that never changes while the program runs. It is made when it is first asked for: making the
-// page takes longer than all the rest of starting, and most servers are started more often than read about.
-type file struct {
+// staticFile is a file that does not change while the program runs. It is built on the first request, because rendering
+// the page takes longer than the rest of the start.
+type staticFile struct {
 	contentType string
 	headers     func(http.Header)
 	content     func() *fileContent
 }
 
-// fileContent is a file as it is sent, plain and compressed. Each form has a tag of its own (RFC 9110, 8.8.3.3).
+// fileContent is the content of a file, plain and compressed. Each form has its own ETag (RFC 9110, 8.8.3.3).
 type fileContent struct {
 	plain, packed       []byte
 	plainTag, packedTag string
 }
 
-func newFile(contentType string, headers func(http.Header), build func() ([]byte, error)) *file {
-	return &file{contentType: contentType, headers: headers, content: sync.OnceValue(func() *fileContent {
+func newFile(contentType string, headers func(http.Header), build func() ([]byte, error)) *staticFile {
+	return &staticFile{contentType: contentType, headers: headers, content: sync.OnceValue(func() *fileContent {
 		plain, err := build()
 		if err != nil {
-			panic(err) // made of what is embedded alone, so a test sees it before anybody else does
+			panic(err) // depends on embedded files only, so tests would notice
 		}
 		packed := pack(plain)
 		return &fileContent{plain: plain, packed: packed, plainTag: etag(plain), packedTag: etag(packed)}
@@ -58,18 +58,18 @@ func newFile(contentType string, headers func(http.Header), build func() ([]byte
 
 func pack(b []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level exists
-	_, _ = w.Write(b)                                       // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // cannot fail: the level is valid
+	_, _ = w.Write(b)                                       // a buffer never fails
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// ServeHTTP sends the file, or 304 to a client that has it.
-func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP sends the file, or 304 if the client's ETag matches.
+func (f *staticFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := f.content()
 	h := w.Header()
 	f.headers(h)
-	h.Set("Cache-Control", "public, no-cache") // kept by browsers, but asked for after every update of ours
+	h.Set("Cache-Control", "public, no-cache") // browsers must revalidate, to notice an update of the server
 	h.Set("Vary", "Accept-Encoding")
 	body, tag := c.plain, c.plainTag
 	if acceptsGzip(r.Header.Values("Accept-Encoding")) {
@@ -84,7 +84,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", f.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 func acceptsGzip(header []string) bool {

@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +20,7 @@ import (
 	"golang.org/x/net/html"
 
 	"carrel/api"
+	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
 )
 
@@ -46,172 +43,132 @@ func fetch(t *testing.T, h http.Handler, path string, headers ...string) *httpte
 	return w
 }
 
-// contract is the part of the document that routes are compared with.
-type contract struct {
-	Paths map[string]map[string]yaml.Node
-}
-
-// documented lists the operations of the document as "METHOD /path" with their ids; plain says which are not served
-// by generated code.
-func documented(t *testing.T) (ids map[string]string, plain map[string]bool) {
+// newAPI returns an API without services, for tests of its routes.
+func newAPI(t *testing.T) *API {
 	t.Helper()
-	var doc contract
-	if err := yaml.Unmarshal(api.Document, &doc); err != nil {
-		t.Fatal(err)
-	}
-	ids, plain = map[string]string{}, map[string]bool{}
-	for path, item := range doc.Paths {
-		for method, node := range item {
-			if method == "parameters" {
-				continue
-			}
-			var op struct {
-				ID    string `yaml:"operationId"`
-				Plain bool   `yaml:"x-carrel-plain"`
-			}
-			if err := node.Decode(&op); err != nil {
-				t.Fatal(err)
-			}
-			route := strings.ToUpper(method) + " " + path
-			ids[route], plain[route] = op.ID, op.Plain
-		}
-	}
-	if len(ids) < 20 {
-		t.Fatalf("only %d operations found: the test reads the document wrongly", len(ids))
-	}
-	return ids, plain
-}
-
-func TestTheGeneratedRouterHasTheDocumentsOperationsAndNoOthers(t *testing.T) {
-	t.Parallel()
-	ids, plain := documented(t)
 	log := slog.New(slog.DiscardHandler)
 	a, err := New(Services{}, Hooks{}, Options{BaseURL: testBaseURL}, NewProblems(testBaseURL, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// sampleURL returns a URL of a path of the contract, with x for each parameter.
+func sampleURL(path string) *url.URL {
+	return &url.URL{Path: regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x")}
+}
+
+func TestGeneratedRouterServesTheOperationsOfTheContract(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	byRoute := map[string]core.Operation{} // without the plain operations
 	paths := map[string]bool{}
-	for route := range ids {
-		_, path, _ := strings.Cut(route, " ")
-		paths[path] = true
-	}
-	for path := range paths {
-		sample := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x")
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
-			route := method + " " + path
-			found, ok := a.oas.FindPath(method, &url.URL{Path: sample})
-			if ok && found.PathPattern() != path {
-				continue // another path's parameter took it: …/favourites/export as a cardId
-			}
-			want := ids[route] != "" && !plain[route]
-			if ok != want {
-				t.Errorf("%s: generated router has it: %t, document: %t", route, ok, want)
-			}
-			if ok && found.OperationID() != ids[route] {
-				t.Errorf("%s: routed to %s, documented as %s", route, found.OperationID(), ids[route])
-			}
+	methods := map[string]bool{"NewError": true}
+	for _, op := range core.Operations() {
+		traits, _ := op.Traits()
+		paths[traits.Path] = true
+		if !traits.Plain {
+			byRoute[traits.Method+" "+traits.Path] = op
+			methods[strings.ToUpper(string(op)[:1])+string(op)[1:]] = true
 		}
 	}
-
-	// The generated interface has a method for each operation; none may be missing in the document.
-	known := map[string]bool{"NewError": true}
-	for route, id := range ids {
-		if !plain[route] {
-			known[strings.ToUpper(id[:1])+id[1:]] = true
+	for path := range paths {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+			found, ok := a.oas.FindPath(method, sampleURL(path))
+			if ok && found.PathPattern() != path {
+				continue // matched as a parameter of another path: …/favourites/export as a cardId
+			}
+			route := method + " " + path
+			if want, known := byRoute[route]; ok != known || ok && found.OperationID() != string(want) {
+				t.Errorf("%s is routed: %t, to %q; the contract has %q", route, ok, found.OperationID(), want)
+			}
 		}
 	}
 	handler := reflect.TypeFor[oas.Handler]()
 	for i := range handler.NumMethod() {
-		if name := handler.Method(i).Name; !known[name] {
-			t.Errorf("the generated handler %s has no operation in the document: run make gen", name)
+		if name := handler.Method(i).Name; !methods[name] {
+			t.Errorf("the generated handler %s has no operation in the contract: run make gen", name)
 		}
 	}
-	if handler.NumMethod() != len(known) {
-		t.Errorf("%d generated handlers for %d operations: run make gen", handler.NumMethod(), len(known))
+	if handler.NumMethod() != len(methods) {
+		t.Errorf("%d generated handlers for %d operations: run make gen", handler.NumMethod(), len(methods))
 	}
 }
 
-// beside are the patterns that are not operations of the contract.
-var beside = []string{
-	"/api/", // the generated router, compared above
-	"/api/agents/{agentId}/threads/{threadId}/events", // the methods that it does not have
-	"/api/agents/{agentId}/threads/{threadId}/export",
-	"/api/account/usage/export",
-	"/api/account/export/file",
-	"/api/billing/stripe",
-	"/api/agents/{agentId}/sources/{sourceId}/events",
-	"/api/agents/{agentId}/sources/{sourceId}/uploads",
-	"/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",
-	// What the protocol of uploads asks for besides; the description of createUpload tells of both.
+// oauthPaths matches the operations of the authorization server, whose routes package oauth tests.
+var oauthPaths = regexp.MustCompile(`^/(api/auth/mcp/|\.well-known/(oauth-authorization-server|openid-configuration|jwks\.json)$)`)
+
+// uncontracted are the methods of the tus protocol that the contract describes in the text of createUpload only.
+var uncontracted = []string{
 	"OPTIONS /api/agents/{agentId}/sources/{sourceId}/uploads",
 	"HEAD /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}",
-	"GET /openapi.yaml", "GET /openapi.json", "GET /docs", "GET /docs/style.css",
 }
 
-// ofOAuth are the operations of the authorization server, which holds its own routes against the document.
-var ofOAuth = regexp.MustCompile(`^[A-Z]+ /(api/auth/mcp/|\.well-known/(oauth-authorization-server|openid-configuration|jwks\.json)$)`)
-
-func TestThePlainRoutesAreThoseOfTheDocument(t *testing.T) {
+func TestPlainRoutesAreThePlainOperationsOfTheContract(t *testing.T) {
 	t.Parallel()
-	ids, plain := documented(t)
-	registered := registeredPatterns(t, ".")
-	if len(registered) == 0 {
-		t.Fatal("no pattern found: the test reads the source wrongly")
-	}
-	for _, pattern := range registered {
-		if !slices.Contains(beside, pattern) && !plain[pattern] {
-			t.Errorf("%s is served but is not a plain operation of the document (known: %q)", pattern, ids[pattern])
-		}
-	}
-	for route, is := range plain {
-		if is && !slices.Contains(registered, route) && !ofOAuth.MatchString(route) {
-			t.Errorf("%s is documented as a plain operation but no handler is registered for it", route)
-		}
-	}
-}
-
-// registeredPatterns reads the patterns that a package hands to a mux out of its source: a mux does not tell.
-func registeredPatterns(t *testing.T, dir string) []string {
-	t.Helper()
-	var out []string
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+	a := newAPI(t)
+	mux := http.NewServeMux()
+	a.Routes(mux)
+	contracted := map[string]bool{}
+	for _, op := range core.Operations() {
+		traits, _ := op.Traits()
+		if !traits.Plain || oauthPaths.MatchString(traits.Path) {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		contracted[traits.Method+" "+traits.Path] = true
+		if path, _ := a.plain.match(sampleURL(traits.Path)); path != nil && path.pattern == traits.Path && path.handler(traits.Method) != nil {
+			continue
+		}
+		r := &http.Request{Method: traits.Method, URL: sampleURL(traits.Path)}
+		if _, pattern := mux.Handler(r); pattern != traits.Method+" "+traits.Path {
+			t.Errorf("%s %s has no handler", traits.Method, traits.Path)
+		}
+	}
+	for _, candidates := range a.plain {
+		for _, path := range candidates {
+			for _, method := range path.methods() {
+				if route := method + " " + path.pattern; !contracted[route] && !slices.Contains(uncontracted, route) {
+					t.Errorf("%s is served but not a plain operation of the contract", route)
+				}
+			}
+		}
+	}
+}
+
+func TestPlainPathsAreMatchedBySegment(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for target, want := range map[string]string{
+		"/api/agents/a/threads/t/events":          "/api/agents/{agentId}/threads/{threadId}/events agentId=a threadId=t",
+		"/api/agents/a%20b/favourites/export":     "/api/agents/{agentId}/favourites/export agentId=a b",
+		"/api/agents/a/favourites/%65xport":       "/api/agents/{agentId}/favourites/export agentId=a",
+		"/api/agents/a/favourites/x%2Fexport":     "",
+		"/api/agents/a/favourites/export/":        "",
+		"/api/agents//threads/t/events":           "",
+		"/api/agents/a/threads/events":            "",
+		"/api/agents/a/favourites/doi:10.1%2Fabc": "",
+		"/api/account/export/file":                "/api/account/export/file",
+		"/api/account/export":                     "",
+	} {
+		u, err := url.Parse(target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) != 2 {
-				return true
+		got := ""
+		if path, values := a.plain.match(u); path != nil {
+			got = path.pattern
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				got += " " + name + "=" + values[name]
 			}
-			method, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || method.Sel.Name != "Handle" && method.Sel.Name != "HandleFunc" {
-				return true
-			}
-			literal, ok := call.Args[0].(*ast.BasicLit)
-			if !ok {
-				t.Errorf("%s: a pattern that is no literal can't be compared with the document", name)
-				return true
-			}
-			pattern, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, pattern)
-			return true
-		})
+		}
+		if got != want {
+			t.Errorf("%s matches %q, want %q", target, got, want)
+		}
 	}
-	return out
 }
 
-func TestTheDocumentIsServedAsItIs(t *testing.T) {
+func TestDocumentIsServedUnchanged(t *testing.T) {
 	t.Parallel()
 	w := fetch(t, documentMux(), "/openapi.yaml")
 	if w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), api.Document) {
@@ -225,7 +182,7 @@ func TestTheDocumentIsServedAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
+func TestJSONFormEqualsTheYAML(t *testing.T) {
 	t.Parallel()
 	w := fetch(t, documentMux(), "/openapi.json")
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
@@ -238,7 +195,7 @@ func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
 	if err := yaml.Unmarshal(api.Document, &asYAML); err != nil {
 		t.Fatal(err)
 	}
-	// Through JSON once, so that both have the same types of numbers.
+	// Encode and decode once, so that both have the same number types.
 	b, err := json.Marshal(asYAML)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +218,7 @@ func TestTheJSONFormSaysTheSameInTheSameOrder(t *testing.T) {
 	}
 }
 
-func TestWhatAClientHasIsNotSentAgain(t *testing.T) {
+func TestMatchingETagGets304(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", "/docs/style.css"} {
@@ -278,7 +235,7 @@ func TestWhatAClientHasIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestACompressedFormIsTheSameFile(t *testing.T) {
+func TestCompressedFormIsTheSameFile(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	plain := fetch(t, mux, "/docs", "Accept-Encoding", "br, gzip;q=0")
@@ -299,7 +256,7 @@ func TestACompressedFormIsTheSameFile(t *testing.T) {
 	}
 }
 
-func TestThePageRunsNoScriptAndLoadsNothingFromElsewhere(t *testing.T) {
+func TestPageHasNoScriptsAndNoExternalResources(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	w := fetch(t, mux, "/docs")
@@ -324,7 +281,7 @@ func TestThePageRunsNoScriptAndLoadsNothingFromElsewhere(t *testing.T) {
 	})
 }
 
-func TestEveryLinkOnThePageLeadsSomewhere(t *testing.T) {
+func TestLinksOnThePageAreValid(t *testing.T) {
 	t.Parallel()
 	mux := documentMux()
 	ids := map[string]bool{}
@@ -355,10 +312,9 @@ func TestEveryLinkOnThePageLeadsSomewhere(t *testing.T) {
 			t.Errorf("%s leads away from the page", link)
 		}
 	}
-	operations, _ := documented(t)
-	for _, id := range operations {
-		if !ids[id] {
-			t.Errorf("the operation %s is not on the page", id)
+	for _, op := range core.Operations() {
+		if !ids[string(op)] {
+			t.Errorf("the operation %s is not on the page", op)
 		}
 	}
 	// The type of a problem links to its code.
@@ -405,9 +361,8 @@ func walkHTML(t *testing.T, r io.Reader, visit func(*html.Node)) {
 	}
 }
 
-// TestTheExamplesSetTheVariablesTheyUse holds the page's promise that its commands work when pasted; the end-to-end
-// tests paste them.
-func TestTheExamplesSetTheVariablesTheyUse(t *testing.T) {
+// The commands on the page can be pasted; the end-to-end tests do so.
+func TestExamplesSetTheVariablesTheyUse(t *testing.T) {
 	t.Parallel()
 	page := fetch(t, documentMux(), "/docs").Body.String()
 	text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))

@@ -13,9 +13,10 @@ func (h handlers) GetDocument(ctx context.Context, p oas.GetDocumentParams) (*oa
 		return nil, err
 	}
 	out := oas.Document{
-		ID: d.ID, SourceId: d.SourceID, ExternalId: d.ExternalID, Title: d.Title, Authors: listed(d.Authors),
+		ID: d.ID, SourceId: d.SourceID, ExternalId: d.ExternalID, Title: d.Title, Authors: emptyNotNull(d.Authors),
 		Year: positive(d.Year), PublishedAt: optional(d.PublishedAt), URL: link(d.URL), Doi: optional(d.DOI),
-		Venue: optional(d.Venue), Type: optional(d.Type), Text: d.Text, OpenAccessUrl: link(d.OpenAccessURL), CardId: d.CardID(),
+		Venue: optional(d.Venue), Type: optional(d.Type), Text: d.Text, OpenAccessUrl: link(d.OpenAccessURL),
+		CardId: d.CardID(),
 	}
 	if d.CitationCount != nil {
 		out.CitationCount = oas.NewOptInt(*d.CitationCount)

@@ -19,8 +19,8 @@ import (
 
 const mebibyte = 1 << 20
 
-// TestWhatLiesJustInsideTheLimitsIsTaken is the other side of the table of bad requests.
-func TestWhatLiesJustInsideTheLimitsIsTaken(t *testing.T) {
+// The counterpart of the bad requests: values at the limits are accepted.
+func TestValuesAtTheLimitsAreAccepted(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"TextsOfTheFullLength", fullTexts},
@@ -31,17 +31,17 @@ func TestWhatLiesJustInsideTheLimitsIsTaken(t *testing.T) {
 		{"WaysToSendJSON", contentTypes},
 		{"WaysToAcceptJSON", accepts},
 		{"WaysToSendACredential", spellings},
-		{"WhatIsNotKnownIsIgnored", unknowns},
-		{"AThreadNeedsNoBody", emptyThreads},
+		{"UnknownFieldsAreIgnored", unknowns},
+		{"ThreadNeedsNoBody", emptyThreads},
 		{"HeadIsGetWithoutABody", heads},
 		{"CardIDsThatNeedEscaping", oddCardIDs},
 		{"RequestIDs", requestIDs},
-		{"ABodyThatIsCutOffIsRefused", cutOff},
+		{"IncompleteBodyIsRefused", cutOff},
 	})
 }
 
-func fullTexts(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func fullTexts(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	spell := map[string]func(n int) string{
 		"ASCII":     func(n int) string { return strings.Repeat("a", n) },
@@ -69,7 +69,7 @@ func fullTexts(t *testing.T, w *world) {
 				t.Errorf("%s: %s came back otherwise", op.path, name)
 			}
 		}
-		// A message comes back as it was sent, to the code point.
+		// A message is returned unchanged.
 		messages := p.get(p.at("/threads/"+thread+"/messages")).ok(t).list("messages", "text")
 		if got := messages[len(messages)-2]; got != text(8000) {
 			t.Errorf("a message of %s came back otherwise", name)
@@ -77,21 +77,21 @@ func fullTexts(t *testing.T, w *world) {
 	}
 	padded := " \t" + spell["astral"](2000) + "\n\u00a0"
 	p.post(p.at("/search"), object{"query": padded}).ok(t)
-	// Control characters other than NUL are texts too.
+	// Control characters other than NUL are allowed.
 	odd := "tab\t line\r\n bell\a escape\u001b delete\u007f C1\u0085 separators\u2028\u2029 nothing\ufeff \U0010ffff private\ue000"
 	if got := p.post(p.at("/memories"), object{"text": odd}).ok(t).str("memory", "text"); got != odd {
 		t.Errorf("%q came back as %q", odd, got)
 	}
 }
 
-// padded is a body of n bytes that adds a memory.
+// padded returns a body of n bytes that adds a memory.
 func paddedBody(text string, n int) string {
 	body := `{"text":"` + text + `","unknown":"`
 	return body + strings.Repeat("a", n-len(body)-2) + `"}`
 }
 
-func fullBody(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func fullBody(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	body := paddedBody("full", mebibyte)
 	p.post(p.at("/memories"), body).ok(t)
 	// Without a Content-Length.
@@ -101,10 +101,10 @@ func fullBody(t *testing.T, w *world) {
 	}
 }
 
-// overfullBody speaks to the socket: the server answers without reading it all, which http.Client may take for a
-// failed write.
-func overfullBody(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+// overfullBody uses a raw connection: the server responds without reading the whole body, which http.Client may
+// report as a failed write.
+func overfullBody(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	body := paddedBody("over", mebibyte+1)
 	for name, request := range map[string]string{
 		"with its length":       "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body,
@@ -125,8 +125,8 @@ func overfullBody(t *testing.T, w *world) {
 	}
 }
 
-// raw sends bytes to the server and reads one reply.
-func (p *person) raw(request string) answer {
+// raw sends bytes to the server and reads one response.
+func (p *testUser) raw(request string) answer {
 	p.t.Helper()
 	conn, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", strings.TrimPrefix(p.w.url, "http://"))
 	if err != nil {
@@ -147,8 +147,8 @@ func (p *person) raw(request string) answer {
 	return answer{res.StatusCode, res.Header, body}
 }
 
-func cutOff(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func cutOff(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +170,9 @@ func cutOff(t *testing.T, w *world) {
 	}
 }
 
-func fullDepth(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
-	// The body and the card are two of the 64.
+func fullDepth(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
+	// The body and the card take two of the 64 levels.
 	card := `{"a":` + nested(62) + `}`
 	p.post(p.at("/favourites"), `{"card":`+card+`}`).ok(t)
 	p.post(p.at("/favourites"), `{"card":{"a":`+nested(63)+`}}`).refused(t, 400, "malformed_json")
@@ -184,8 +184,8 @@ func fullDepth(t *testing.T, w *world) {
 	}
 }
 
-func fullNumbers(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func fullNumbers(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, fields := range []string{
 		`"numResults":1`, `"numResults":100`, `"fromYear":1`, `"toYear":9999`, `"fromYear":1,"toYear":1`, `"fromYear":9999`,
 		`"fromYear":1970,"toYear":1970`, `"facets":false`,
@@ -199,8 +199,8 @@ func fullNumbers(t *testing.T, w *world) {
 	p.get("/api/agents?cursor=").ok(t)
 }
 
-func contentTypes(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func contentTypes(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
 		"-", "", "application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8", "application/json ; x=y",
 		"application/json;",
@@ -215,8 +215,8 @@ func contentTypes(t *testing.T, w *world) {
 	}
 }
 
-func accepts(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func accepts(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
 		"-", "", "*/*", "application/*", "application/json", "APPLICATION/JSON", "application/json; charset=utf-8", "application/json;q=0.001",
 		"text/html, application/xhtml+xml, */*;q=0.8", "text/html;q=0, application/json", "*/*;q=0, application/json", "text/html,*/*;q=0.1",
@@ -229,8 +229,8 @@ func accepts(t *testing.T, w *world) {
 	p.get("/api/agents", "Accept", "text/html", "+Accept", "application/json").ok(t)
 }
 
-func spellings(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func spellings(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, value := range []string{
 		"Bearer " + p.token, "bearer " + p.token, "BEARER " + p.token, "Bearer " + p.token + "  ", "Bearer   " + p.token, "Bearer \t" + p.token,
 	} {
@@ -240,15 +240,15 @@ func spellings(t *testing.T, w *world) {
 	}
 }
 
-func unknowns(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func unknowns(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	p.post(p.at("/memories"), `{"text":"known","later":{"a":[1,null,true,"x"]},"TEXT":5,"":0}`).ok(t)
 	p.get(p.at("/memories?later=1&Limit=x&tokens=2&keyword=3")).ok(t)
 	p.send("DELETE", p.at("/memories/mem_"+strings.Repeat("0", 26)), "not JSON").refused(t, 404, "not_found")
 }
 
-func emptyThreads(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func emptyThreads(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, body := range []string{"", " \n", "{}", `{"title":""}`, `{"title":"  "}`} {
 		a := p.post(p.at("/threads"), body).ok(t)
 		if title, ok := a.value("thread", "title").(string); !ok || title != "" {
@@ -262,8 +262,8 @@ func emptyThreads(t *testing.T, w *world) {
 	p.post(p.at("/threads"), "", "Content-Type", "text/plain").ok(t)
 }
 
-func heads(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func heads(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	for _, path := range p.everyGet(thread) {
 		get, head := p.get(path).ok(t), p.send("HEAD", path, "").ok(t)
@@ -281,8 +281,8 @@ func heads(t *testing.T, w *world) {
 	}
 }
 
-// everyGet lists every path that is read.
-func (p *person) everyGet(thread string) []string {
+// everyGet lists the paths of all GET operations.
+func (p *testUser) everyGet(thread string) []string {
 	return []string{
 		"/api/agents", p.at(""), p.at("/memories"), p.at("/favourites"), p.at("/favourites?q=relational"),
 		p.at("/favourites/export?format=csv"), p.at("/threads"), p.at("/threads/" + thread), p.at("/threads/" + thread + "/messages"),
@@ -290,8 +290,8 @@ func (p *person) everyGet(thread string) []string {
 	}
 }
 
-func oddCardIDs(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func oddCardIDs(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for id, escaped := range map[string]string{
 		"a b": "a%20b", "100%": "100%25", "%2e": "%252e", "a?b#c": "a%3Fb%23c", "ü😀": "%C3%BC%F0%9F%98%80", "a+b;c=d,e&f": "a+b;c=d,e&f",
 		"export": "export", "...": "...", " ": "%20", `"quoted"\`: "%22quoted%22%5C", "doi:10.1145,362384": "doi%3a10.1145,362384",
@@ -312,12 +312,12 @@ func oddCardIDs(t *testing.T, w *world) {
 			t.Errorf("%s has the methods %s (%d)", escaped, a.header.Get("Allow"), a.status)
 		}
 	}
-	// Whatever a card calls itself, the id in the reply deletes it.
+	// The id in the reply deletes the card, whatever characters it contains.
 	for _, id := range []string{".", "..", "a\nb", "\u0085", strings.Repeat("/", 201), "card_x/y"} {
 		saved := p.post(p.at("/favourites"), object{"card": object{"cardId": id}}).ok(t).str("favourite", "cardId")
 		p.send("DELETE", p.at("/favourites/"+url.PathEscape(saved)), "").ok(t)
 	}
-	// A card named export does not shadow the export, nor the export the card.
+	// A card with the id export and the export operation do not hide each other.
 	p.post(p.at("/favourites"), object{"card": object{"cardId": "export", "title": "T"}}).ok(t)
 	if a := p.get(p.at("/favourites/export?format=csv")); a.status != 200 || !strings.Contains(string(a.body), "export") {
 		t.Errorf("the export: %d %s", a.status, a.body)
@@ -325,8 +325,8 @@ func oddCardIDs(t *testing.T, w *world) {
 	p.send("DELETE", p.at("/favourites/export"), "").ok(t)
 }
 
-func requestIDs(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func requestIDs(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	if got := p.get("/api/agents", "X-Request-Id", "my-own.id_1").ok(t).header.Get("X-Request-Id"); got != "my-own.id_1" {
 		t.Errorf("a sane id comes back as %q", got)
 	}
@@ -340,11 +340,11 @@ func requestIDs(t *testing.T, w *world) {
 	}
 }
 
-// TestNumbersMayBeSpelledInOtherWays holds integers to what they say, however they are written.
-func TestNumbersMayBeSpelledInOtherWays(t *testing.T) {
+// 10.0 and 1e1 are the integer 10.
+func TestIntegersMayHaveAZeroFraction(t *testing.T) {
 	t.Parallel()
-	onBothDatabases(t, []test{{"Search", func(t *testing.T, w *world) {
-		p := w.person(t, core.PlanOpen)
+	onBothDatabases(t, []test{{"Search", func(t *testing.T, w *testServer) {
+		p := w.user(t, core.PlanOpen)
 		for _, n := range []string{"1e2", "1.0", "10E-1", "100.000"} {
 			p.post(p.at("/search"), `{"query":"q","numResults":`+n+`}`).ok(t)
 		}
@@ -354,7 +354,7 @@ func TestNumbersMayBeSpelledInOtherWays(t *testing.T) {
 	}}})
 }
 
-// same reports whether two JSON texts say the same.
+// same reports whether two JSON texts are equal apart from formatting.
 func same(t testing.TB, a, b []byte) bool {
 	t.Helper()
 	var x, y any

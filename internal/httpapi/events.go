@@ -14,54 +14,42 @@ import (
 )
 
 const (
-	// heartbeat keeps proxies from closing a quiet stream.
-	heartbeat = 15 * time.Second
-	// recheck is how often it is made sure that open streams may go on. It is less than the second in which a stream must
-	// end whose credential was revoked: to look takes time as well, which recheckWithin bounds.
-	recheck       = 750 * time.Millisecond
-	recheckWithin = 5 * time.Second
-	// streamWrite is how long a client may take to accept an event before it is given up.
-	streamWrite = 30 * time.Second
+	// heartbeatInterval keeps proxies from closing an idle stream.
+	heartbeatInterval = 15 * time.Second
+	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after
+	// its credential was revoked, and the check itself takes time, which recheckTimeout limits.
+	recheckInterval = 750 * time.Millisecond
+	recheckTimeout  = 5 * time.Second
+	// writeTimeout is how long a client may take to accept an event before it is disconnected.
+	writeTimeout = 30 * time.Second
 )
 
-// errStreamEnds is why a stream is closed by us.
+// errStreamEnds is the cause of a stream that the server ends.
 var errStreamEnds = errors.New("the stream ends")
 
-// noSuchMethod answers methods that a plain path does not have, as the generated router does for those that it knows.
-func (a *API) noSuchMethod(allowed string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_, err := a.authenticate(r)
-		if err == nil {
-			w.Header().Set("Allow", allowed)
-			err = methodNotAllowed()
-		}
-		a.problems.Write(w, r, err)
-	}
-}
-
-// streamEvents answers GET …/events with server-sent events. It is a plain handler because its reply has no end.
+// streamEvents answers GET …/threads/{threadId}/events with server-sent events.
 func (a *API) streamEvents(w http.ResponseWriter, r *http.Request) {
 	agentID, threadID := r.PathValue("agentId"), r.PathValue("threadId")
-	a.stream(w, r, core.OpStreamEvents, followed{
+	a.stream(w, r, core.OpStreamEvents, eventSource{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
 			return a.Threads.Events(ctx, who, agentID, threadID, after)
 		},
-		there: func(ctx context.Context, who core.Actor) error {
+		check: func(ctx context.Context, who core.Actor) error {
 			_, err := a.Threads.Get(ctx, who, agentID, threadID)
 			return err
 		},
 	})
 }
 
-// followed is something whose events can be followed.
-type followed struct {
+// eventSource is an object with events: a thread, or a source with its imports.
+type eventSource struct {
 	events func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error)
-	// there returns nil while it is there and the actor's.
-	there func(ctx context.Context, who core.Actor) error
+	// check returns nil while the object exists and the actor has access to it.
+	check func(ctx context.Context, who core.Actor) error
 }
 
-// stream writes the events of something as they come.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, f followed) {
+// stream sends the events of an object as they occur.
+func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, source eventSource) {
 	who, err := a.authorize(r, op)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -85,7 +73,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 	defer release()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	events, err := f.events(ctx, who, after)
+	events, err := source.events(ctx, who, after)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -93,16 +81,16 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return
 	}
-	s := &stream{w: w, flush: http.NewResponseController(w), request: r, followed: f, cancel: func() { cancel(errStreamEnds) }}
+	s := &stream{w: w, flush: http.NewResponseController(w), request: r, source: source, cancel: func() { cancel(errStreamEnds) }}
 	credential := r.Header.Get("Authorization") + "\n" + r.Header.Get("Cookie")
 	a.open.Join(credential, s)
 	defer a.open.Leave(credential, s)
-	next := make(chan pulled)
+	next := make(chan eventResult)
 	pulling := make(chan struct{})
 	go func() {
 		defer close(pulling)
@@ -113,31 +101,31 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, op core.Operation, 
 	<-pulling
 }
 
-// lastEventID reads where a client was cut off; nil means that it says nothing.
+// lastEventID returns the position after which a client wants to resume, or nil.
 func lastEventID(r *http.Request) (*task.Position, error) {
 	id := strings.TrimSpace(r.Header.Get("Last-Event-ID"))
 	if id == "" {
-		return nil, nil //nolint:nilnil // saying nothing is no error
+		return nil, nil //nolint:nilnil // no header is not an error
 	}
 	p, err := task.ParsePosition(id)
 	return &p, err
 }
 
-// look ends those of a credential's streams that may not go on: the credential is no longer good, or what they follow is
-// gone. While that can't be found out, they may.
-func (a *API) look(_ string, open []*stream) {
-	// Whose request it is done for does not matter, as long as its end is not the end of this.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckWithin)
+// recheckStreams ends the streams of a credential that is no longer valid, or whose object was deleted or is no longer
+// accessible. If a check fails for another reason, such as a database error, the streams stay open.
+func (a *API) recheckStreams(_ string, open []*stream) {
+	// Any of the requests can provide the context, if its end does not cancel the check.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckTimeout)
 	defer cancel()
 	who, err := a.authenticate(open[0].request.WithContext(ctx))
-	found := map[string]error{}
+	checked := map[string]error{}
 	for _, s := range open {
 		path := s.request.URL.Path
-		if _, known := found[path]; !known && err == nil {
-			found[path] = s.followed.there(ctx, who)
+		if _, known := checked[path]; !known && err == nil {
+			checked[path] = s.source.check(ctx, who)
 		}
-		why := cmp.Or(err, found[path])
-		if core.IsKind(why, core.KindUnauthenticated) || core.IsKind(why, core.KindForbidden) || core.IsKind(why, core.KindNotFound) {
+		refusal := cmp.Or(err, checked[path])
+		if core.IsKind(refusal, core.KindUnauthenticated) || core.IsKind(refusal, core.KindForbidden) || core.IsKind(refusal, core.KindNotFound) {
 			s.cancel()
 		}
 	}
@@ -147,17 +135,17 @@ func (a *API) look(_ string, open []*stream) {
 type stream struct {
 	w     http.ResponseWriter
 	flush *http.ResponseController
-	// request and followed are what look goes by, and cancel what it ends the stream with.
-	request  *http.Request
-	followed followed
-	cancel   func()
+	// recheckStreams uses these to check access and to end the stream.
+	request *http.Request
+	source  eventSource
+	cancel  func()
 }
 
-// follow writes events as they come until the client goes, the stream may not go on, the server stops or, if asked, the
-// turn is done.
-func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool, draining <-chan struct{}) {
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+// follow sends events until the client disconnects, the stream is ended, the server shuts down or, with untilDone, the
+// turn has ended.
+func (s *stream) follow(ctx context.Context, next <-chan eventResult, untilDone bool, draining <-chan struct{}) {
+	heartbeat := time.NewTicker(heartbeatInterval)
+	defer heartbeat.Stop()
 	if s.comment("connected") != nil {
 		return
 	}
@@ -170,7 +158,7 @@ func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool,
 			if untilDone && p.event.Kind == task.EventDone {
 				return
 			}
-		case <-beat.C:
+		case <-heartbeat.C:
 			if s.comment("alive") != nil {
 				return
 			}
@@ -185,7 +173,7 @@ func (s *stream) follow(ctx context.Context, next <-chan pulled, untilDone bool,
 func (s *stream) event(e task.Event) error {
 	var b strings.Builder
 	b.WriteString("id: " + e.Position().String() + "\nevent: " + e.Kind + "\ndata: ")
-	b.Write(e.Payload) // JSON of ours, without line breaks
+	b.Write(e.Payload) // JSON without line breaks
 	b.WriteString("\n\n")
 	return s.write(b.String())
 }
@@ -193,25 +181,25 @@ func (s *stream) event(e task.Event) error {
 func (s *stream) comment(text string) error { return s.write(": " + text + "\n\n") }
 
 func (s *stream) write(text string) error {
-	_ = s.flush.SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can; those of tests
+	_ = s.flush.SetWriteDeadline(time.Now().Add(writeTimeout)) // writers in tests have no deadlines
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}
 	return s.flush.Flush()
 }
 
-// pulled is an event, or why there are no more.
-type pulled struct {
+// eventResult is an event, or the error that ended the sequence.
+type eventResult struct {
 	event task.Event
 	err   error
 }
 
-// pull makes a channel of a sequence, so that other things can be waited for beside it.
-func pull(ctx context.Context, events iter.Seq2[task.Event, error], next chan<- pulled) {
+// pull sends a sequence to a channel, so that it can be used in a select.
+func pull(ctx context.Context, events iter.Seq2[task.Event, error], next chan<- eventResult) {
 	defer close(next)
 	for e, err := range events {
 		select {
-		case next <- pulled{e, err}:
+		case next <- eventResult{e, err}:
 		case <-ctx.Done():
 			return
 		}

@@ -1,50 +1,85 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 
 	"carrel/internal/core"
 	"carrel/internal/favourite"
+	"carrel/internal/httpapi/oas"
 	"carrel/internal/thread"
 )
 
-// export answers a request for a file, or says why there is none.
-func (a *API) export(w http.ResponseWriter, r *http.Request, op core.Operation, write func(context.Context, *reply, core.Actor) error) {
+// File is the reply of an operation whose result is not JSON.
+type File struct {
+	ContentType string
+	// Name is the file name that browsers suggest.
+	Name    string
+	Content []byte
+}
+
+// serveFile authorizes a request and sends the file that export returns.
+func (a *API) serveFile(
+	w http.ResponseWriter, r *http.Request, op core.Operation, export func(context.Context) (*File, error),
+) {
 	who, err := a.authorize(r, op)
+	if err != nil {
+		a.problems.Write(w, r, err)
+		return
+	}
+	file, err := export(core.WithActor(r.Context(), who))
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
 	}
 	rep := newReply(w.Header())
 	defer rep.free()
-	if err := write(r.Context(), rep, who); err != nil {
-		a.problems.Write(w, r, err)
-		return
-	}
+	rep.header.Set("Content-Type", file.ContentType)
+	rep.header.Set("Content-Disposition", `attachment; filename="`+file.Name+`"`)
+	rep.body.Write(file.Content)
 	a.send(w, r, rep)
 }
 
-// exportThread answers GET …/threads/{threadId}/export. It is a plain handler because the reply is no JSON.
-func (a *API) exportThread(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, core.OpExportThread, func(ctx context.Context, rep *reply, who core.Actor) error {
-		return a.writeThread(ctx, rep, r, who, r.PathValue("agentId"), r.PathValue("threadId"))
+// queryParameter returns a parameter of the query as the generated code does.
+func queryParameter(r *http.Request, name string) oas.OptString {
+	query := r.URL.Query()
+	return oas.OptString{Value: query.Get(name), Set: query.Has(name)}
+}
+
+type exportThreadParams struct {
+	AgentId, ThreadId string
+	Format            oas.OptString
+}
+
+// serveThreadExport answers GET …/threads/{threadId}/export.
+func (a *API) serveThreadExport(w http.ResponseWriter, r *http.Request) {
+	a.serveFile(w, r, core.OpExportThread, func(ctx context.Context) (*File, error) {
+		return a.exportThread(ctx, exportThreadParams{
+			AgentId: r.PathValue("agentId"), ThreadId: r.PathValue("threadId"), Format: queryParameter(r, "format"),
+		})
 	})
 }
 
-func (a *API) writeThread(ctx context.Context, rep *reply, r *http.Request, who core.Actor, agentID, threadID string) error {
-	if r.URL.Query().Get("format") != "markdown" {
-		return core.InvalidField("format", "Is required, and must be markdown.")
+func (a *API) exportThread(ctx context.Context, p exportThreadParams) (*File, error) {
+	if p.Format.Value != "markdown" {
+		return nil, core.InvalidField("format", "Is required, and must be markdown.")
 	}
-	rep.header.Set("Content-Type", favourite.FormatMarkdown.ContentType())
-	rep.header.Set("Content-Disposition", `attachment; filename="thread.md"`)
-	entry := func(ctx context.Context, c thread.Citation) (string, error) { return a.entry(ctx, who, agentID, c) }
-	return a.Threads.Export(ctx, who, agentID, threadID, entry, rep)
+	who := actor(ctx)
+	entry := func(ctx context.Context, c thread.Citation) (string, error) {
+		return a.bibliographyEntry(ctx, who, p.AgentId, c)
+	}
+	var content bytes.Buffer
+	if err := a.Threads.Export(ctx, who, p.AgentId, p.ThreadId, entry, &content); err != nil {
+		return nil, err
+	}
+	return &File{ContentType: favourite.FormatMarkdown.ContentType(), Name: "thread.md", Content: content.Bytes()}, nil
 }
 
-// entry writes what a bibliography says of a cited document: by its record or, where it is gone, by what the citation
-// kept of it.
-func (a *API) entry(ctx context.Context, who core.Actor, agentID string, c thread.Citation) (string, error) {
+// bibliographyEntry formats a cited document, from its record or, if the document was deleted, from the citation.
+func (a *API) bibliographyEntry(
+	ctx context.Context, who core.Actor, agentID string, c thread.Citation,
+) (string, error) {
 	d, err := a.Sources.Document(ctx, who, agentID, c.DocumentID)
 	if err != nil && !core.IsKind(err, core.KindNotFound) {
 		return "", err
@@ -54,4 +89,31 @@ func (a *API) entry(ctx context.Context, who core.Actor, agentID string, c threa
 		return "", err
 	}
 	return favourite.MarkdownEntry(favourite.Card{ID: c.CardID, JSON: card}), nil
+}
+
+type exportFavouritesParams struct {
+	AgentId string
+	Format  oas.OptString
+}
+
+// serveFavouritesExport answers GET …/favourites/export.
+func (a *API) serveFavouritesExport(w http.ResponseWriter, r *http.Request) {
+	a.serveFile(w, r, core.OpExportFavourites, func(ctx context.Context) (*File, error) {
+		return a.exportFavourites(ctx, exportFavouritesParams{AgentId: r.PathValue("agentId"), Format: queryParameter(r, "format")})
+	})
+}
+
+func (a *API) exportFavourites(ctx context.Context, p exportFavouritesParams) (*File, error) {
+	if !p.Format.Set {
+		return nil, core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown.")
+	}
+	format, err := favourite.ParseFormat(p.Format.Value)
+	if err != nil {
+		return nil, err
+	}
+	var content bytes.Buffer
+	if err := a.Favourites.Export(ctx, actor(ctx), p.AgentId, format, &content); err != nil {
+		return nil, err
+	}
+	return &File{ContentType: format.ContentType(), Name: format.Filename(), Content: content.Bytes()}, nil
 }

@@ -1,4 +1,4 @@
 package httpapi
 
-// NormalJSON is normalJSON for tests from outside the package.
+// NormalJSON exports normalJSON for external tests.
 var NormalJSON = normalJSON

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
-	"carrel/internal/core"
 	"carrel/internal/favourite"
 	"carrel/internal/httpapi/oas"
 )
@@ -24,7 +22,9 @@ func (h handlers) ListFavourites(ctx context.Context, p oas.ListFavouritesParams
 }
 
 // SaveFavourite answers POST …/favourites.
-func (h handlers) SaveFavourite(ctx context.Context, req *oas.FavouriteSave, p oas.SaveFavouriteParams) (*oas.FavouriteReply, error) {
+func (h handlers) SaveFavourite(
+	ctx context.Context, req *oas.FavouriteSave, p oas.SaveFavouriteParams,
+) (*oas.FavouriteReply, error) {
 	f, err := h.Favourites.Save(ctx, actor(ctx), p.AgentId, json.RawMessage(req.Card), req.ThreadId.Value)
 	if err != nil {
 		return nil, err
@@ -42,25 +42,4 @@ func favouriteOf(f favourite.Favourite) oas.Favourite {
 		CardId: f.CardID, Card: oas.AnyCard(f.Card), ThreadId: optional(f.ThreadID),
 		CreatedAt: timestamp(f.CreatedAt), UpdatedAt: timestamp(f.UpdatedAt),
 	}
-}
-
-// exportFavourites answers GET …/favourites/export. It is a plain handler because the reply's type depends on a
-// parameter.
-func (a *API) exportFavourites(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, core.OpExportFavourites, func(ctx context.Context, rep *reply, who core.Actor) error {
-		return a.writeFavourites(ctx, rep, r, who, r.PathValue("agentId"))
-	})
-}
-
-func (a *API) writeFavourites(ctx context.Context, rep *reply, r *http.Request, who core.Actor, agentID string) error {
-	if !r.URL.Query().Has("format") {
-		return core.InvalidField("format", "Is required: bibtex, ris, csl-json, csv or markdown.")
-	}
-	format, err := favourite.ParseFormat(r.URL.Query().Get("format"))
-	if err != nil {
-		return err
-	}
-	rep.header.Set("Content-Type", format.ContentType())
-	rep.header.Set("Content-Disposition", `attachment; filename="`+format.Filename()+`"`)
-	return a.Favourites.Export(ctx, who, agentID, format, rep)
 }

@@ -17,24 +17,24 @@ import (
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"TheUsageFlowOfTheSpecification", usageFlow},
-		{"AnAgentIsMadeChangedAndDeleted", agentLife},
-		{"DeletingAnAgentTakesEverythingWithIt", agentCascade},
-		{"DeletingAThreadTakesItsMessages", threadCascade},
-		{"TheSameMemoryIsKeptOnce", memories},
+		{"UsageFlow", usageFlow},
+		{"AgentIsCreatedChangedAndDeleted", agentLife},
+		{"DeletingAnAgentDeletesEverythingBelow", agentCascade},
+		{"DeletingAThreadDeletesItsMessages", threadCascade},
+		{"EqualMemoriesAreStoredOnce", memories},
 		{"SavingACardAgainUpdatesIt", favourites},
 		{"ExportsAreFiles", exports},
 		{"SearchFindsReadsAndCounts", searches},
-		{"ACardTellsAllThatIsKnown", wholeCards},
-		{"APartialIndexIsSaid", partialIndex},
-		{"ATitleComesFromTheFirstMessage", titles},
+		{"CardsHaveAllFields", wholeCards},
+		{"PartialIndexGivesAWarning", partialIndex},
+		{"TitleComesFromTheFirstMessage", titles},
 		{"TimesHaveMilliseconds", times},
 	})
 }
 
-// usageFlow is the walk of the specification: list agents, start a thread, ask, read.
-func usageFlow(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+// usageFlow lists agents, creates a thread, sends a message and reads the reply.
+func usageFlow(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	agent := p.get("/api/agents").ok(t).list("agents", "id")[0]
 	thread := p.post("/api/agents/"+agent+"/threads", `{}`).ok(t).str("thread", "id")
 	path := "/api/agents/" + agent + "/threads/" + thread + "/messages"
@@ -54,8 +54,8 @@ func usageFlow(t *testing.T, w *world) {
 	}
 }
 
-func agentLife(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func agentLife(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	made := p.post("/api/agents", `{"name":" Named ","description":"d","instructions":"i","model":"m"}`).ok(t)
 	id := made.str("agent", "id")
 	if made.str("agent", "name") != "Named" || made.str("agent", "instructions") != "i" {
@@ -84,8 +84,8 @@ func agentLife(t *testing.T, w *world) {
 	p.send("DELETE", "/api/agents/"+id, "").refused(t, 404, "not_found")
 }
 
-func agentCascade(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func agentCascade(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	fill := func(agentID string) (thread, src string) {
 		q := *p
 		q.agent = agentID
@@ -107,8 +107,8 @@ func agentCascade(t *testing.T, w *world) {
 	}
 }
 
-// rows counts in the database what hangs on an agent, whether the agent is there or not.
-func (p *person) rows(agentID, thread, src string) int {
+// rows counts the database rows that belong to an agent, even after the agent was deleted.
+func (p *testUser) rows(agentID, thread, src string) int {
 	p.t.Helper()
 	ctx := p.t.Context()
 	memories, err1 := p.w.db.Memories(ctx, p.id, agentID, memory.StatusActive, "", 100)
@@ -130,8 +130,8 @@ func (p *person) rows(agentID, thread, src string) int {
 	return n
 }
 
-// load puts documents into the default source of an agent and returns it.
-func (p *person) load(agentID string, docs ...source.Document) string {
+// load stores documents in the default source of an agent and returns the source's id.
+func (p *testUser) load(agentID string, docs ...source.Document) string {
 	p.t.Helper()
 	src, err := p.w.sources.Default(p.t.Context(), core.Operator(p.id), agentID)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *person) load(agentID string, docs ...source.Document) string {
 	return src.ID
 }
 
-func (p *person) importInto(src source.Source, docs ...source.Document) {
+func (p *testUser) importInto(src source.Source, docs ...source.Document) {
 	p.t.Helper()
 	_, err := p.w.sources.Import(p.t.Context(), core.Operator(p.id), src, func(yield func(source.Document, error) bool) {
 		for _, d := range docs {
@@ -155,8 +155,8 @@ func (p *person) importInto(src source.Source, docs ...source.Document) {
 	}
 }
 
-func threadCascade(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func threadCascade(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "hi"}).ok(t)
 	p.post(p.at("/favourites"), object{"card": object{"id": "from"}, "threadId": thread}).ok(t)
@@ -170,14 +170,14 @@ func threadCascade(t *testing.T, w *world) {
 	if messages, err := w.db.Messages(t.Context(), thread, 0, 10); err != nil || len(messages) != 0 {
 		t.Errorf("%d messages are left, %v", len(messages), err)
 	}
-	// What was saved from it stays, and forgets where it came from.
+	// Favourites saved from the thread stay, without the thread's id.
 	if got := p.get(p.at("/favourites")).ok(t).list("favourites", "threadId"); !slices.Equal(got, []string{"<nil>"}) {
 		t.Errorf("the favourite is of %v", got)
 	}
 }
 
-func memories(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func memories(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	first := p.post(p.at("/memories"), object{"text": "  I prefer primary sources. "}).ok(t)
 	if first.str("memory", "text") != "I prefer primary sources." || first.str("memory", "origin") != "client" {
 		t.Errorf("kept %s", first.body)
@@ -188,7 +188,7 @@ func memories(t *testing.T, w *world) {
 			t.Errorf("%q makes %s of %s", again, a.body, first.body)
 		}
 	}
-	// Another agent and another user remember for themselves.
+	// Memories are separate for each agent and user.
 	elsewhere := *p
 	elsewhere.agent = p.newAgent("Elsewhere")
 	if elsewhere.post(elsewhere.at("/memories"), object{"text": "I prefer primary sources."}).ok(t).str("memory", "id") == first.str("memory", "id") {
@@ -206,8 +206,8 @@ func memories(t *testing.T, w *world) {
 	p.post(p.at("/memories"), object{"text": "second"}).ok(t)
 }
 
-func favourites(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func favourites(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	card := `{"cardId":"c1","title":"Ünï","n":1.50,"deep":{"z":[null,true],"a":"\u00e9\ud83d\ude00"}}`
 	first := p.post(p.at("/favourites"), `{"card":`+card+`,"threadId":"`+thread+`"}`).ok(t)
@@ -225,7 +225,7 @@ func favourites(t *testing.T, w *world) {
 		again.str("favourite", "updatedAt") <= first.str("favourite", "updatedAt") || again.str("favourite", "threadId") != thread {
 		t.Errorf("saved again as %s", again.body)
 	}
-	// Cards without an id of their own are the same when they say the same.
+	// Cards without an id are equal if their content is equal.
 	one := p.post(p.at("/favourites"), `{"card":{"title":"T","year":1970}}`).ok(t).str("favourite", "cardId")
 	two := p.post(p.at("/favourites"), `{"card":{ "year":1.97e3, "t\u0069tle":"T" }}`).ok(t).str("favourite", "cardId")
 	if one != two || !strings.HasPrefix(one, "card_") {
@@ -238,8 +238,8 @@ func favourites(t *testing.T, w *world) {
 	p.post(p.at("/favourites"), `{"card":`+full+`}`).ok(t)
 }
 
-func exports(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func exports(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	p.post(p.at("/favourites"), object{"card": object{"id": "codd", "title": "A Relational Model", "authors": []string{"Edgar F. Codd"}, "year": 1970}}).ok(t)
 	for format, want := range map[string][2]string{
 		"bibtex":   {"application/x-bibtex", "Relational"},
@@ -258,8 +258,8 @@ func exports(t *testing.T, w *world) {
 	}
 }
 
-func searches(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func searches(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	var docs []source.Document
 	for year := 1968; year <= 1972; year++ {
 		docs = append(docs, source.Document{
@@ -283,7 +283,7 @@ func searches(t *testing.T, w *world) {
 	if card["title"] == "" || card["venue"] != "CACM" || card["doi"] != "10.1/x" || card["sourceId"] != src || len(card["highlights"].([]any)) == 0 {
 		t.Errorf("a card is %v", card)
 	}
-	// The same document is the same card, as a favourite too.
+	// The same document has the same card id, also as a favourite.
 	saved := p.post(p.at("/favourites"), object{"card": card}).ok(t).str("favourite", "cardId")
 	if saved != card["cardId"] || p.post(p.at("/search"), object{"query": "relational"}).ok(t).list("results", "cardId") == nil {
 		t.Errorf("the card %v is saved as %s", card["cardId"], saved)
@@ -295,7 +295,7 @@ func searches(t *testing.T, w *world) {
 	if a := p.post(p.at("/search"), object{"query": "zebra"}).ok(t); len(a.value("results").([]any)) != 0 || a.value("total") != 0.0 {
 		t.Errorf("nothing is %s", a.body)
 	}
-	// Another source is searched when it is named, and is the default once it says so.
+	// Another source is searched if the request names it, or if it is the default.
 	other, err := w.sources.Add(t.Context(), core.Operator(p.id), p.agent, source.New{Name: "Other"})
 	if err != nil {
 		t.Fatal(err)
@@ -312,8 +312,8 @@ func searches(t *testing.T, w *world) {
 	}
 }
 
-func wholeCards(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func wholeCards(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	cited := 0
 	p.load(p.agent, source.Document{
 		ExternalID: "whole-" + p.id, Title: "Relational", Text: "x", PublishedAt: "1970-06-01", CitationCount: &cited, OpenAccessURL: "https://example.org/free.pdf",
@@ -355,8 +355,8 @@ func wholeCards(t *testing.T, w *world) {
 	}
 }
 
-func partialIndex(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func partialIndex(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	src := p.load(p.agent, source.Document{ExternalID: "1", Title: "One"}, source.Document{ExternalID: "2", Title: "Two"})
 	state := func() string {
 		s := p.get(p.at("")).ok(t).value("agent", "sources").([]any)[0].(object)
@@ -375,8 +375,8 @@ func partialIndex(t *testing.T, w *world) {
 	}
 }
 
-func titles(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func titles(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	named, unnamed := p.newThread("Named"), p.newThread("")
 	for _, thread := range []string{named, unnamed} {
 		p.post(p.at("/threads/"+thread+"/messages"), object{"text": " First\n message  here "}).ok(t)
@@ -389,8 +389,8 @@ func titles(t *testing.T, w *world) {
 	}
 }
 
-func times(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func times(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.post(p.at("/threads"), "").ok(t)
 	for _, field := range []string{"createdAt", "updatedAt"} {
 		at := thread.str("thread", field)

@@ -9,10 +9,10 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// everybody stands for all accounts of the installation where the id of one is asked for.
+// everybody is the user id that means all accounts of the installation.
 const everybody = "everybody"
 
-// grantee returns whom a path means; everybody has no id.
+// grantee returns the user of a path; it is empty for everybody.
 func grantee(user string) string {
 	if user == everybody {
 		return ""
@@ -50,7 +50,8 @@ func (h handlers) grants(ctx context.Context, agentID string) (*oas.GrantList, e
 	return out, nil
 }
 
-// grantOf shows a pending share by what its owner entered alone: the same fields, whoever is meant.
+// grantOf converts a share. A pending one shows only what the owner entered, so that it does not reveal whether the
+// account exists.
 func grantOf(s agent.Share) oas.AgentGrant {
 	g := oas.AgentGrant{
 		UserId: cmp.Or(s.UserID, s.Invitee, everybody), Name: optional(s.Name), Email: optional(s.Email),

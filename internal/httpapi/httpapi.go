@@ -1,5 +1,6 @@
-// Package httpapi is the REST API: it turns requests into calls of the features' services and their outcomes into
-// the replies of the contract. It decides nothing: access lies with the services, shapes with the contract.
+// Package httpapi serves the REST API. It authenticates requests, checks access, decodes them with code generated from
+// the contract, calls the services and encodes their results. Invoke gives other protocols the same operations without
+// HTTP.
 package httpapi
 
 import (
@@ -7,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"carrel/internal/account"
@@ -31,30 +31,30 @@ import (
 	"carrel/internal/webhook"
 )
 
-// Idempotency keeps what was answered to requests that came with an Idempotency-Key.
+// Idempotency stores the replies to requests with an Idempotency-Key.
 type Idempotency interface {
-	// ClaimIdempotency takes the key for this request, until lockUntil. It returns mine = false and what is there
-	// when the key is finished or another request holds it. A claim whose lock ran out is taken over with its seed.
+	// ClaimIdempotency claims the key for this request until lockUntil. If the key is finished, or another request holds
+	// it, it returns mine = false and the existing record. An expired claim is taken over with its seed.
 	ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (rec core.IdempotencyRecord, mine bool, err error)
 	FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error
 	ReleaseIdempotency(ctx context.Context, userID, key string) error
 }
 
-// Attempts tells why programs failed to connect.
+// Attempts lists failed attempts of programs to connect.
 type Attempts interface {
 	Attempts(ctx context.Context, actor core.Actor) ([]oauth.Attempt, error)
 }
 
-// Machinery tells how the installation is doing, to those who administer it.
-type Machinery interface {
+// System reports the state of the installation to administrators.
+type System interface {
 	State(ctx context.Context, actor core.Actor) (State, error)
 }
 
-// Services is what the API speaks for.
+// Services are the services behind the API.
 type Services struct {
 	Agents      *agent.Service
 	Sources     *source.Service
-	Intake      *importer.Service
+	Importer    *importer.Service
 	Memories    *memory.Service
 	Favourites  *favourite.Service
 	Threads     *thread.Service
@@ -70,33 +70,33 @@ type Services struct {
 	Tasks       *task.Admin
 	Audit       *audit.Log
 	Attempts    Attempts
-	Machinery   Machinery
-	// Payments is nil unless plans are sold through a payment provider.
+	System      System
+	// Payments is nil if no payment provider is configured.
 	Payments    Payments
 	Idempotency Idempotency
-	// Sealer encrypts the replies that Idempotency keeps.
+	// Sealer encrypts the replies that Idempotency stores.
 	Sealer Sealer
 	Clock  core.Clock
 }
 
-// Options is how the API behaves.
+// Options configure the API.
 type Options struct {
-	// BaseURL is the installation's address as clients see it.
+	// BaseURL is the installation's URL as clients see it.
 	BaseURL string
-	// TurnWait is how long a sent message waits for its reply before it is answered with 202.
+	// TurnWait is how long a sent message waits for its reply before the response is 202.
 	TurnWait time.Duration
-	// Draining is closed when the server stops: waits and streams end then.
+	// Draining is closed when the server shuts down; waiting requests and streams end then.
 	Draining <-chan struct{}
-	// Address tells where the request of a context came from; nil means nowhere.
+	// Address returns the client address of a request by its context. Nil means that it is unknown.
 	Address func(context.Context) netip.Addr
-	// Streams limits the event streams of a credential; the MCP endpoint shares it. Nil limits nothing.
+	// Streams limits the event streams of a credential; the MCP endpoint shares it. Nil means no limit.
 	Streams *streamwatch.Slots
-	// OAuthScopes are those that the authorization server at BaseURL gives out; none means that there is no such server.
+	// OAuthScopes are the scopes of the authorization server at BaseURL; empty means that there is none.
 	OAuthScopes []string
 }
 
-// Hooks tell whoever runs the API about a request while it is answered: its route, for logs and metrics, and whose
-// credential it carries, for rate limits, which may refuse it.
+// Hooks are called during a request: Route with its route, for logs and metrics, and Admit with its actor, for rate
+// limits, which may refuse it.
 type Hooks struct {
 	Route func(ctx context.Context, pattern string)
 	Admit func(ctx context.Context, who core.Actor) error
@@ -115,9 +115,10 @@ type API struct {
 	problems *Problems
 	browsers browsers
 	oas      *oas.Server
-	// validator decodes requests and carries nothing out.
+	plain    plainPaths
+	// validator decodes requests without calling handlers.
 	validator *oas.Server
-	// open are the streams of events.
+	// open are the event streams, whose credentials are rechecked.
 	open    *streamwatch.Watch[*stream]
 	streams *streamwatch.Slots
 }
@@ -133,27 +134,20 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 		o.Address = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	a := &API{
-		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining, address: o.Address, log: log, problems: problems,
-		browsers: browsers, streams: o.Streams,
+		Services: s, hooks: hooks, baseURL: o.BaseURL, scopes: o.OAuthScopes, turnWait: o.TurnWait, draining: o.Draining,
+		address: o.Address, log: log, problems: problems, browsers: browsers, streams: o.Streams,
 	}
-	a.open = streamwatch.New(recheck, a.look)
+	a.plain = a.plainPaths()
+	a.open = streamwatch.New(recheckInterval, a.recheckStreams)
 	server, err := oas.NewServer(handlers{a},
 		oas.WithErrorHandler(func(ctx context.Context, _ http.ResponseWriter, _ *http.Request, err error) {
 			outcomeOf(ctx).err = decodeError(err)
 		}),
-		oas.WithNotFound(func(_ http.ResponseWriter, r *http.Request) {
-			outcomeOf(r.Context()).err = core.NotFound("path")
+		oas.WithNotFound(func(w http.ResponseWriter, r *http.Request) {
+			outcomeOf(r.Context()).err = a.notFound(w, r.URL, "")
 		}),
 		oas.WithMethodNotAllowed(func(w http.ResponseWriter, r *http.Request, allowed string) {
-			path := r.URL.EscapedPath() // a card's id may end like a path
-			if strings.HasSuffix(path, "/favourites/export") {
-				allowed += ",GET" // the router knows it only as a card of that name
-			}
-			if strings.HasSuffix(path, "/files") {
-				allowed += ",POST" // a plain handler
-			}
-			w.Header().Set("Allow", allowed)
-			outcomeOf(r.Context()).err = methodNotAllowed()
+			outcomeOf(r.Context()).err = a.notFound(w, r.URL, allowed)
 		}),
 	)
 	if err != nil {
@@ -164,54 +158,33 @@ func New(s Services, hooks Hooks, o Options, problems *Problems, log *slog.Logge
 	return a, err
 }
 
-// Routes adds the API's paths to a mux.
+// Routes adds the paths of the API to a mux.
 func (a *API) Routes(mux *http.ServeMux) {
 	DocumentRoutes(mux, a.baseURL)
-	plain := http.NewServeMux()
-	plain.HandleFunc("/api/", a.serve)
-	plain.HandleFunc("GET /api/agents/{agentId}/favourites/export", a.exportFavourites)
-	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/export", a.exportThread)
-	plain.HandleFunc("GET /api/account/usage/export", a.exportUsage)
-	plain.HandleFunc("/api/account/usage/export", a.noSuchMethod("GET"))
-	plain.HandleFunc("GET /api/account/export/file", a.downloadExport)
-	plain.HandleFunc("/api/account/export/file", a.noSuchMethod("GET"))
-	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/export", a.noSuchMethod("GET"))
-	plain.HandleFunc("GET /api/agents/{agentId}/threads/{threadId}/events", a.streamEvents)
-	plain.HandleFunc("/api/agents/{agentId}/threads/{threadId}/events", a.noSuchMethod("GET"))
-	a.sourceRoutes(plain)
-	// Patterns with wildcards slow down every look-up in a mux, and few requests are for these.
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/events") || strings.HasSuffix(r.URL.Path, "/export") || strings.HasSuffix(r.URL.Path, "/export/file") || strings.Contains(r.URL.Path, "/sources/") {
-			plain.ServeHTTP(w, r)
-			return
-		}
-		a.serve(w, r)
-	})
-	mux.HandleFunc("POST /api/billing/stripe", a.takeStripeEvent)
-	mux.HandleFunc("/api/billing/stripe", a.noSuchMethod("POST"))
+	mux.HandleFunc("/api/", a.serve)
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource", a.resourceMetadata(""))
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", a.resourceMetadata("/mcp"))
 }
 
-// handlers implements the generated interface. It is a type of its own so that the API's other methods do not mix
-// with the contract's operations.
+// handlers implements the generated interface. It is a separate type to keep the operations apart from the API's other
+// methods.
 type handlers struct{ *API }
 
-// NewError keeps a service's error for the one place that renders errors; what it returns is thrown away there.
+// NewError stores the error of a handler for serve, which renders all errors. Its return value is discarded.
 func (h handlers) NewError(ctx context.Context, err error) *oas.ProblemStatusCode {
 	outcomeOf(ctx).err = err
 	return &oas.ProblemStatusCode{StatusCode: http.StatusInternalServerError}
 }
 
-// actor returns who is asking. The front has checked the credential; without one there is nobody, and nobody may
-// do nothing.
+// actor returns the actor of a request, which serve has authenticated. Without one it returns the zero Actor, which
+// every operation denies.
 func actor(ctx context.Context) core.Actor {
 	a, _ := core.ActorFrom(ctx)
 	return a
 }
 
-// timestamp renders a time as the contract has it: UTC with milliseconds. A list has two of them in every row, which
-// is why it does not use time.Format.
+// timestamp formats a time as in the contract: RFC 3339 in UTC with milliseconds. It avoids time.Format for speed,
+// because lists contain two timestamps per row.
 func timestamp(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -227,7 +200,7 @@ func timestamp(t time.Time) string {
 	return string(b[:])
 }
 
-// digits writes a number into all of b, with leading zeros.
+// digits writes n into b, with leading zeros.
 func digits(b []byte, n int) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = byte('0' + n%10)

@@ -14,24 +14,24 @@ import (
 func TestSharing(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AnAgentIsSharedThroughTheAPI", agentShared},
-		{"AnInvitedAgentIsNowhereUntilItIsAccepted", invitedNowhere},
-		{"AnInvitationIsAnsweredWithASessionAlone", answeredBySession},
-		{"GrantsDoNotTellWhichAddressesHaveAccounts", grantsDoNotTell},
+		{"AgentIsShared", agentShared},
+		{"InvitedAgentIsInvisibleUntilAccepted", invitedNowhere},
+		{"InvitationIsAnsweredWithASessionOnly", answeredBySession},
+		{"GrantsDoNotRevealAccounts", grantsDoNotTell},
 		{"OnlyAdministratorsShareWithEverybody", everybodyByAdmins},
 	})
 }
 
 const invitations = "/api/account/invitations"
 
-// accept accepts an invitation in a browser.
-func (p *person) accept(agentID string) {
+// accept accepts an invitation with a browser session.
+func (p *testUser) accept(agentID string) {
 	p.t.Helper()
 	p.signedIn().send("POST", invitations+"/"+agentID+"/accept", "").ok(p.t)
 }
 
-func agentShared(t *testing.T, w *world) {
-	owner, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func agentShared(t *testing.T, w *testServer) {
+	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	other.agent = owner.agent
 	other.get(other.at("")).refused(t, 404, "not_found")
 	share := owner.at("/grants/" + other.id)
@@ -73,10 +73,10 @@ func agentShared(t *testing.T, w *world) {
 	owner.send("PUT", owner.at("/grants/"+owner.id+"@example.org"), `{"grant": "viewer"}`).refused(t, 400, "invalid_request")
 }
 
-// invitedNowhere asks for everything below an agent to which the caller is invited: it must be as unknown as one that does
-// not exist.
-func invitedNowhere(t *testing.T, w *world) {
-	owner, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+// invitedNowhere sends every operation on an agent to which the caller is invited. The replies must equal those for
+// an agent that does not exist.
+func invitedNowhere(t *testing.T, w *testServer) {
+	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	own := other.agent
 	thread := owner.newThread("T")
 	owner.send("PUT", owner.at("/grants/"+other.id), `{"grant": "manager"}`).ok(t)
@@ -111,12 +111,12 @@ func invitedNowhere(t *testing.T, w *world) {
 	other.signedIn().send("DELETE", invitations+"/"+owner.agent, "").refused(t, 404, "not_found")
 }
 
-func answeredBySession(t *testing.T, w *world) {
-	owner, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func answeredBySession(t *testing.T, w *testServer) {
+	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	owner.send("PUT", owner.at("/grants/"+other.id), `{"grant": "user"}`).ok(t)
 	one := invitations + "/" + owner.agent
 	for name, c := range map[string]struct {
-		who          *person
+		who          *testUser
 		read, answer string
 	}{
 		"a key for agents":             {other, "insufficient_scope", "insufficient_scope"},
@@ -139,11 +139,11 @@ func answeredBySession(t *testing.T, w *world) {
 	other.signedIn().send("POST", one+"/accept", "").refused(t, 404, "not_found")
 }
 
-// grantsDoNotTell compares whole replies, header by header, for invitees in every state: none may differ from the reply for
-// an address that nobody has.
-func grantsDoNotTell(t *testing.T, w *world) {
-	owner := w.person(t, core.PlanOpen)
-	member, disabled, decliner := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+// grantsDoNotTell compares complete replies for invitees in every state. They must equal the reply for an address
+// without an account.
+func grantsDoNotTell(t *testing.T, w *testServer) {
+	owner := w.user(t, core.PlanOpen)
+	member, disabled, decliner := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	if err := w.db.DisableUser(t.Context(), disabled.id, w.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -165,11 +165,11 @@ func grantsDoNotTell(t *testing.T, w *world) {
 		known, unknown := owner.seen(pair[0]), owner.seen(pair[1])
 		for i := range known {
 			if known[i] != unknown[i] {
-				t.Errorf("%s:\n%s\nand of nobody:\n%s", name, known[i], unknown[i])
+				t.Errorf("%s:\n%s\nand for an unknown address:\n%s", name, known[i], unknown[i])
 			}
 		}
 	}
-	// The invited person may make a difference, by accepting.
+	// Only accepting the invitation changes the reply.
 	owner.send("PUT", owner.at("/grants/"+address(member.id)), `{"grant": "viewer"}`).ok(t)
 	member.accept(owner.agent)
 	if got := owner.get(owner.at("/grants")).ok(t).list("grants", "name"); !slices.Equal(got, []string{"P"}) {
@@ -177,9 +177,9 @@ func grantsDoNotTell(t *testing.T, w *world) {
 	}
 }
 
-// seen is all that an owner sees of an invitee, from inviting to withdrawing, with the invitee's name and what every reply has
-// of its own taken out.
-func (p *person) seen(invitee string) (replies []string) {
+// seen returns all replies that an owner gets for an invitee, from inviting to withdrawing, without the invitee's
+// name and without request ids and times.
+func (p *testUser) seen(invitee string) (replies []string) {
 	p.t.Helper()
 	one := p.at("/grants/" + url.PathEscape(invitee))
 	for _, c := range [][3]string{
@@ -205,8 +205,8 @@ func (p *person) seen(invitee string) (replies []string) {
 	return replies
 }
 
-func everybodyByAdmins(t *testing.T, w *world) {
-	owner, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func everybodyByAdmins(t *testing.T, w *testServer) {
+	owner, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	path := owner.at("/grants/everybody")
 	owner.send("PUT", path, `{"grant": "user"}`).refused(t, 403, "insufficient_scope")
 	owner.signedIn().send("PUT", path, `{"grant": "user"}`).refused(t, 403, "insufficient_scope")

@@ -17,24 +17,24 @@ import (
 func TestLists(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"PagesHoldEverythingOnceWhileOthersInsert", paging},
-		{"AFreshPageHoldsTheDefaultNumber", defaultPages},
-		{"MessagesComeNewestPageFirstInOrderOfTime", messagePages},
+		{"PagesAreCompleteDuringInserts", paging},
+		{"DefaultPageSize", defaultPages},
+		{"NewestMessagesAreOnTheFirstPage", messagePages},
 		{"ThreadsAreOrderedByActivity", threadOrder},
-		{"FavouritesAreFoundBestFirst", favouriteSearch},
-		{"ACursorOfSomebodyElseShowsNothingOfTheirs", foreignCursor},
-		{"AnEmptyListIsAList", emptyLists},
+		{"FavouriteSearchRanksBestFirst", favouriteSearch},
+		{"CursorOfAnotherUserShowsNothing", foreignCursor},
+		{"EmptyListsAreEmptyArrays", emptyLists},
 	})
 }
 
-// growing is a list that a test adds to. Rows are known by a field that the test chooses.
+// growing is a list that a test adds to. A field that the test sets identifies the rows.
 type growing struct {
 	path, list, field string
 	add               func(n int)
 }
 
-// growingLists are the lists that show the newest first and whose rows stay where they are.
-func (p *person) growingLists() []growing {
+// growingLists returns the lists that are ordered newest first.
+func (p *testUser) growingLists() []growing {
 	add := func(path, body string) func(int) {
 		return func(n int) {
 			p.t.Helper()
@@ -51,8 +51,8 @@ func (p *person) growingLists() []growing {
 	}
 }
 
-// walk reads a list page by page, calls between after each page, and returns the rows of every page.
-func (p *person) walk(path, list, field string, limit int, between func(page int)) [][]string {
+// walk reads a list page by page, calls between after each page, and returns the rows of all pages.
+func (p *testUser) walk(path, list, field string, limit int, between func(page int)) [][]string {
 	p.t.Helper()
 	sep := "?"
 	if strings.Contains(path, "?") {
@@ -77,9 +77,9 @@ func (p *person) walk(path, list, field string, limit int, between func(page int
 	return nil
 }
 
-func paging(t *testing.T, w *world) {
-	for i := range w.person(t, core.PlanOpen).growingLists() {
-		p := w.person(t, core.PlanOpen)
+func paging(t *testing.T, w *testServer) {
+	for i := range w.user(t, core.PlanOpen).growingLists() {
+		p := w.user(t, core.PlanOpen)
 		l := p.growingLists()[i]
 		const rows = 13
 		for n := range rows {
@@ -110,8 +110,8 @@ func paging(t *testing.T, w *world) {
 	}
 }
 
-func defaultPages(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func defaultPages(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	for i := range 51 { // a message brings its reply along
 		p.post(p.at("/memories"), object{"text": strconv.Itoa(i)}).ok(t)
@@ -125,8 +125,8 @@ func defaultPages(t *testing.T, w *world) {
 	}
 }
 
-func messagePages(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func messagePages(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	path := p.at("/threads/" + p.newThread("T") + "/messages")
 	send := func(n int) string {
 		w.clock.Advance(time.Millisecond)
@@ -167,8 +167,8 @@ func messagePages(t *testing.T, w *world) {
 	}
 }
 
-func threadOrder(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func threadOrder(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	ids := map[string]string{}
 	for _, title := range []string{"a", "b", "c", "d"} {
 		w.clock.Advance(time.Millisecond)
@@ -186,7 +186,7 @@ func threadOrder(t *testing.T, w *world) {
 	if got := order(); got != "adcb" {
 		t.Errorf("after a message in a they come as %s", got)
 	}
-	// The thread that moved to the front is not seen again behind the cursor, and nothing else is lost.
+	// A thread that moved to the front is not listed twice, and no other thread is skipped.
 	rest := p.get(p.at("/threads?limit=9&cursor=" + first.str("nextCursor"))).ok(t)
 	if got := strings.Join(rest.list("threads", "title"), ""); got != "b" {
 		t.Errorf("behind dc comes %s", got)
@@ -202,8 +202,8 @@ func threadOrder(t *testing.T, w *world) {
 	}
 }
 
-func favouriteSearch(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func favouriteSearch(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for id, title := range map[string]string{"1": "The relational model", "2": "A model of memory", "3": "Relations", "4": "Något helt annat"} {
 		p.post(p.at("/favourites"), object{"card": object{"cardId": id, "title": title, "authors": []string{"Ada Codd"}}}).ok(t)
 	}
@@ -218,15 +218,15 @@ func favouriteSearch(t *testing.T, w *world) {
 			t.Errorf("q=%q finds %v, want %s", q, got, want)
 		}
 	}
-	// The title counts for more than the rest.
+	// A match in the title ranks higher.
 	p.post(p.at("/favourites"), object{"card": object{"cardId": "5", "title": "Elsewhere", "note": "the relational model"}}).ok(t)
 	if got := p.get(p.at("/favourites?q=relational%20model")).ok(t).list("favourites", "cardId"); !slices.Equal(got, []string{"1", "5"}) {
 		t.Errorf("the order is %v", got)
 	}
 }
 
-func foreignCursor(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func foreignCursor(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	for i, l := range p.growingLists() {
 		theirs := other.growingLists()[i]
 		for n := range 3 {
@@ -244,13 +244,13 @@ func foreignCursor(t *testing.T, w *world) {
 			t.Errorf("%s: the cursor of another shows %d rows of %d", l.path, len(rows), len(mine))
 		}
 		if l.list == "agents" && slices.Contains(a.list("agents", "id"), other.agent) {
-			t.Error("an agent of somebody else is listed")
+			t.Error("an agent of another user is listed")
 		}
 	}
 }
 
-func emptyLists(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func emptyLists(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	p.agent = p.newAgent("Empty")
 	for path, want := range map[string]string{
 		p.at("/memories"):       `{"memories":[]}`,
@@ -270,8 +270,8 @@ func emptyLists(t *testing.T, w *world) {
 
 func TestETags(t *testing.T) {
 	t.Parallel()
-	onBothDatabases(t, []test{{"NameTheStateOfEverythingThatIsRead", func(t *testing.T, w *world) {
-		p := w.person(t, core.PlanOpen)
+	onBothDatabases(t, []test{{"NameTheStateOfEverythingThatIsRead", func(t *testing.T, w *testServer) {
+		p := w.user(t, core.PlanOpen)
 		thread := p.newThread("T")
 		change := map[string]func(){
 			p.at("/memories"):   func() { p.post(p.at("/memories"), object{"text": "new"}).ok(t) },
@@ -302,7 +302,7 @@ func TestETags(t *testing.T) {
 	}}})
 }
 
-// swapCase returns a text with its small letters as capitals and its capitals as small letters.
+// swapCase swaps upper and lower case.
 func swapCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {
@@ -312,7 +312,7 @@ func swapCase(s string) string {
 	}, s)
 }
 
-func checkETag(t *testing.T, p *person, path string, change func()) {
+func checkETag(t *testing.T, p *testUser, path string, change func()) {
 	t.Helper()
 	first := p.get(path).ok(t)
 	tag := first.header.Get("ETag")

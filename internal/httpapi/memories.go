@@ -26,7 +26,9 @@ func (h handlers) AddMemory(ctx context.Context, req *oas.MemoryText, p oas.AddM
 }
 
 // ChangeMemory answers PATCH …/memories/{memoryId}.
-func (h handlers) ChangeMemory(ctx context.Context, req *oas.MemoryChange, p oas.ChangeMemoryParams) (*oas.MemoryReply, error) {
+func (h handlers) ChangeMemory(
+	ctx context.Context, req *oas.MemoryChange, p oas.ChangeMemoryParams,
+) (*oas.MemoryReply, error) {
 	c := memory.Change{Text: pointer(req.Text)}
 	if req.Pinned.Set {
 		c.Pinned = &req.Pinned.Value

@@ -13,25 +13,25 @@ import (
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"APlanWithoutACapabilityRefusesAndHidesIt", capabilityDisabled},
-		{"ASubscriptionIsGivenForATime", subscriptionForATime},
-		{"UsageIsToldWithWhatIsLeft", usageTold},
-		{"AKeyAtItsOwnCapIsRefusedBeforeATurnIsMade", credentialCapped},
-		{"AnAdminManagesAccountsAndNobodyElseDoes", adminManages},
+		{"MissingCapabilityIsRefusedAndHidden", capabilityDisabled},
+		{"SubscriptionHasAnEnd", subscriptionForATime},
+		{"UsageShowsTheRemainingSpend", usageTold},
+		{"KeyAtItsCapCannotStartATurn", credentialCapped},
+		{"OnlyAdminsManageAccounts", adminManages},
 	})
 }
 
-// admin is somebody who runs the installation, with a key that may do all.
-func (w *world) admin(t *testing.T) *person {
+// admin returns an administrator with a key that has all scopes.
+func (w *testServer) admin(t *testing.T) *testUser {
 	t.Helper()
-	p := &person{t: t, w: w}
+	p := &testUser{t: t, w: w}
 	w.makeAdmin(t, p)
 	p.token = p.key(credential.NewKey{Name: "admin", Scopes: core.RoleAdmin.Scopes()})
 	return p
 }
 
-func capabilityDisabled(t *testing.T, w *world) {
-	admin, p := w.admin(t), w.person(t, core.PlanOpen)
+func capabilityDisabled(t *testing.T, w *testServer) {
+	admin, p := w.admin(t), w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	name := "p" + strings.ToLower(p.id[4:20])
 	admin.send("PUT", "/api/admin/plans/"+name, `{"capabilities": ["search", "favourites"], "spendCapMicros": 5000000}`).ok(t)
@@ -52,8 +52,8 @@ func capabilityDisabled(t *testing.T, w *world) {
 	}
 }
 
-func subscriptionForATime(t *testing.T, w *world) {
-	admin, p := w.admin(t), w.person(t, core.PlanNone)
+func subscriptionForATime(t *testing.T, w *testServer) {
+	admin, p := w.admin(t), w.user(t, core.PlanNone)
 	p.post(p.at("/search"), object{"query": "x"}).refused(t, 402, "no_subscription")
 	path := "/api/admin/users/" + p.id + "/subscription"
 	end := w.clock.Now().Add(time.Hour).Format(time.RFC3339)
@@ -68,8 +68,8 @@ func subscriptionForATime(t *testing.T, w *world) {
 	admin.send("PUT", path, `{"plan": "open", "endsAt": "tomorrow"}`).refused(t, 400, "invalid_request")
 }
 
-func usageTold(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func usageTold(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	mine := p.accountKey()
 	limit := int64(1_000_000)
 	if err := w.db.SetSpendCap(t.Context(), p.id, &limit); err != nil {
@@ -107,8 +107,8 @@ func usageTold(t *testing.T, w *world) {
 	mine.send("PUT", key, `{"capMicros": -1}`).refused(t, 400, "invalid_request")
 }
 
-func credentialCapped(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func credentialCapped(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	mine, messages := p.accountKey(), p.at("/threads/"+p.newThread("T")+"/messages")
 	keys := mine.get("/api/account/keys").ok(t).list("keys", "id") // newest first
 	mine.send("PUT", "/api/account/spend-caps/"+keys[len(keys)-1], `{"capMicros": 0}`).ok(t)
@@ -119,13 +119,13 @@ func credentialCapped(t *testing.T, w *world) {
 	}
 	p.post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 	if n := len(p.get(messages).ok(t).list("messages", "id")); n != 0 {
-		t.Errorf("%d messages were kept of what was refused", n)
+		t.Errorf("%d messages were stored by refused requests", n)
 	}
 	mine.post(messages, object{"text": "hi"}).ok(t) // another key of the same user
 }
 
-func adminManages(t *testing.T, w *world) {
-	admin, p := w.admin(t), w.person(t, core.PlanOpen)
+func adminManages(t *testing.T, w *testServer) {
+	admin, p := w.admin(t), w.user(t, core.PlanOpen)
 	got := admin.send("PATCH", "/api/admin/users/"+p.id, `{"spendCapMicros": 7, "disabled": true}`).ok(t)
 	if got.value("user", "disabled") != true || got.value("user", "spendCapMicros") != float64(7) {
 		t.Errorf("changed: %s", got.body)

@@ -9,7 +9,7 @@ import (
 	"carrel/internal/credential"
 )
 
-// polling asks for the messages again from another goroutine, unless they are those with this tag.
+// polling requests the messages in another goroutine, with this ETag in If-None-Match.
 func (c talk) polling(tag, wait string) <-chan answer {
 	out := make(chan answer, 1)
 	go func() {
@@ -22,19 +22,19 @@ func (c talk) polling(tag, wait string) <-chan answer {
 	return out
 }
 
-func TestMessagesCanBeWaitedFor(t *testing.T) {
+func TestPollingMessages(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"NothingNewIsToldAfterTheWait", nothingNew},
-		{"SomethingNewIsToldAtOnce", somethingNew},
-		{"ATurnCanBeWatchedToItsEnd", watchedTurn},
-		{"WithoutATagNobodyWaits", noWait},
-		{"ARevokedKeyGetsNoNews", revokedPoll},
-		{"ARefusalDoesNotWait", refusedPoll},
+		{"UnchangedMessagesGet304AfterTheWait", nothingNew},
+		{"ChangesAreReturnedAtOnce", somethingNew},
+		{"TurnIsPolledToItsEnd", watchedTurn},
+		{"WithoutETagThereIsNoWait", noWait},
+		{"RevokedKeyGetsNoMessages", revokedPoll},
+		{"RefusalDoesNotWait", refusedPoll},
 	})
 }
 
-func nothingNew(t *testing.T, w *world) {
+func nothingNew(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	c.say("Hello").ok(t)
 	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
@@ -45,19 +45,19 @@ func nothingNew(t *testing.T, w *world) {
 	}
 }
 
-func somethingNew(t *testing.T, w *world) {
+func somethingNew(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 	polled := c.polling(tag, "60")
 	c.say("Hello").ok(t)
 	if a := soon(t, polled).ok(t); a.header.Get("ETag") == tag || len(a.list("messages", "id")) == 0 {
-		t.Errorf("told %s", a.body)
+		t.Errorf("got %s", a.body)
 	}
-	// What has happened already is told without waiting.
+	// Changes that happened before the request are returned without waiting.
 	soon(t, c.polling(tag, "60")).ok(t)
 }
 
-func watchedTurn(t *testing.T, w *world) {
+func watchedTurn(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	c.begin(s)
 	tags := map[string]bool{}
@@ -66,7 +66,7 @@ func watchedTurn(t *testing.T, w *world) {
 		tags[a.header.Get("ETag")] = true
 		a = soon(t, c.polling(a.header.Get("ETag"), "60")).ok(t)
 		if tags[a.header.Get("ETag")] {
-			t.Fatalf("the same was told twice: %s", a.body)
+			t.Fatalf("the same messages were returned twice: %s", a.body)
 		}
 	}
 	polled := c.polling(a.header.Get("ETag"), "60")
@@ -79,11 +79,11 @@ func watchedTurn(t *testing.T, w *world) {
 		polled = c.polling(a.header.Get("ETag"), "60")
 	}
 	if m := a.last(); m["text"] != whole {
-		t.Errorf("at the end there is %v", m)
+		t.Errorf("the last messages are %v", m)
 	}
 }
 
-func noWait(t *testing.T, w *world) {
+func noWait(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 	sent := time.Now()
@@ -93,34 +93,34 @@ func noWait(t *testing.T, w *world) {
 			t.Errorf("%s: %d %s", prefer, a.status, a.body)
 		}
 	}
-	// Others do not wait at all.
+	// Requests without an ETag do not wait.
 	list := c.get(c.at("/threads")).ok(t).header.Get("ETag")
 	if a := c.get(c.at("/threads"), "If-None-Match", list, "Prefer", "wait=60"); a.status != http.StatusNotModified {
 		t.Errorf("the threads: %d %s", a.status, a.body)
 	}
-	if took := time.Since(sent); took > patience {
+	if took := time.Since(sent); took > timeout {
 		t.Errorf("it took %v", took)
 	}
 }
 
-func revokedPoll(t *testing.T, w *world) {
+func revokedPoll(t *testing.T, w *testServer) {
 	c := w.talk(t)
-	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.person.id), credential.NewKey{Name: "poll"})
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id), credential.NewKey{Name: "poll"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := talk{c.with(token), c.id}
 	tag := other.get(c.path("/messages")).ok(t).header.Get("ETag")
 	polled := other.polling(tag, "60")
-	// It has read the messages and waits when it is let in; a revocation before that refuses it as well.
-	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.person.id), key.ID); err != nil {
+	// Whether the key is revoked before or during the wait, the request is refused.
+	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.testUser.id), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	c.say("for others").ok(t)
 	soon(t, polled).refused(t, http.StatusUnauthorized, "invalid_credential")
 }
 
-func refusedPoll(t *testing.T, w *world) {
+func refusedPoll(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	for _, path := range []string{"/threads/thr_00000000000000000000000000/messages", "/threads/x/messages"} {
 		c.get(c.at(path), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusNotFound, "not_found")
@@ -128,19 +128,19 @@ func refusedPoll(t *testing.T, w *world) {
 	c.get(c.path("/messages?limit=0"), "If-None-Match", `"x"`, "Prefer", "wait=60").refused(t, http.StatusBadRequest, "invalid_request")
 }
 
-func TestAPollEndsWhenTheServerStops(t *testing.T) {
+func TestPollEndsAtShutdown(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t))
+			w := newServer(t, open(t))
 			c := w.talk(t)
 			tag := c.get(c.path("/messages")).ok(t).header.Get("ETag")
 			polled := c.polling(tag, "60")
 			time.Sleep(100 * time.Millisecond) // to let it wait; else it does not begin to
 			close(w.draining)
 			if a := soon(t, polled); a.status != http.StatusNotModified {
-				t.Errorf("it was told %d %s", a.status, a.body)
+				t.Errorf("got %d %s", a.status, a.body)
 			}
 		})
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// preference is what a client says in Prefer (RFC 7240).
+// preference holds the supported preferences of a Prefer header (RFC 7240).
 type preference struct {
-	// wait is how long it wants to wait at most; without a word of it, as long as we do.
+	// wait is the longest time that the client wants to wait; without a preference it is unlimited.
 	wait time.Duration
-	// said is whether it said so.
-	said bool
+	// given is set if the header contains a preference about waiting.
+	given bool
 }
 
 type preferenceKey struct{}
@@ -34,11 +34,11 @@ func preferenceOf(ctx context.Context) preference {
 	return preference{wait: math.MaxInt64}
 }
 
-// maxPreferred bounds what is read of wait=N; nothing waits that long.
+// maxPreferred limits the value of wait=N.
 const maxPreferred = 24 * time.Hour
 
-// parsePrefer reads the preferences that we know. Of two of a kind the first counts, and what can't be read is as if
-// it were not there (RFC 7240, 2). With both, "respond-async, wait=10" is to wait ten seconds and then no longer (4.3).
+// parsePrefer parses a Prefer header. The first of two equal preferences counts, and unknown or invalid ones are
+// ignored (RFC 7240, 2). "respond-async, wait=10" means to wait at most ten seconds (4.3).
 func parsePrefer(lines []string) preference {
 	p := preference{wait: math.MaxInt64}
 	async, waits := false, false
@@ -58,7 +58,7 @@ func parsePrefer(lines []string) preference {
 	if async && !waits {
 		p.wait = 0
 	}
-	p.said = async || waits
+	p.given = async || waits
 	return p
 }
 
@@ -71,7 +71,7 @@ func unquotedSplit(header string) iter.Seq[string] {
 			case header[i] == '"':
 				quoted = !quoted
 			case header[i] == '\\' && quoted:
-				i++ // the next one stands for itself
+				i++ // an escaped character
 			case header[i] == ',' && !quoted:
 				if !yield(header[start:i]) {
 					return

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestPreferencesAreReadAsTheRFCHasThem(t *testing.T) {
+func TestPreferHeaderIsParsed(t *testing.T) {
 	t.Parallel()
 	const none = time.Duration(math.MaxInt64)
 	for header, want := range map[string]preference{
@@ -51,21 +51,20 @@ func TestPreferencesAreReadAsTheRFCHasThem(t *testing.T) {
 	}
 }
 
-// FuzzParsePrefer holds what any client may send to a wait that can be waited.
+// FuzzParsePrefer checks that every header gives a valid wait.
 func FuzzParsePrefer(f *testing.F) {
 	for _, seed := range []string{"", "wait=1", "respond-async, wait=1", `a="b, wait=2"`, `"`, `"\`, "wait=99999999999999999999"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		p := parsePrefer([]string{header})
-		if p.wait < 0 || p.said != (p.wait <= maxPreferred) {
+		if p.wait < 0 || p.given != (p.wait <= maxPreferred) {
 			t.Errorf("%q is %+v", header, p)
 		}
 	})
 }
 
-// TestAQuietStreamIsKeptAlive runs in a bubble whose clock moves by itself.
-func TestAQuietStreamIsKeptAlive(t *testing.T) {
+func TestIdleStreamGetsHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()

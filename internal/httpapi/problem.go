@@ -15,7 +15,7 @@ import (
 	"carrel/internal/oauth"
 )
 
-// statuses is the one table from kinds of failure to HTTP.
+// statuses maps the kinds of errors to HTTP statuses.
 var statuses = map[core.Kind]int{
 	core.KindInvalid:         http.StatusBadRequest,
 	core.KindUnauthenticated: http.StatusUnauthorized,
@@ -35,24 +35,24 @@ var statuses = map[core.Kind]int{
 	core.KindInternal:        http.StatusInternalServerError,
 }
 
-// statusClientGone is what a client that hung up would have been told; it is seen in the log alone.
-const statusClientGone = 499
+// statusClientClosed is logged for a request whose client disconnected (as in nginx).
+const statusClientClosed = 499
 
-// Problems renders failures as problem details (RFC 9457).
+// Problems writes errors as problem details (RFC 9457).
 type Problems struct {
 	baseURL string
 	log     *slog.Logger
 }
 
-// NewProblems returns a renderer whose links start with baseURL.
+// NewProblems returns a writer of problems whose type URLs start with baseURL.
 func NewProblems(baseURL string, log *slog.Logger) *Problems {
 	return &Problems{baseURL: baseURL, log: log}
 }
 
-// Write answers a request with a failure. What is our own fault is logged here, once, and told to nobody.
+// Write answers a request with an error. Internal errors are logged here, once, and their cause is not sent.
 func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		w.WriteHeader(statusClientGone)
+		w.WriteHeader(statusClientClosed)
 		return
 	}
 	e := core.AsError(err)
@@ -77,24 +77,25 @@ func (p *Problems) Write(w http.ResponseWriter, r *http.Request, err error) {
 	body := p.encode(e, status, requestID)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// challengeScope is the scope that a challenge names for a request without a good token. Clients ask for exactly this;
-// without offline_access they would get no refresh token, and their user would have to consent again every hour.
+// challengeScope is the scope in the challenge of a request without a valid token. Clients request exactly these
+// scopes. Without offline_access they would get no refresh token, and the user would have to consent every hour.
 const challengeScope = string(core.ScopeAgents) + " " + string(core.ScopeManage) + " " + oauth.ScopeOffline
 
-// challenge sets WWW-Authenticate on a 401, and on a 403 for lack of scope (RFC 6750, 3; RFC 9728, 5.1). A request
-// without a bearer token or a session gets no error attribute (RFC 6750, 3.1). Clients of MCP insist that the metadata
-// names the very address that they were given.
+// challenge sets WWW-Authenticate on a 401, and on a 403 for lack of a scope (RFC 6750, 3; RFC 9728, 5.1). A request
+// without a bearer token or a session gets no error attribute (RFC 6750, 3.1). MCP clients require that the metadata
+// names the exact URL that they connect to.
 func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core.Error) {
 	resource := ""
 	if r.URL.Path == MCPPath {
 		resource = MCPPath
 	}
+	_, bearer := core.BearerToken(r.Header.Values("Authorization"))
 	metadata := `", resource_metadata="` + p.baseURL + `/.well-known/oauth-protected-resource` + resource + `"`
 	switch {
-	case status == http.StatusUnauthorized && (e.Code == codeMissingCredential || otherScheme(r)):
+	case status == http.StatusUnauthorized && (e.Code == codeMissingCredential || errors.Is(bearer, core.ErrOtherScheme)):
 		h.Set("WWW-Authenticate", `Bearer scope="`+challengeScope+metadata)
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token", scope="`+challengeScope+metadata)
@@ -103,19 +104,8 @@ func (p *Problems) challenge(h http.Header, r *http.Request, status int, e *core
 	}
 }
 
-// codeMissingCredential is the code of a 401 for a request that came without any credential.
+// codeMissingCredential is the error code for a request without a credential.
 const codeMissingCredential = "missing_credential"
-
-// otherScheme reports whether a request came with an Authorization header of another scheme than Bearer, which counts as
-// no credential (RFC 6750, 3.1).
-func otherScheme(r *http.Request) bool {
-	values := r.Header.Values("Authorization")
-	if len(values) != 1 {
-		return false
-	}
-	scheme, _, _ := strings.Cut(values[0], " ")
-	return !strings.EqualFold(scheme, "Bearer")
-}
 
 func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
 	var w jx.Writer
@@ -154,20 +144,20 @@ func (p *Problems) encode(e *core.Error, status int, requestID string) []byte {
 	return w.Buf
 }
 
-// malformed is the answer to a body that is not strict JSON.
+// malformed is the error for a body that is not strict JSON.
 func malformed(detail string) *core.Error {
 	return &core.Error{Kind: core.KindInvalid, Code: "malformed_json", Detail: detail}
 }
 
-// methodNotAllowed is the answer to a method that a path does not have; the Allow header names those it has.
+// methodNotAllowed is the error for a method that a path does not have. The Allow header lists the methods.
 func methodNotAllowed() *core.Error {
 	return &core.Error{
 		Kind: core.KindMethod, Code: "method_not_allowed",
-		Detail: "This path does not have that method. See the Allow header.",
+		Detail: "This path does not support that method. See the Allow header.",
 	}
 }
 
-// mediaType returns the media type of a header value, without parameters and in lower case.
+// mediaType returns the media type of a header value in lower case, without parameters.
 func mediaType(header string) string {
 	name, _, _ := strings.Cut(header, ";")
 	return strings.ToLower(strings.TrimSpace(name))

@@ -10,14 +10,14 @@ import (
 	"carrel/internal/testkit/indexed"
 )
 
-// scanner ranks by an index that is always up to date. A test can let it say more than that finds.
+// scanner searches an index that is always up to date. Tests can script its results.
 type scanner struct {
 	*indexed.Ranker
-	// indexed says how much of a source an index would hold; a source that is not there is held whole.
+	// indexed is the number of indexed documents by source; a missing source is fully indexed.
 	indexed sync.Map // of a source's id to a number of documents
-	// scripts is what to answer to a query.
+	// scripts are the scripted results by query.
 	scripts sync.Map // of a query's text to a func(*source.Ranking)
-	// shown is the snippet of a document, by its external id.
+	// shown are the snippets of documents by external id.
 	shown sync.Map // of an external id to a source.Snippet
 }
 

@@ -8,14 +8,14 @@ import (
 	"carrel/internal/credential"
 )
 
-// TestWhatEachCredentialReaches asks a real server with every kind of credential for something of every area.
-func TestWhatEachCredentialReaches(t *testing.T) {
+// Every kind of credential requests an operation of every area.
+func TestAreasOfEachCredential(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{{"CellByCell", everyCell}})
 }
 
-func everyCell(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func everyCell(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	requests := map[core.Area][3]string{
 		core.AreaAgents:     {"GET", "/api/agents", ""},
@@ -27,7 +27,7 @@ func everyCell(t *testing.T, w *world) {
 		core.AreaKeys:       {"GET", "/api/account/keys", ""},
 		core.AreaAccount:    {"GET", "/api/account", ""},
 	}
-	// Nothing of these is served yet; the decision about them is tested where it is made.
+	// No operation of these areas is part of this fixture; core tests the decision.
 	unserved := []core.Area{core.AreaBilling, core.AreaAdmin}
 	for _, area := range core.Areas() {
 		if _, served := requests[area]; served == slices.Contains(unserved, area) {

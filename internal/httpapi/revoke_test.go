@@ -10,9 +10,9 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestWhatIsRevokedOnOneNodeEndsOnTheOther follows a thread on one node and revokes on another, each with its own
-// connection to the one database: the stream ends, and the next request fails.
-func TestWhatIsRevokedOnOneNodeEndsOnTheOther(t *testing.T) {
+// Two nodes share a database. When one of them revokes a credential, its stream on the other ends and its next
+// request fails.
+func TestRevocationReachesOtherNodes(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]func(testing.TB) store.Options{
 		"sqlite": func(t testing.TB) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")} },
@@ -29,16 +29,16 @@ func TestWhatIsRevokedOnOneNodeEndsOnTheOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(t)
-			here, there := newWorld(t, openStore(t, o)), newWorld(t, openStore(t, o))
-			p := here.person(t, core.PlanOpen)
+			here, there := newServer(t, openStore(t, o)), newServer(t, openStore(t, o))
+			p := here.user(t, core.PlanOpen)
 			thread := p.newThread("T")
-			// elsewhere is the same person, asking the other node.
+			// elsewhere is the same user at the other node.
 			elsewhere := *p
 			elsewhere.w = there
 			owner := elsewhere.signedIn()
 			last := func(list string) string { return owner.get("/api/account/"+list).ok(t).list(list, "id")[0] }
 			for name, c := range map[string]struct {
-				// begin returns the header that a program or browser sends, and what to delete.
+				// begin returns the credential header, and the path to delete.
 				begin func(t *testing.T) (header [2]string, path string)
 			}{
 				"a session": {func(*testing.T) ([2]string, string) {
@@ -58,7 +58,7 @@ func TestWhatIsRevokedOnOneNodeEndsOnTheOther(t *testing.T) {
 					return [2]string{"Authorization", "Bearer " + program.token}, "/api/account/connections/" + grant
 				}},
 			} {
-				// One after the other: what was connected last is what is revoked.
+				// Sequentially, because the most recent credential is revoked.
 				t.Run(name, func(t *testing.T) {
 					header, path := c.begin(t)
 					reader := *p

@@ -40,10 +40,11 @@ func (h handlers) Search(ctx context.Context, req *oas.SearchRequest, p oas.Sear
 
 func cardOf(c source.Card) oas.Card {
 	out := oas.Card{
-		CardId: c.CardID(), Title: c.Title, URL: link(c.URL), Doi: optional(c.DOI), Authors: listed(c.Authors),
+		CardId: c.CardID(), Title: c.Title, URL: link(c.URL), Doi: optional(c.DOI), Authors: emptyNotNull(c.Authors),
 		Year: positive(c.Year), PublishedAt: optional(c.PublishedAt), Venue: optional(c.Venue), Type: optional(c.Type),
 		OpenAccessUrl: link(c.OpenAccessURL),
-		Snippet:       c.Snippet.Text, Highlights: make([]oas.Span, len(c.Snippet.Highlights)), Page: positive(c.Snippet.Page),
+		Snippet:       c.Snippet.Text, Highlights: make([]oas.Span, len(c.Snippet.Highlights)),
+		Page:  positive(c.Snippet.Page),
 		Score: c.Score, SourceId: c.SourceID, DocumentId: c.ID, ExternalId: c.ExternalID,
 	}
 	if c.CitationCount != nil {

@@ -14,24 +14,26 @@ import (
 	"carrel/internal/credential"
 )
 
-// sensitivity is which credentials an operation on accounts takes, beside their scopes.
+// sensitivity is the kind of credential that an operation on accounts requires, in addition to its scope.
 type sensitivity string
 
 const (
-	// freshSession changes how an account is signed in to or whom it obeys: a session with a recent proof, and never a key.
+	// freshSession operations change the sign-in methods of an account. They need a session with a recent proof; keys
+	// are refused.
 	freshSession sensitivity = "fresh session"
-	// anySession proves who somebody is or names their ways to sign in: a session, and never a key.
+	// anySession operations prove an identity or list sign-in methods. They need a session; keys are refused.
 	anySession sensitivity = "session"
-	// minting makes a credential: a session with a recent proof, or a key, which can only make what ends with it.
+	// minting operations create a credential. They need a session with a recent proof, or a key, whose credentials
+	// expire with it.
 	minting sensitivity = "minting"
-	// proved is a session with a recent proof, or a key.
+	// proved operations need a session with a recent proof, or a key.
 	proved sensitivity = "proved"
-	// ordinary is any credential that has the scope.
+	// ordinary operations accept any credential with the scope.
 	ordinary sensitivity = "ordinary"
 )
 
-// sensitivities has every operation that changes something of accounts. An operation that is in the contract and not here
-// fails the test: whoever adds one decides what it takes. "changeAccount email" is changeAccount with that field.
+// sensitivities lists every operation that changes an account. An operation of the contract that is missing here
+// fails the test, so that it cannot be forgotten. "changeAccount email" is changeAccount with that field.
 var sensitivities = map[string]sensitivity{
 	"changeAccount email": freshSession, "changePassword": freshSession, "deleteAccount": freshSession,
 	"addPasskey": freshSession, "beginPasskey": freshSession, "removePasskey": freshSession,
@@ -79,32 +81,32 @@ func TestEveryOperationOnAccountsSaysWhichCredentialsItTakes(t *testing.T) {
 	}
 }
 
-// TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo sends every sensitive operation with every kind of credential.
+// Every sensitive operation is sent with every kind of credential.
 func TestOnlyAFreshSessionChangesHowAnAccountIsSignedInTo(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
 		{"CellByCell", sensitiveCells},
-		{"WhatAKeyMakesIsBoundToIt", madeByKeys},
+		{"KeysCreatedByKeysAreLimited", madeByKeys},
 	})
 }
 
-// ownerAndMember are a person who owns the installation, and a member to change.
-func (w *world) ownerAndMember(t *testing.T) (*person, *person) {
+// ownerAndMember returns the owner of the installation, and a member.
+func (w *testServer) ownerAndMember(t *testing.T) (*testUser, *testUser) {
 	t.Helper()
 	u := account.User{ID: core.NewID(core.PrefixUser), Name: "O", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
 	u.Email = u.ID + "@example.org"
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
-	return &person{t: t, w: w, id: u.ID}, w.person(t, core.PlanOpen)
+	return &testUser{t: t, w: w, id: u.ID}, w.user(t, core.PlanOpen)
 }
 
-// sensitiveCall is an operation as it is sent, for an owner and a member.
+// sensitiveCall is the request for an operation.
 type sensitiveCall struct {
 	method, path, body string
 }
 
-func sensitiveCalls(owner, member *person) map[string]sensitiveCall {
+func sensitiveCalls(owner, member *testUser) map[string]sensitiveCall {
 	user := "/api/admin/users/" + member.id
 	calls := map[string]sensitiveCall{
 		"changeAccount email": {"PATCH", "/api/account", `{"email": "new-` + owner.id + `@example.org"}`},
@@ -128,17 +130,17 @@ func sensitiveCalls(owner, member *person) map[string]sensitiveCall {
 	return calls
 }
 
-func sensitiveCells(t *testing.T, w *world) {
+func sensitiveCells(t *testing.T, w *testServer) {
 	owner, member := w.ownerAndMember(t)
 	fresh, stale := owner.signedIn(), owner.signedIn()
-	stale.forget()
+	stale.expireProof()
 	key := func(scopes ...core.Scope) func(sensitiveCall) answer {
 		with := owner.with(owner.key(credential.NewKey{Name: "k", Scopes: scopes}))
 		return func(c sensitiveCall) answer { return with.send(c.method, c.path, c.body) }
 	}
 	minted := owner.connect("editor")
 	app, _ := owner.granted()
-	by := func(p *person) func(sensitiveCall) answer {
+	by := func(p *testUser) func(sensitiveCall) answer {
 		return func(c sensitiveCall) answer { return p.send(c.method, c.path, c.body) }
 	}
 	account, admin, everything := key(core.RoleMember.Scopes()...), key(core.ScopeAgents, core.ScopeAdmin), key(core.RoleOwner.Scopes()...)
@@ -188,7 +190,7 @@ func sensitiveCells(t *testing.T, w *world) {
 		}
 	}
 	if after := w.state(t, owner, member); after != before {
-		t.Errorf("what was refused changed something:\n%s\n%s", before, after)
+		t.Errorf("a refused request changed something:\n%s\n%s", before, after)
 	}
 	for name, c := range calls {
 		if a := fresh.send(c.method, c.path, c.body); a.status == 403 && a.str("code") != "proof_failed" {
@@ -200,8 +202,8 @@ func sensitiveCells(t *testing.T, w *world) {
 	}
 }
 
-// state is how people sign in, for comparing.
-func (w *world) state(t *testing.T, people ...*person) string {
+// state describes the sign-in methods of users, for comparison.
+func (w *testServer) state(t *testing.T, people ...*testUser) string {
 	t.Helper()
 	var out strings.Builder
 	for _, p := range people {
@@ -226,9 +228,9 @@ func (w *world) state(t *testing.T, people ...*person) string {
 	return out.String()
 }
 
-// madeByKeys holds what a key makes to the scopes, the agents, the end and the life of that key.
-func madeByKeys(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+// madeByKeys checks that a key created by a key has at most its scopes, agents and lifetime, and is revoked with it.
+func madeByKeys(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	end := w.clock.Now().Add(time.Hour)
 	at := func(after time.Duration) string { return end.Add(after).Format(time.RFC3339Nano) }
@@ -259,16 +261,16 @@ func madeByKeys(t *testing.T, w *world) {
 		}
 	}
 	own := p.with(b.post("/api/account/keys", object{"name": "own"}).ok(t).str("token"))
-	for _, program := range []*person{maker, child, grandchild, minted, own} {
+	for _, program := range []*testUser{maker, child, grandchild, minted, own} {
 		program.get("/api/agents").ok(t)
 	}
 	b.send("DELETE", "/api/account/keys/"+made.str("key", "id"), "").ok(t)
-	for _, program := range []*person{maker, child, grandchild, minted} {
+	for _, program := range []*testUser{maker, child, grandchild, minted} {
 		program.get("/api/agents").refused(t, 401, "invalid_credential")
 	}
 	p.with("").post("/api/connect/exchange", object{"code": waiting, "client": "editor"}).refused(t, 400, "invalid_code")
 	own.get("/api/agents").ok(t)
-	// A key with a spend cap neither lifts it nor makes a key without one.
+	// A key with a spend cap can neither remove it nor create a key without one.
 	capped := b.post("/api/account/keys", object{"name": "capped", "scopes": []string{"agents", "manage", "account"}}).ok(t)
 	limit := "/api/account/spend-caps/" + capped.str("key", "id")
 	b.send("PUT", limit, `{"capMicros": 5}`).ok(t)

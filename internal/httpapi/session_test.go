@@ -12,41 +12,41 @@ import (
 	"carrel/internal/credential"
 )
 
-// TestPoint11 is the API as browsers use it: with the cookie of a session.
-func TestPoint11(t *testing.T) {
+// Browsers authenticate with the session cookie.
+func TestBrowserSessions(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"ASessionDoesAllThatItsUserMay", sessionActs},
-		{"ABearerTokenCountsBeforeTheCookie", bearerFirst},
-		{"OtherSitesChangeNothingWithTheCookie", crossOrigin},
-		{"OnlyOneGoodCookieCounts", badCookies},
-		{"AnEndedSessionFailsOnTheNextRequest", endedSession},
-		{"TheProfileIsReadAndChanged", profile},
-		{"AMembersAddressWaitsForAnAdministrator", pendingAddress},
-		{"ASessionIsHeldToTheSpendCap", sessionAtTheCap},
+		{"SessionHasAllScopes", sessionActs},
+		{"BearerTokenTakesPrecedence", bearerFirst},
+		{"CrossOriginRequestsAreRefused", crossOrigin},
+		{"InvalidCookiesAreRefused", badCookies},
+		{"EndedSessionFailsOnTheNextRequest", endedSession},
+		{"ProfileIsReadAndChanged", profile},
+		{"MemberAddressNeedsAnAdministrator", pendingAddress},
+		{"SpendCapAppliesToSessions", sessionAtTheCap},
 	})
 }
 
-// signedIn is the same person in a browser: the cookie is all that is sent.
-func (p *person) signedIn() *browser {
+// signedIn returns the same user in a browser, which sends the session cookie only.
+func (p *testUser) signedIn() *browser {
 	p.t.Helper()
 	s, token, err := p.w.sessions.Begin(p.t.Context(), p.id, "192.0.2.1", "Mozilla/5.0 (X11; Linux x86_64)")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return &browser{person: p.with(""), session: s, cookie: credential.SessionCookie(true) + "=" + token}
+	return &browser{testUser: p.with(""), session: s, cookie: credential.SessionCookie(true) + "=" + token}
 }
 
-// browser is a person who has signed in.
+// browser is a signed-in user.
 type browser struct {
-	*person
+	*testUser
 	session credential.Session
 	cookie  string
 }
 
 func (b *browser) send(method, path, body string, headers ...string) answer {
 	b.t.Helper()
-	return b.person.send(method, path, body, append([]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-origin"}, headers...)...)
+	return b.testUser.send(method, path, body, append([]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-origin"}, headers...)...)
 }
 
 func (b *browser) get(path string, headers ...string) answer {
@@ -59,8 +59,8 @@ func (b *browser) post(path string, body any, headers ...string) answer {
 	return b.send(http.MethodPost, path, encode(b.t, body), headers...)
 }
 
-func sessionActs(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func sessionActs(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	if got := b.get("/api/agents").ok(t).list("agents", "id"); !slices.Equal(got, []string{p.agent}) {
 		t.Errorf("it sees the agents %v", got)
@@ -81,24 +81,24 @@ func sessionActs(t *testing.T, w *world) {
 	}
 }
 
-func bearerFirst(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func bearerFirst(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	b.get("/api/account").ok(t)
-	// The key may not do what the session may, and a bad header is not made good by a cookie.
+	// The key is used although the session has more scopes, and an invalid header is refused despite the cookie.
 	b.get("/api/account", "Authorization", "Bearer "+p.token).refused(t, 403, "insufficient_scope")
 	b.get("/api/account", "Authorization", "Bearer junk").refused(t, 401, "invalid_credential")
 	b.get("/api/account", "Authorization", "Basic YTpi").refused(t, 401, "invalid_credential")
 	b.get("/api/account", "Authorization", "").refused(t, 401, "invalid_credential")
-	// The secret of a session is no bearer token.
+	// A session secret is not a bearer token.
 	_, secret, _ := strings.Cut(b.cookie, "=")
 	p.with(secret).get("/api/account").refused(t, 401, "invalid_credential")
-	// Nor is a key a session.
+	// A key is not a session.
 	p.with("").get("/api/account", "Cookie", credential.SessionCookie(true)+"="+p.token).refused(t, 401, "invalid_credential")
 }
 
-func crossOrigin(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func crossOrigin(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	change := `{"name":"Taken"}`
 	for name, headers := range map[string][]string{
@@ -115,11 +115,11 @@ func crossOrigin(t *testing.T, w *world) {
 				t.Errorf("%s: %s %s: %d %s", name, r[0], r[1], a.status, a.body)
 			}
 		}
-		// Reading is no change, and the reply can't be read there: there is no CORS.
+		// Reading is allowed: without CORS the other site cannot read the reply.
 		if a := b.get("/api/agents", headers...).ok(t); a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s may read", name)
 		}
-		// A bearer token is never sent by itself, so it is good from anywhere.
+		// Browsers never attach a bearer token themselves, so it is accepted from any origin.
 		p.send("PATCH", p.at(""), `{"name":"Mine"}`, headers...).ok(t)
 	}
 	for name, headers := range map[string][]string{
@@ -133,8 +133,8 @@ func crossOrigin(t *testing.T, w *world) {
 	}
 }
 
-func badCookies(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func badCookies(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	name, secret, _ := strings.Cut(b.cookie, "=")
 	for cookie, code := range map[string]string{
@@ -153,8 +153,8 @@ func badCookies(t *testing.T, w *world) {
 	b.get("/api/agents", "Cookie", "theme=dark; "+b.cookie+"; x=y").ok(t)
 }
 
-func endedSession(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func endedSession(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	ended, stays := p.signedIn(), p.signedIn()
 	ended.get("/api/agents").ok(t)
 	if err := w.sessions.End(t.Context(), p.id, ended.session.ID); err != nil {
@@ -168,8 +168,8 @@ func endedSession(t *testing.T, w *world) {
 	stays.get("/api/agents").refused(t, 401, "invalid_credential")
 }
 
-func sessionAtTheCap(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func sessionAtTheCap(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	nothing := int64(0)
 	if err := w.db.SetSpendCap(t.Context(), p.id, &nothing); err != nil {
 		t.Fatal(err)
@@ -177,9 +177,9 @@ func sessionAtTheCap(t *testing.T, w *world) {
 	p.signedIn().post(p.at("/search"), object{"query": "x"}).refused(t, 402, "spend_cap_reached")
 }
 
-// profile is that of an administrator, whose address changes at once; a member's is in pendingAddress.
-func profile(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+// profile uses an administrator, whose address changes at once. pendingAddress tests that of a member.
+func profile(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	w.makeAdmin(t, p)
 	b := p.signedIn()
 	a := b.send("PATCH", "/api/account", `{"name":"  Ada King ","email":"`+strings.ToUpper(p.id)+`@new.example"}`).ok(t)
@@ -221,10 +221,10 @@ func profile(t *testing.T, w *world) {
 	}
 }
 
-// pendingAddress holds a member's new address to one reply, whether another account has it or not, until an administrator
-// sets it.
-func pendingAddress(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+// pendingAddress checks that a member's new address gives the same reply whether or not another account has it, until
+// an administrator sets it.
+func pendingAddress(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	b := p.signedIn()
 	own, taken, free := p.id+"@example.org", other.id+"@example.org", "free-"+p.id+"@example.org"
 	replies := map[string]string{}
@@ -242,7 +242,7 @@ func pendingAddress(t *testing.T, w *world) {
 		if w.state(t, other) != before {
 			t.Error("the other account changed")
 		}
-		// Asking once more is the same again, and so is reading.
+		// Repeating the change and reading the account give the same reply.
 		if again := b.send("PATCH", "/api/account", `{"email":"`+address+`"}`).ok(t); string(again.body) != string(a.body) {
 			t.Errorf("once more it is %s", again.body)
 		}
@@ -251,15 +251,15 @@ func pendingAddress(t *testing.T, w *world) {
 		}
 	}
 	if len(replies) != 1 {
-		t.Errorf("a free address can be told from one that is taken: %v", replies)
+		t.Errorf("the replies for a free and a taken address differ: %v", replies)
 	}
 	b.send("PATCH", "/api/account", `{"email":"`+own+`"}`).ok(t)
 	if a := b.get("/api/account").ok(t); a.value("account", "pendingEmail") != nil {
 		t.Errorf("withdrawn it is %s", a.body)
 	}
-	// An administrator decides, and is told what the member is not.
+	// An administrator sets the address, and learns whether it is taken.
 	b.send("PATCH", "/api/account", `{"email":"`+free+`"}`).ok(t)
-	admin := w.person(t, core.PlanOpen)
+	admin := w.user(t, core.PlanOpen)
 	w.makeAdmin(t, admin)
 	office, user := admin.signedIn(), "/api/admin/users/"+p.id
 	if got := office.get(user).ok(t).str("user", "pendingEmail"); got != free {
@@ -271,15 +271,15 @@ func pendingAddress(t *testing.T, w *world) {
 		t.Errorf("set by the administrator it is %s", a.body)
 	}
 	office.send("PATCH", "/api/admin/users/"+admin.id, `{"email":"x@example.org"}`).refused(t, 409, "conflict")
-	second := w.person(t, core.PlanOpen)
+	second := w.user(t, core.PlanOpen)
 	w.makeAdmin(t, second)
 	office.send("PATCH", "/api/admin/users/"+second.id, `{"email":"x@example.org"}`).refused(t, 403, "forbidden")
 }
 
 func TestStepUp(t *testing.T) {
 	t.Parallel()
-	inTurn(t, []test{{"SensitiveActsNeedAFreshProof", func(t *testing.T, w *world) {
-		p := w.person(t, core.PlanOpen)
+	inTurn(t, []test{{"SensitiveActsNeedAFreshProof", func(t *testing.T, w *testServer) {
+		p := w.user(t, core.PlanOpen)
 		b := p.signedIn()
 		email := func(name string) string { return `{"email":"` + name + p.id + `@example.org"}` }
 		w.clock.Set(b.session.AuthenticatedAt.Add(core.ProofLife - time.Millisecond))
@@ -288,13 +288,13 @@ func TestStepUp(t *testing.T) {
 		b.send("PATCH", "/api/account", email("b")).refused(t, 403, "step_up_required")
 		b.post("/api/account/keys", object{"name": "x"}).refused(t, 403, "step_up_required")
 		b.post("/api/account/connect-codes", "").refused(t, 403, "step_up_required")
-		// Looking, and taking away, need no more than a session.
+		// Reading and revoking need a session only.
 		for _, path := range []string{"", "/keys", "/connect-codes", "/connections", "/sessions", "/audit"} {
 			b.get("/api/account" + path).ok(t)
 		}
 		b.send("PATCH", "/api/account", `{"name":"Harmless"}`).ok(t)
 		b.send("PATCH", "/api/account", email("a")).ok(t) // nothing changes
-		// A key that was made for the account has nobody to ask.
+		// A key with the account scope needs no proof.
 		key := p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAccount}}))
 		key.send("PATCH", "/api/account", email("c")).refused(t, 403, "session_required")
 		key.send("PATCH", "/api/account", `{"name":"Also harmless"}`).ok(t)

@@ -17,7 +17,7 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 	}
 	out := &oas.SourceList{Sources: make([]oas.Source, len(sources))}
 	for i, s := range sources {
-		imports, err := h.Intake.Imports(ctx, actor(ctx), p.AgentId, s.ID)
+		imports, err := h.Importer.Imports(ctx, actor(ctx), p.AgentId, s.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -28,8 +28,10 @@ func (h handlers) ListSources(ctx context.Context, p oas.ListSourcesParams) (*oa
 	return out, nil
 }
 
-// CreateSource answers POST …/sources. One that can be read at once is.
-func (h handlers) CreateSource(ctx context.Context, req *oas.SourceCreate, p oas.CreateSourceParams) (*oas.SourceReply, error) {
+// CreateSource answers POST …/sources. It starts the first import if the source can be synced.
+func (h handlers) CreateSource(
+	ctx context.Context, req *oas.SourceCreate, p oas.CreateSourceParams,
+) (*oas.SourceReply, error) {
 	src, err := h.Sources.Add(ctx, actor(ctx), p.AgentId, source.New{
 		Name: req.Name, Kind: req.Kind.Value, Language: req.Language.Value, Default: req.Default.Value,
 		Settings: settingsOf(req.Settings.Value), Secret: req.Secret.Value,
@@ -38,7 +40,7 @@ func (h handlers) CreateSource(ctx context.Context, req *oas.SourceCreate, p oas
 		return nil, err
 	}
 	if h.Sources.Syncs(src) {
-		if _, err := h.Intake.Sync(ctx, actor(ctx), p.AgentId, src.ID); err != nil {
+		if _, err := h.Importer.Sync(ctx, actor(ctx), p.AgentId, src.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +53,9 @@ func (h handlers) GetSource(ctx context.Context, p oas.GetSourceParams) (*oas.So
 }
 
 // ChangeSource answers PATCH …/sources/{sourceId}.
-func (h handlers) ChangeSource(ctx context.Context, req *oas.SourceChange, p oas.ChangeSourceParams) (*oas.SourceReply, error) {
+func (h handlers) ChangeSource(
+	ctx context.Context, req *oas.SourceChange, p oas.ChangeSourceParams,
+) (*oas.SourceReply, error) {
 	if req.Default.Set && !req.Default.Value {
 		return nil, core.InvalidField("/default", "Can only be true. Make another source the default instead.")
 	}
@@ -68,7 +72,7 @@ func (h handlers) ChangeSource(ctx context.Context, req *oas.SourceChange, p oas
 	if err == nil && src.SecretRemoved {
 		reply.Warnings = []oas.SourceWarning{{
 			Code:   source.WarnSecretRemoved,
-			Detail: "The secret was removed because it belongs to another address. Enter it again if the new one needs it.",
+			Detail: "The secret was removed because the address changed. Enter it again if the new address needs it.",
 		}}
 	}
 	return reply, err
@@ -81,7 +85,7 @@ func (h handlers) DeleteSource(ctx context.Context, p oas.DeleteSourceParams) (*
 
 // SyncSource answers POST …/sources/{sourceId}/sync.
 func (h handlers) SyncSource(ctx context.Context, p oas.SyncSourceParams) (*oas.ImportReply, error) {
-	i, err := h.Intake.Sync(ctx, actor(ctx), p.AgentId, p.SourceId)
+	i, err := h.Importer.Sync(ctx, actor(ctx), p.AgentId, p.SourceId)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (h handlers) SyncSource(ctx context.Context, p oas.SyncSourceParams) (*oas.
 
 // ListImports answers GET …/sources/{sourceId}/imports.
 func (h handlers) ListImports(ctx context.Context, p oas.ListImportsParams) (*oas.ImportList, error) {
-	imports, err := h.Intake.Imports(ctx, actor(ctx), p.AgentId, p.SourceId)
+	imports, err := h.Importer.Imports(ctx, actor(ctx), p.AgentId, p.SourceId)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func (h handlers) ListImports(ctx context.Context, p oas.ListImportsParams) (*oa
 
 // ListFiles answers GET …/sources/{sourceId}/files.
 func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.FileList, error) {
-	files, next, err := h.Intake.Files(ctx, actor(ctx), p.AgentId, p.SourceId, page(p.Limit, p.Cursor))
+	files, next, err := h.Importer.Files(ctx, actor(ctx), p.AgentId, p.SourceId, page(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
@@ -119,16 +123,16 @@ func (h handlers) ListFiles(ctx context.Context, p oas.ListFilesParams) (*oas.Fi
 
 // DeleteFile answers DELETE …/sources/{sourceId}/files/{fileId}.
 func (h handlers) DeleteFile(ctx context.Context, p oas.DeleteFileParams) (*oas.Deleted, error) {
-	return deleted(h.Intake.DeleteFile(ctx, actor(ctx), p.AgentId, p.SourceId, p.FileId))
+	return deleted(h.Importer.DeleteFile(ctx, actor(ctx), p.AgentId, p.SourceId, p.FileId))
 }
 
-// sourceReply reads a source with its latest import.
+// sourceReply returns a source with its latest import.
 func (h handlers) sourceReply(ctx context.Context, agentID, sourceID string) (*oas.SourceReply, error) {
 	src, err := h.Sources.Get(ctx, actor(ctx), agentID, sourceID)
 	if err != nil {
 		return nil, err
 	}
-	imports, err := h.Intake.Imports(ctx, actor(ctx), agentID, sourceID)
+	imports, err := h.Importer.Imports(ctx, actor(ctx), agentID, sourceID)
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +147,14 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 	}
 	indexed, status := h.Sources.Progress(s.ID, s.Documents)
 	out := oas.Source{
-		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents, Indexed: indexed,
-		Status: oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
+		ID: s.ID, AgentId: s.AgentID, Name: s.Name, Kind: s.Kind, Default: s.Default, Documents: s.Documents,
+		Indexed: indexed,
+		Status:  oas.SourceStatus(status), Language: s.Language, HasSecret: h.Sources.HasSecret(s),
 		Settings: oas.SourceSettings{
-			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language), Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
-			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region), Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
+			Path: optional(set.Path), Urls: set.URLs, URL: optional(set.URL), Language: optional(set.Language),
+			Tool: optional(set.Tool), SyncMinutes: positive(set.SyncMinutes),
+			Bucket: optional(set.Bucket), Prefix: optional(set.Prefix), Region: optional(set.Region),
+			Endpoint: optional(set.Endpoint), AccessKeyId: optional(set.AccessKeyID),
 		},
 		LastSyncAt: optionalTime(s.SyncedAt), NextSyncAt: optionalTime(s.NextSyncAt),
 		CreatedAt: timestamp(s.CreatedAt), UpdatedAt: timestamp(s.UpdatedAt),
@@ -160,16 +167,20 @@ func (h handlers) sourceOf(s source.Source, imports []importer.Import) (oas.Sour
 
 func settingsOf(s oas.SourceSettings) source.Settings {
 	return source.Settings{
-		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value, SyncMinutes: s.SyncMinutes.Value,
-		Bucket: s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value, AccessKeyID: s.AccessKeyId.Value,
+		Path: s.Path.Value, URLs: s.Urls, URL: s.URL.Value, Language: s.Language.Value, Tool: s.Tool.Value,
+		SyncMinutes: s.SyncMinutes.Value,
+		Bucket:      s.Bucket.Value, Prefix: s.Prefix.Value, Region: s.Region.Value, Endpoint: s.Endpoint.Value,
+		AccessKeyID: s.AccessKeyId.Value,
 	}
 }
 
 func importOf(i importer.Import) oas.Import {
 	out := oas.Import{
-		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current), EtaSeconds: positive(i.ETASeconds),
-		Files: oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)}, Documents: oas.ImportDocuments(i.Documents),
-		Errors: make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
+		ID: i.ID, SourceId: i.SourceID, State: string(i.State), Failed: i.Failed, Current: optional(i.Current),
+		EtaSeconds: positive(i.ETASeconds),
+		Files:      oas.ImportFiles(i.Files), Bytes: oas.ImportBytes{Total: int(i.Bytes.Total), Done: int(i.Bytes.Done)},
+		Documents: oas.ImportDocuments(i.Documents),
+		Errors:    make([]oas.ImportError, len(i.Errors)), CreatedAt: timestamp(i.CreatedAt), UpdatedAt: timestamp(i.UpdatedAt),
 	}
 	for n, e := range i.Errors {
 		out.Errors[n] = oas.ImportError{File: e.File, Reason: e.Reason}

@@ -22,7 +22,7 @@ import (
 	"carrel/internal/thread"
 )
 
-// event is one server-sent event.
+// event is a server-sent event.
 type event struct{ id, kind, data string }
 
 // following is an open stream.
@@ -33,7 +33,7 @@ type following struct {
 	leave context.CancelFunc
 }
 
-// teller is what a test and a check of rapid's have in common.
+// teller is the common interface of *testing.T and *rapid.T.
 type teller interface {
 	Helper()
 	Error(args ...any)
@@ -41,7 +41,8 @@ type teller interface {
 	Fatalf(format string, args ...any)
 }
 
-// follow opens the stream of the thread; it is told to the test when it is not 200. A header "?" is the query.
+// follow opens the event stream of a thread and fails the test unless the status is 200. The header "?" sets the
+// query.
 func (c talk) follow(headers ...string) *following {
 	c.t.Helper()
 	f, err := c.tryFollow(c.t, headers...)
@@ -51,7 +52,7 @@ func (c talk) follow(headers ...string) *following {
 	return f
 }
 
-// errBusy is a server that wants to be asked again.
+// errBusy means that the server asks to retry.
 var errBusy = errors.New("status 503")
 
 func (c talk) tryFollow(t teller, headers ...string) (*following, error) {
@@ -93,10 +94,10 @@ func (f *following) close() {
 	_ = f.res.Body.Close()
 }
 
-// rest yields what comes until the stream ends, or the test has waited for too long.
+// rest yields the events until the stream ends or the test times out.
 func (f *following) rest() iter.Seq[event] {
 	return func(yield func(event) bool) {
-		tooLong := time.AfterFunc(patience, f.leave)
+		tooLong := time.AfterFunc(timeout, f.leave)
 		defer tooLong.Stop()
 		var e event
 		for f.lines.Scan() {
@@ -142,27 +143,27 @@ func (f *following) ends() {
 	}
 }
 
-func TestAThreadCanBeFollowed(t *testing.T) {
+func TestThreadEvents(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"OnTheWire", onTheWire},
-		{"IdsOnlyGrow", growingIDs},
-		{"AnIdleThreadIsWaitedFor", idleThread},
-		{"AThreadThatWasNeverAskedIsWaitedFor", neverAsked},
-		{"AnEndedTurnIsReplayed", endedTurn},
-		{"AWorkingTurnStartsAtItsBeginning", workingTurn},
-		{"AnEndIsToldWithItsReason", toldEnds},
-		{"ABadRequestIsAProblem", badStreams},
-		{"ARevokedKeyEndsIt", revokedStream},
-		{"ADisabledUserEndsIt", disabledStream},
-		{"ItEndsForWhoReachesTheThreadNoMore", unreachableStream},
-		{"ManyReadTheSame", manyReaders},
-		{"CutOffAfterEveryEvent", cutEverywhere},
-		{"CutOffAnywhere", cutAnywhere},
+		{"WireFormat", onTheWire},
+		{"IDsIncrease", growingIDs},
+		{"IdleThread", idleThread},
+		{"ThreadWithoutTurns", neverAsked},
+		{"EndedTurnIsReplayed", endedTurn},
+		{"RunningTurnIsReplayedFromItsStart", workingTurn},
+		{"DoneEventHasAReason", toldEnds},
+		{"BadRequestIsAProblem", badStreams},
+		{"RevokedKeyEndsTheStream", revokedStream},
+		{"DisabledUserEndsTheStream", disabledStream},
+		{"LostAccessEndsTheStream", unreachableStream},
+		{"ManyReaders", manyReaders},
+		{"ReconnectAfterEveryEvent", cutEverywhere},
+		{"ReconnectAnywhere", cutAnywhere},
 	})
 }
 
-func onTheWire(t *testing.T, w *world) {
+func onTheWire(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	text := "wire " + c.id
 	w.script(text, func(ctx context.Context, r *task.Run, _ thread.Question) (string, error) {
@@ -201,7 +202,7 @@ func onTheWire(t *testing.T, w *world) {
 	}
 }
 
-func growingIDs(t *testing.T, w *world) {
+func growingIDs(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow()
 	for range 3 {
@@ -220,14 +221,14 @@ func growingIDs(t *testing.T, w *world) {
 	}
 }
 
-func idleThread(t *testing.T, w *world) {
+func idleThread(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	fresh := c.follow()
 	c.say("first").ok(t)
 	if got := fresh.take(1)[0].id; got != "1.1" {
 		t.Errorf("a new thread's stream starts with %s", got)
 	}
-	// A client that has seen the latest turn says so, and then waits for the next one.
+	// A client that resumes after the latest turn waits for the next one.
 	f := c.follow("?", "until=done", "Last-Event-ID", fresh.take(3)[2].id)
 	c.say("second").ok(t)
 	got := f.take(4)
@@ -237,8 +238,8 @@ func idleThread(t *testing.T, w *world) {
 	f.ends()
 }
 
-// neverAsked waits on a thread without a turn: there is no end that the client could have missed.
-func neverAsked(t *testing.T, w *world) {
+// neverAsked follows a thread without a turn.
+func neverAsked(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow("?", "until=done")
 	c.say("first").ok(t)
@@ -248,8 +249,8 @@ func neverAsked(t *testing.T, w *world) {
 	f.ends()
 }
 
-// endedTurn opens streams after their turn has ended, as a client does that is slower than the turn.
-func endedTurn(t *testing.T, w *world) {
+// endedTurn opens streams after their turn has ended, like a slow client.
+func endedTurn(t *testing.T, w *testServer) {
 	for state, ask := range map[string]func(c talk){
 		"complete": func(c talk) { c.say("Hello").ok(t) },
 		"failed": func(c talk) {
@@ -289,7 +290,7 @@ func endedTurn(t *testing.T, w *world) {
 	}
 }
 
-func workingTurn(t *testing.T, w *world) {
+func workingTurn(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	c.say("before").ok(t)
 	c.begin(s)
@@ -306,7 +307,7 @@ func workingTurn(t *testing.T, w *world) {
 	f.ends()
 }
 
-func toldEnds(t *testing.T, w *world) {
+func toldEnds(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	text := "fails " + c.id
 	w.script(text, func(context.Context, *task.Run, thread.Question) (string, error) {
@@ -335,7 +336,7 @@ func toldEnds(t *testing.T, w *world) {
 	}
 }
 
-func badStreams(t *testing.T, w *world) {
+func badStreams(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	for _, id := range []string{"x", "1", "1.", ".1", "1.x", "-1.2", "1.-2", "01.2", "1.2.3", "1 .2", "9223372036854775808.1", "+1.1"} {
 		a := c.get(c.path("/events"), "Last-Event-ID", id).refused(t, http.StatusBadRequest, "invalid_request")
@@ -351,15 +352,15 @@ func badStreams(t *testing.T, w *world) {
 	}
 	c.get(c.path("/events"), "Authorization", "-").refused(t, http.StatusUnauthorized, "missing_credential")
 	c.get(c.at("/threads/thr_00000000000000000000000000/events")).refused(t, http.StatusNotFound, "not_found")
-	other := w.person(t, core.PlanOpen)
+	other := w.user(t, core.PlanOpen)
 	other.get(c.path("/events")).refused(t, http.StatusNotFound, "not_found")
 	other.get("/api/agents/"+other.agent+"/threads/"+c.id+"/events").refused(t, http.StatusNotFound, "not_found")
 	c.post(c.path("/events"), "{}").refused(t, http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-func revokedStream(t *testing.T, w *world) {
+func revokedStream(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
-	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.person.id), credential.NewKey{Name: "stream"})
+	key, token, err := w.credentials.CreateKey(t.Context(), core.Operator(c.testUser.id), credential.NewKey{Name: "stream"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func revokedStream(t *testing.T, w *world) {
 	c.begin(s)
 	f.take(4)
 	revoked := time.Now()
-	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.person.id), key.ID); err != nil {
+	if err := w.credentials.RevokeKey(t.Context(), core.Operator(c.testUser.id), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	f.ends()
@@ -381,28 +382,28 @@ func revokedStream(t *testing.T, w *world) {
 	}
 }
 
-func disabledStream(t *testing.T, w *world) {
+func disabledStream(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow()
-	if err := w.db.DisableUser(t.Context(), c.person.id, w.clock.Now()); err != nil {
+	if err := w.db.DisableUser(t.Context(), c.testUser.id, w.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	f.ends()
 }
 
-func unreachableStream(t *testing.T, w *world) {
+func unreachableStream(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	f := c.follow()
 	c.send(http.MethodDelete, c.path(""), "").ok(t)
 	f.ends()
-	c.person.agent = c.newAgent("Second")
+	c.testUser.agent = c.newAgent("Second")
 	c.id = c.newThread("T")
 	f = c.follow()
 	c.send(http.MethodDelete, c.at(""), "").ok(t)
 	f.ends()
 }
 
-func manyReaders(t *testing.T, w *world) {
+func manyReaders(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	var readers []*following
 	for range 20 {
@@ -423,8 +424,8 @@ func manyReaders(t *testing.T, w *world) {
 	}
 }
 
-// busy scripts turns that say much in small pieces, and returns their question.
-func (w *world) busy(c talk) string {
+// busy scripts turns with many small events, and returns their question.
+func (w *testServer) busy(c talk) string {
 	text := "busy " + c.id
 	w.script(text, func(ctx context.Context, r *task.Run, _ thread.Question) (string, error) {
 		var all strings.Builder
@@ -448,8 +449,8 @@ func (w *world) busy(c talk) string {
 	return text
 }
 
-// cutEverywhere reads live, one event over each connection, and compares with a reader who is never cut off.
-func cutEverywhere(t *testing.T, w *world) {
+// cutEverywhere reads one event per connection, and compares with a reader that stays connected.
+func cutEverywhere(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	text := w.busy(c)
 	unbroken := c.follow()
@@ -476,8 +477,8 @@ func cutEverywhere(t *testing.T, w *world) {
 	}
 }
 
-// cutAnywhere resumes after any number of events, in any order of cuts.
-func cutAnywhere(t *testing.T, w *world) {
+// cutAnywhere disconnects and resumes after random numbers of events.
+func cutAnywhere(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	text := w.busy(c)
 	for range 3 {
@@ -507,15 +508,15 @@ func cutAnywhere(t *testing.T, w *world) {
 	})
 }
 
-func TestStreamsEndWhenTheServerStops(t *testing.T) {
+func TestStreamsEndAtShutdown(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t))
+			w := newServer(t, open(t))
 			c, s := w.talk(t), w.scene(t)
 			working := c.follow()
-			idle := talk{c.person, c.newThread("T")}.follow()
+			idle := talk{c.testUser, c.newThread("T")}.follow()
 			c.begin(s)
 			working.take(4)
 			close(w.draining)
@@ -529,10 +530,10 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	}
 }
 
-// TestATurnOfLongAgoIsReplayedWithoutThePiecesOfItsReply has a database of its own: pruning does not tell tests apart.
-func TestATurnOfLongAgoIsReplayedWithoutThePiecesOfItsReply(t *testing.T) {
+// The test needs its own database, because pruning affects all turns.
+func TestOldTurnIsReplayedWithoutDeltas(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "db")}))
+	w := newServer(t, openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "db")}))
 	c := w.talk(t)
 	c.say("Hello").ok(t)
 	if _, err := w.db.PruneTasks(t.Context(), w.clock.Now().Add(48*time.Hour), 1000); err != nil {

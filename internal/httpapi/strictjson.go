@@ -8,28 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how many objects and arrays of a body may lie inside each other. Ours nest four deep; a card may go
-// further.
+// maxDepth limits the nesting of a body. The contract's own schemas are four levels deep; cards may be deeper.
 const maxDepth = 64
 
-// errMalformed is a body that is not one strict JSON object.
+// errMalformed means that a body is not a strict JSON object.
 var errMalformed = errors.New("malformed JSON")
 
-// nulError says where a body holds a NUL character. It is JSON, but PostgreSQL can't keep it.
+// nulError locates a NUL character in a body. JSON allows it, but PostgreSQL cannot store it.
 type nulError struct{ pointer string }
 
 func (e nulError) Error() string { return "NUL in a string" }
 
-// checkJSON holds a body to more than decoders do: one object, valid UTF-8, no duplicate keys, no lone surrogates,
-// bounded depth, nothing after it. Where decoders differ (the last or the first of two keys, replacement
-// characters), two parts of a system can be told different things by one body.
+// checkJSON is stricter than most decoders: a single object, valid UTF-8, no duplicate keys, no lone surrogates,
+// limited depth, no trailing data. Where decoders differ, as for duplicate keys, two parts of a system could read the
+// same body differently.
 func checkJSON(body []byte) error {
 	_, err := normalJSON(body)
 	return err
 }
 
-// normalJSON is checkJSON that also returns the body with integers in plain form (10 for 10.0), which the decoder needs.
-// Members that are kept as they came are left alone.
+// normalJSON checks a body like checkJSON and returns it with integers in plain form (10 for 10.0), as the decoder
+// requires. It does not change rawMembers.
 func normalJSON(body []byte) ([]byte, error) {
 	s := scanner{in: body}
 	s.space()
@@ -49,25 +48,25 @@ func normalJSON(body []byte) ([]byte, error) {
 	return append(s.plain, body[s.copied:]...), nil
 }
 
-// rawMembers are the members of bodies that hold JSON of any form: a card, and what an authenticator answered.
+// rawMembers are the members with arbitrary JSON: a card, and the response of an authenticator.
 var rawMembers = map[string]bool{"card": true, "answer": true}
 
 type scanner struct {
 	in []byte
 	at int
-	// path is where the scanner is, for the pointer of an error.
+	// path is the current position, for the pointer of an error.
 	path []string
-	// plain is the input up to copied, with integers in plain form; nil while none had to be changed.
+	// plain is the input up to copied, with integers in plain form; nil if nothing was changed yet.
 	plain  []byte
 	copied int
 }
 
-// normalize replaces a number that starts at from and ends here by its plain form.
+// normalize replaces the number from from to the current position by its plain form.
 func (s *scanner) normalize(from int) {
 	if len(s.path) > 0 && rawMembers[s.path[0]] {
 		return
 	}
-	if plain, ok := WholeNumber(string(s.in[from:s.at])); ok {
+	if plain, ok := wholeNumber(string(s.in[from:s.at])); ok {
 		s.plain = append(append(s.plain, s.in[s.copied:from]...), plain...)
 		s.copied = s.at
 	}
@@ -84,7 +83,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the next byte, or 0 at the end, which no JSON token starts with.
+// peek returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
 	if s.at < len(s.in) {
 		return s.in[s.at]
@@ -92,7 +91,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// value reads a value that lies inside this many objects and arrays.
+// value scans a value at this depth of nesting.
 func (s *scanner) value(depth int) error {
 	switch c := s.peek(); {
 	case depth >= maxDepth && (c == '{' || c == '['):
@@ -177,7 +176,7 @@ func (s *scanner) array(depth int) error {
 	}
 }
 
-// next moves past a comma, or past the end of the list.
+// next skips a comma, or the end of the list.
 func (s *scanner) next(end byte) (more bool, err error) {
 	s.space()
 	switch s.peek() {
@@ -192,11 +191,11 @@ func (s *scanner) next(end byte) (more bool, err error) {
 	return false, errMalformed
 }
 
-// str reads a string and returns what it says.
+// str scans a string and returns its decoded value.
 func (s *scanner) str() (string, error) {
 	s.at++ // the opening quote
 	start := s.at
-	var decoded []byte // stays nil while the text stands as it is
+	var decoded []byte // nil if the string has no escapes
 	for s.at < len(s.in) {
 		c := s.in[s.at]
 		switch {
@@ -309,8 +308,8 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// pointer is where the scanner is, as a JSON pointer. Keys that are not in the contract are the caller's own words
-// and are not repeated, so that only the first is told.
+// pointer returns the current position as a JSON pointer. It contains the first key only, and only if that is in the
+// contract: error messages never repeat input.
 func (s *scanner) pointer() string {
 	if len(s.path) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/go-faster/jx"
 )
 
-func TestNULsAreToldWhereTheContractHasAName(t *testing.T) {
+func TestNULErrorsNameKnownFieldsOnly(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{"text":"\u0000"}`:             "/text",
@@ -50,8 +50,8 @@ func TestHostileJSONIsRefusedInLinearTime(t *testing.T) {
 	}
 }
 
-// FuzzCheckJSON holds the checker to encoding/json on one side and to the decoder that follows it on the other: what
-// passes is read by both, as the same; and what both read without a doubt passes.
+// FuzzCheckJSON compares the checker with encoding/json and with the generated decoder: both must read every accepted
+// body, with the same result, and every unambiguous body must be accepted.
 func FuzzCheckJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` {"a": [1, -0.5e+3, true, null, "x"]} `, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`, `[]`, `{"a":"\ud83d\ude00"}`,
@@ -63,7 +63,7 @@ func FuzzCheckJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		err := checkJSON(body)
-		plain, sure := unmistakable(body)
+		plain, sure := unambiguous(body)
 		if err != nil {
 			if sure {
 				t.Fatalf("%q is refused: %v", body, err)
@@ -89,9 +89,9 @@ func FuzzCheckJSON(f *testing.F) {
 	})
 }
 
-// unmistakable reports whether a body is one JSON object in UTF-8 without duplicate keys, at most 64 deep, and whether
-// that is certain to be all: escaped surrogates and NULs, which encoding/json lets pass, are left to the checker.
-func unmistakable(body []byte) (plain, sure bool) {
+// unambiguous reports whether a body is a single JSON object in UTF-8 without duplicate keys, at most 64 levels deep.
+// It reports false for escaped surrogates and NULs, which encoding/json accepts.
+func unambiguous(body []byte) (plain, sure bool) {
 	if !utf8.Valid(body) || !json.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
 		return false, false
 	}
@@ -104,7 +104,7 @@ func unmistakable(body []byte) (plain, sure bool) {
 	return true, !bytes.Contains(lower, []byte(`\ud`)) && !bytes.Contains(lower, []byte(`\u0000`))
 }
 
-// distinct walks over a value and reports whether no object in it has a key twice and none lies too deep.
+// distinct reports whether a value has no duplicate keys and is not nested too deeply.
 func distinct(d *json.Decoder, depth int) bool {
 	tok, err := d.Token()
 	if err != nil {
@@ -134,7 +134,7 @@ func distinct(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
-// readAny decodes as encoding/json does into any, with numbers as they are written.
+// readAny decodes like encoding/json into any, and keeps numbers as text.
 func readAny(d *jx.Decoder) (any, error) {
 	switch d.Next() {
 	case jx.Object:

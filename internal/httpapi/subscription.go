@@ -32,7 +32,7 @@ func (h handlers) GetSubscription(ctx context.Context) (*oas.SubscriptionReply, 
 	return &oas.SubscriptionReply{Plan: plan, Subscription: subscription, Spend: spendOf(spend), Storage: storageOf(storage), Billing: offer}, nil
 }
 
-// storageOf renders what is used of the room for documents, and what is left.
+// storageOf converts the used and available storage.
 func storageOf(s core.Storage) oas.Storage {
 	out := oas.Storage{UsedBytes: s.Used}
 	if s.Limited {
@@ -55,7 +55,9 @@ func (h handlers) ListCredentialCaps(ctx context.Context) (*oas.CapList, error) 
 }
 
 // SetCredentialCap answers PUT /api/account/spend-caps/{credentialId}.
-func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams) (*oas.Changed, error) {
+func (h handlers) SetCredentialCap(
+	ctx context.Context, req *oas.CapChange, p oas.SetCredentialCapParams,
+) (*oas.Changed, error) {
 	var limit *int64
 	if !req.CapMicros.Null {
 		limit = &req.CapMicros.Value
@@ -67,9 +69,12 @@ func (h handlers) SetCredentialCap(ctx context.Context, req *oas.CapChange, p oa
 }
 
 // PutSubscription answers PUT /api/admin/users/{userId}/subscription.
-func (h handlers) PutSubscription(ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams) (*oas.UserReply, error) {
+func (h handlers) PutSubscription(
+	ctx context.Context, req *oas.SubscriptionChange, p oas.PutSubscriptionParams,
+) (*oas.UserReply, error) {
 	n := billing.NewSubscription{
-		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value, CancelAtEnd: req.CancelAtEnd.Value,
+		Plan: req.Plan, Grace: time.Duration(req.GraceDays.Value) * 24 * time.Hour, Trial: req.Trial.Value,
+		CancelAtEnd: req.CancelAtEnd.Value,
 	}
 	var err error
 	if n.StartsAt, err = timeOf("/startsAt", req.StartsAt); err != nil {
@@ -92,10 +97,10 @@ func (h handlers) CancelSubscription(ctx context.Context, p oas.CancelSubscripti
 	return h.userReply(ctx, p.UserId)
 }
 
-// timeOf reads a time that may be left out.
+// timeOf parses an optional time.
 func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 	if !s.Set {
-		return nil, nil //nolint:nilnil // nothing was sent, which is fine
+		return nil, nil //nolint:nilnil // an absent time is not an error
 	}
 	t, err := time.Parse(time.RFC3339, s.Value)
 	if err != nil {
@@ -105,7 +110,7 @@ func timeOf(pointer string, s oas.OptString) (*time.Time, error) {
 	return &t, nil
 }
 
-// entitlementOf renders what an account has now.
+// entitlementOf converts the current plan and subscription of an account.
 func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscription oas.OptSubscription) {
 	now := h.Clock.Now()
 	if p := e.Now(now); p != nil {
@@ -113,8 +118,10 @@ func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscr
 	}
 	if s := e.Subscription; s != nil {
 		subscription = oas.NewOptSubscription(oas.Subscription{
-			Plan: s.Plan, Status: oas.SubscriptionStatus(s.Status), StartsAt: timestamp(s.StartsAt), EndsAt: optionalTime(s.EndsAt),
-			GraceUntil: optionalTime(s.GraceUntil), CancelAtEnd: s.CancelAtEnd, Live: s.Live(now), Source: oas.SubscriptionSource(s.Source),
+			Plan: s.Plan, Status: oas.SubscriptionStatus(s.Status), StartsAt: timestamp(s.StartsAt),
+			EndsAt:     optionalTime(s.EndsAt),
+			GraceUntil: optionalTime(s.GraceUntil), CancelAtEnd: s.CancelAtEnd, Live: s.Live(now),
+			Source: oas.SubscriptionSource(s.Source),
 		})
 	}
 	return plan, subscription
@@ -122,8 +129,10 @@ func (h handlers) entitlementOf(e billing.Entitlement) (plan oas.OptPlan, subscr
 
 func planOf(p billing.Plan) oas.Plan {
 	out := oas.Plan{
-		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)), Models: append([]string{}, p.Models...), PriceMicros: p.Price,
-		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap), RateLimit: optionalNumber(p.RateLimit),
+		Name: p.Name, Capabilities: make([]oas.PlanCapabilitiesItem, len(p.Capabilities)),
+		Models: append([]string{}, p.Models...), PriceMicros: p.Price,
+		SpendCapMicros: optionalNumber(p.SpendCap), TurnCapMicros: optionalNumber(p.TurnCap),
+		RateLimit: optionalNumber(p.RateLimit),
 		RateBurst: optionalNumber(p.RateBurst), StorageLimitBytes: optionalNumber(p.StorageLimit), Declared: p.Declared,
 	}
 	for i, c := range p.Capabilities {
@@ -132,7 +141,7 @@ func planOf(p billing.Plan) oas.Plan {
 	return out
 }
 
-// adminPlanOf is planOf with what is of no concern to those who have the plan.
+// adminPlanOf is planOf with the fields for administrators.
 func adminPlanOf(p billing.Plan) oas.Plan {
 	out := planOf(p)
 	if p.StripePrice != "" {

@@ -7,7 +7,7 @@ import (
 	"carrel/internal/httpapi/oas"
 )
 
-// State is how an installation is doing, as the server that answers sees it.
+// State is the state of the installation, as seen by this node.
 type State struct {
 	Version   string
 	StartedAt time.Time
@@ -19,29 +19,29 @@ type State struct {
 	Tasks         TaskState
 }
 
-// Node is a server that runs.
+// Node is a running server.
 type Node struct {
 	ID, Version string
 	JoinedAt    time.Time
 }
 
-// IndexState is the search index of this server.
+// IndexState is the state of this node's search index.
 type IndexState struct {
 	Documents, Segments int
 	Bytes               int64
 	Rebuilding          bool
 }
 
-// TaskState counts the tasks that have not ended.
+// TaskState counts the unfinished tasks.
 type TaskState struct {
 	Queued, Running int64
-	// Oldest is how long the longest waiting one has been kept waiting.
+	// Oldest is how long the oldest queued task has waited.
 	Oldest time.Duration
 }
 
 // GetSystem answers GET /api/admin/system.
 func (h handlers) GetSystem(ctx context.Context) (*oas.SystemReply, error) {
-	s, err := h.Machinery.State(ctx, actor(ctx))
+	s, err := h.System.State(ctx, actor(ctx))
 	if err != nil {
 		return nil, err
 	}

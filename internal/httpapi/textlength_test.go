@@ -23,8 +23,8 @@ type boundedText struct {
 	min, max int
 }
 
-// contractTexts reads all of them from the contract, and beside them the members of bodies that hold JSON of any form, and
-// the ids that may be empty.
+// contractTexts returns all bounded texts of the contract, the members with arbitrary JSON, and the ids that may be
+// empty.
 func contractTexts(t *testing.T) (texts []boundedText, free, emptyIDs []string) {
 	t.Helper()
 	var doc map[string]any
@@ -88,25 +88,25 @@ func contractTexts(t *testing.T) (texts []boundedText, free, emptyIDs []string) 
 	return texts, free, emptyIDs
 }
 
-// lengthCase says how a text field is tried.
+// lengthCase describes the request that tests a text field.
 type lengthCase struct {
-	// as is who asks: a key unless it is "session" or "admin".
+	// as is the credential: "session", "admin", or a key by default.
 	as   string
 	path string
-	// body has VALUE where the text goes.
+	// body contains VALUE in place of the text.
 	body string
-	// make returns a good value of so many characters; nil is any text.
+	// make returns a valid value of n characters; nil means any text.
 	make func(n int) string
-	// verbatim says that white space at the ends counts, as in a secret.
+	// verbatim means that leading and trailing white space counts, as in a secret.
 	verbatim bool
-	// status is the answer to a text of the full length, 200 if 0. A text that is compared with a secret is wrong at any
-	// length, but only one that is too long is 400.
+	// status is the status for a text of the maximum length; 0 means 200. A text that is compared with a secret is
+	// wrong at any length, but only one that is too long gets 400.
 	status int
-	// refusals tries only what is refused: this suite has no imports, which a good request would ask about.
+	// refusals tests invalid texts only, because the fixture has no import service for a valid request.
 	refusals bool
 }
 
-// untried are the bounded texts that the test can't send, and why.
+// untried are the bounded texts that the test cannot send, with the reason.
 var untried = map[string]string{
 	"DELETE /api/account /email":                                           "only the account's own address is good; any other is 400 at every length",
 	"POST /api/account/subscription/checkout /plan":                        "a name that the settings declare, which has at most 50 of a-z, 0-9, _ and -",
@@ -127,7 +127,7 @@ var untried = map[string]string{
 	"PATCH /api/agents/{agentId}/sources/{sourceId} /secret":               "as above",
 }
 
-// unguessable is a password of n characters that is no pattern.
+// unguessable returns a strong password of n characters.
 func unguessable(n int) string {
 	letters := []rune("éqzrtwxkvbmñpgßhjdfl0918273645")
 	var b strings.Builder
@@ -137,8 +137,8 @@ func unguessable(n int) string {
 	return b.String()
 }
 
-// lengthCases are the others.
-func lengthCases(p *person, b *browser) map[string]lengthCase {
+// lengthCases are the tested fields.
+func lengthCases(p *testUser, b *browser) map[string]lengthCase {
 	thread := p.newThread("T")
 	p.post(p.at("/threads/"+thread+"/messages"), object{"text": "Hello"}).ok(p.t)
 	reply := p.get(p.at("/threads/"+thread+"/messages")).ok(p.t).list("messages", "id")[1]
@@ -240,8 +240,7 @@ func lengthCases(p *person, b *browser) map[string]lengthCase {
 	return cases
 }
 
-// TestWholeNumbersAreNormalizedInAllBodiesButRawOnes holds rawMembers to the contract: a member with JSON of any form that
-// is missing there would be kept with other numbers than were sent.
+// rawMembers must list all members with arbitrary JSON: a missing one would be stored with changed numbers.
 func TestWholeNumbersAreNormalizedInAllBodiesButRawOnes(t *testing.T) {
 	t.Parallel()
 	_, free, _ := contractTexts(t)
@@ -264,7 +263,7 @@ func TestWholeNumbersAreNormalizedInAllBodiesButRawOnes(t *testing.T) {
 	}
 }
 
-// TestNoBodyTakesAnEmptyID asks the contract, which the decoder follows: to a service an empty id is an absent one.
+// Services treat an empty id as absent, so the contract must not allow one.
 func TestNoBodyTakesAnEmptyID(t *testing.T) {
 	t.Parallel()
 	_, _, emptyIDs := contractTexts(t)
@@ -275,18 +274,17 @@ func TestNoBodyTakesAnEmptyID(t *testing.T) {
 	}
 }
 
-// TestLengthsAreCountedAlike holds every text of the contract to one way to count: code points, without white space at
-// the ends.
+// Every text of the contract is counted in code points, without leading and trailing white space.
 func TestLengthsAreCountedAlike(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{{"AllTexts", countedTexts}})
 }
 
-func countedTexts(t *testing.T, w *world) {
+func countedTexts(t *testing.T, w *testServer) {
 	texts, _, _ := contractTexts(t)
 	p := w.withPassword(t)
 	b := p.signedIn()
-	admin := w.person(t, core.PlanOpen)
+	admin := w.user(t, core.PlanOpen)
 	w.makeAdmin(t, admin)
 	cases := lengthCases(p, b)
 	for _, field := range texts {
@@ -300,7 +298,7 @@ func countedTexts(t *testing.T, w *world) {
 	}
 }
 
-func (w *world) tryLength(t *testing.T, field boundedText, c lengthCase, p *person, b, admin *browser) {
+func (w *testServer) tryLength(t *testing.T, field boundedText, c lengthCase, p *testUser, b, admin *browser) {
 	t.Helper()
 	if c.make == nil {
 		c.make = func(n int) string { return strings.Repeat("é", n) }

@@ -21,7 +21,9 @@ func (h handlers) ListThreads(ctx context.Context, p oas.ListThreadsParams) (*oa
 }
 
 // CreateThread answers POST …/threads.
-func (h handlers) CreateThread(ctx context.Context, req oas.OptThreadCreate, p oas.CreateThreadParams) (*oas.ThreadReply, error) {
+func (h handlers) CreateThread(
+	ctx context.Context, req oas.OptThreadCreate, p oas.CreateThreadParams,
+) (*oas.ThreadReply, error) {
 	return threadReply(h.Threads.Create(ctx, actor(ctx), p.AgentId, req.Value.Title.Value))
 }
 
@@ -31,7 +33,9 @@ func (h handlers) GetThread(ctx context.Context, p oas.GetThreadParams) (*oas.Th
 }
 
 // RenameThread answers PATCH …/threads/{threadId}.
-func (h handlers) RenameThread(ctx context.Context, req *oas.ThreadRename, p oas.RenameThreadParams) (*oas.ThreadReply, error) {
+func (h handlers) RenameThread(
+	ctx context.Context, req *oas.ThreadRename, p oas.RenameThreadParams,
+) (*oas.ThreadReply, error) {
 	return threadReply(h.Threads.Rename(ctx, actor(ctx), p.AgentId, p.ThreadId, req.Title))
 }
 
@@ -62,7 +66,8 @@ func (h handlers) ListMessages(ctx context.Context, p oas.ListMessagesParams) (*
 
 func progressOf(p thread.Progress) oas.TurnProgress {
 	out := oas.TurnProgress{
-		ID: p.TurnID, StartedAt: timestamp(p.StartedAt), Steps: make([]oas.TurnStep, len(p.Steps)), PartialText: optional(p.Text),
+		ID: p.TurnID, StartedAt: timestamp(p.StartedAt), Steps: make([]oas.TurnStep, len(p.Steps)),
+		PartialText: optional(p.Text),
 	}
 	for i, s := range p.Steps {
 		out.Steps[i] = oas.TurnStep{
@@ -75,12 +80,14 @@ func progressOf(p thread.Progress) oas.TurnProgress {
 	return out
 }
 
-// retryAfter is what a client is told to wait before it reads a reply that is not there yet, in seconds.
+// retryAfter is the Retry-After of a 202, in seconds.
 const retryAfter = 2
 
 // SendMessage answers POST …/messages.
-func (h handlers) SendMessage(ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams) (oas.SendMessageRes, error) {
-	waiting, cancel := h.patience(ctx, min(preferenceOf(ctx).wait, h.turnWait))
+func (h handlers) SendMessage(
+	ctx context.Context, req *oas.MessageSend, p oas.SendMessageParams,
+) (oas.SendMessageRes, error) {
+	waiting, cancel := h.waitContext(ctx, min(preferenceOf(ctx).wait, h.turnWait))
 	defer cancel()
 	turn, err := h.Threads.Send(ctx, actor(ctx), p.AgentId, p.ThreadId, thread.NewMessage{Text: req.Text, Research: req.Research.Value}, waiting)
 	outcomeOf(ctx).turn = turn.ID

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestATimeIsWrittenInUTCWithMilliseconds(t *testing.T) {
+func TestTimestampsAreUTCWithMilliseconds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMilli(rapid.Int64Range(-62_135_596_800_000, 253_402_300_799_999).Draw(t, "ms"))

@@ -16,22 +16,22 @@ import (
 	"carrel/internal/thread"
 )
 
-// scene is a turn that a test holds in the middle: it has said something and waits for its cue.
+// scene is a scripted turn that writes a part of its reply and then waits for the test.
 type scene struct {
 	text  string
 	began chan struct{}
 	cue   chan struct{}
-	// begin and goOn close them.
+	// begin and goOn close these channels.
 	begin, goOn func()
-	// stopped is closed when the turn's code has returned.
+	// stopped is closed when the script has returned.
 	stopped chan struct{}
 }
 
-// said is what a scene has written before its cue, and whole its reply.
+// said is the first part of a scene's reply, and whole the complete reply.
 const said, whole = "So far ", "So far and no further."
 
-// scene scripts a turn; its question is of this test alone.
-func (w *world) scene(t *testing.T) *scene {
+// scene scripts a turn with a question that no other test uses.
+func (w *testServer) scene(t *testing.T) *scene {
 	s := &scene{text: "Q " + core.NewID(core.PrefixTurn), began: make(chan struct{}), cue: make(chan struct{}), stopped: make(chan struct{})}
 	s.begin, s.goOn = sync.OnceFunc(func() { close(s.began) }), sync.OnceFunc(func() { close(s.cue) })
 	var once sync.Once
@@ -58,18 +58,18 @@ func (w *world) scene(t *testing.T) *scene {
 	return s
 }
 
-// script says what happens in a turn with this question.
-func (w *world) script(text string, s script) { w.answerer.scripts.Store(text, s) }
+// script sets the script for a question.
+func (w *testServer) script(text string, s script) { w.answerer.scripts.Store(text, s) }
 
-// talk is a thread of a person.
+// talk is a thread of a user.
 type talk struct {
-	*person
+	*testUser
 	id string
 }
 
-func (w *world) talk(t *testing.T) talk {
+func (w *testServer) talk(t *testing.T) talk {
 	t.Helper()
-	p := w.person(t, core.PlanOpen)
+	p := w.user(t, core.PlanOpen)
 	return talk{p, p.newThread("T")}
 }
 
@@ -80,7 +80,7 @@ func (c talk) say(text string, headers ...string) answer {
 	return c.post(c.path("/messages"), object{"text": text}, headers...)
 }
 
-// saying is say from another goroutine.
+// saying is say in another goroutine.
 func (c talk) saying(text string, headers ...string) <-chan answer {
 	out := make(chan answer, 1)
 	go func() {
@@ -113,7 +113,7 @@ func (a answer) working(t testing.TB) answer {
 	return a
 }
 
-// ended reads the thread until no turn works in it.
+// ended waits until no turn is running in the thread.
 func (c talk) ended() answer {
 	c.t.Helper()
 	var a answer
@@ -137,46 +137,46 @@ func (a answer) last() object {
 	return o
 }
 
-// patience is how long something may take that should be quick.
-const patience = 15 * time.Second
+// timeout limits operations that should be quick.
+const timeout = 15 * time.Second
 
 func eventually(t testing.TB, what func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !what(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(timeout); !what(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not come about in time")
 		}
 	}
 }
 
-// soon receives what should be there in a moment.
+// soon receives from a channel, and fails the test after the timeout.
 func soon[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("nothing came in time")
 		panic("unreachable")
 	}
 }
 
-func TestAMessageIsAnsweredOrWorkedOn(t *testing.T) {
+func TestSendingMessages(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AQuickTurnIsAnsweredAtOnce", quickTurn},
-		{"ASlowTurnIsAccepted", slowTurn},
-		{"AWaitThatIsLongEnoughGetsTheReply", longWait},
-		{"TheSameTextIsTheSameTurn", sameText},
-		{"AnotherTextIsAConflict", otherText},
-		{"ManyOfOneTextAtOnceAreOneTurn", manyOfOne},
-		{"ManyTextsAtOnceAreOneTurn", manyTexts},
-		{"WhoHangsUpChangesNothing", hangUp},
-		{"WhatIsReadWhileATurnWorks", readWhileWorking},
+		{"QuickTurnReturnsTheReply", quickTurn},
+		{"SlowTurnReturns202", slowTurn},
+		{"LongWaitReturnsTheReply", longWait},
+		{"EqualTextJoinsTheTurn", sameText},
+		{"OtherTextIsAConflict", otherText},
+		{"ConcurrentEqualTextsAreOneTurn", manyOfOne},
+		{"ConcurrentTextsStartOneTurn", manyTexts},
+		{"DisconnectDoesNotStopTheTurn", hangUp},
+		{"ReadingDuringATurn", readWhileWorking},
 	})
 }
 
-func quickTurn(t *testing.T, w *world) {
+func quickTurn(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	a := c.say("Hello").ok(t)
 	read := c.get(c.path("/messages")).ok(t)
@@ -185,7 +185,7 @@ func quickTurn(t *testing.T, w *world) {
 	}
 }
 
-func slowTurn(t *testing.T, w *world) {
+func slowTurn(t *testing.T, w *testServer) {
 	for _, prefer := range []string{"wait=0", "wait=1", "respond-async", "foo, wait=0;x=y"} {
 		c, s := w.talk(t), w.scene(t)
 		sent := time.Now()
@@ -206,7 +206,7 @@ func slowTurn(t *testing.T, w *world) {
 	}
 }
 
-func longWait(t *testing.T, w *world) {
+func longWait(t *testing.T, w *testServer) {
 	for _, prefer := range []string{"wait=20", "wait=x", "wait", `"`, "respond-async=1, wait=20"} {
 		c, s := w.talk(t), w.scene(t)
 		answered := c.saying(s.text, "Prefer", prefer)
@@ -218,7 +218,7 @@ func longWait(t *testing.T, w *world) {
 	}
 }
 
-func sameText(t *testing.T, w *world) {
+func sameText(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	turn := c.begin(s)
 	for range 3 {
@@ -237,14 +237,14 @@ func sameText(t *testing.T, w *world) {
 	if along.str("turnId") == turn && !slices.Equal(roles, []string{"user", "assistant"}) {
 		t.Errorf("the messages are of %v", roles)
 	}
-	// Once it has ended, the same text is a new question.
+	// After the turn has ended, the same text starts a new turn.
 	w.script(s.text, func(context.Context, *task.Run, thread.Question) (string, error) { return "again", nil })
 	if a := c.say(s.text).ok(t); a.str("turnId") == turn || a.str("text") != "again" {
 		t.Errorf("asked again: %s", a.body)
 	}
 }
 
-func otherText(t *testing.T, w *world) {
+func otherText(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	c.begin(s)
 	c.say("something else").refused(t, http.StatusConflict, "turn_working")
@@ -259,7 +259,7 @@ func otherText(t *testing.T, w *world) {
 
 const crowd = 50
 
-func manyOfOne(t *testing.T, w *world) {
+func manyOfOne(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	var answers []<-chan answer
 	for i := range crowd {
@@ -278,7 +278,7 @@ func manyOfOne(t *testing.T, w *world) {
 	}
 }
 
-func manyTexts(t *testing.T, w *world) {
+func manyTexts(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	scenes := []*scene{w.scene(t), w.scene(t), w.scene(t)}
 	var answers []<-chan answer
@@ -306,7 +306,7 @@ func manyTexts(t *testing.T, w *world) {
 	}
 }
 
-func hangUp(t *testing.T, w *world) {
+func hangUp(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	ctx, leave := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+c.path("/messages"), strings.NewReader(encode(t, object{"text": s.text})))
@@ -333,7 +333,7 @@ func hangUp(t *testing.T, w *world) {
 	}
 }
 
-func readWhileWorking(t *testing.T, w *world) {
+func readWhileWorking(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	c.say("before").ok(t)
 	turn := c.begin(s)
@@ -377,7 +377,7 @@ func readWhileWorking(t *testing.T, w *world) {
 	}
 }
 
-// steps returns those of the turn that works.
+// steps returns the steps of the running turn.
 func (a answer) steps() []object {
 	items, _ := a.value("turn", "steps").([]any)
 	out := make([]object, len(items))

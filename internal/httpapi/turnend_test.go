@@ -14,19 +14,19 @@ import (
 	"carrel/internal/thread"
 )
 
-func TestATurnAlwaysEnds(t *testing.T) {
+func TestTurnEnds(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AFailureIsToldAndKept", failedTurn},
-		{"WhatTheModelWritesIsKeptAsText", oddText},
-		{"ACancelledTurnIsToldAndKept", cancelledTurn},
-		{"ThereMayBeNothingToCancel", nothingToCancel},
-		{"ACancelRightAfterTheMessage", cancelAtOnce},
-		{"ADeletedThreadTakesItsTurnAlong", deletedThread},
+		{"FailureIsReportedAndStored", failedTurn},
+		{"InvalidCharactersAreReplaced", oddText},
+		{"CancellationIsReportedAndStored", cancelledTurn},
+		{"CancelWithoutATurn", nothingToCancel},
+		{"CancelRightAfterTheMessage", cancelAtOnce},
+		{"DeletingAThreadEndsItsTurn", deletedThread},
 	})
 }
 
-func failedTurn(t *testing.T, w *world) {
+func failedTurn(t *testing.T, w *testServer) {
 	refused := &core.Error{Kind: core.KindUpstream, Code: "model_failed", Detail: "The model refused."}
 	for name, c := range map[string]struct {
 		script script
@@ -89,7 +89,7 @@ func failedTurn(t *testing.T, w *world) {
 			w.script(text, c.script)
 			a := talk.say(text, "Idempotency-Key", "once").refused(t, c.status, c.code)
 			if strings.Contains(string(a.body), "secret") {
-				t.Errorf("told %s", a.body)
+				t.Errorf("got %s", a.body)
 			}
 			read := talk.ended()
 			m := read.last()
@@ -97,7 +97,7 @@ func failedTurn(t *testing.T, w *world) {
 			if m["role"] != "assistant" || m["status"] != "failed" || m["text"] != c.text || why["code"] != c.why["code"] || why["detail"] != c.why["detail"] {
 				t.Errorf("the message is %v", m)
 			}
-			// The key stands for the turn that failed; it does not run again.
+			// The key belongs to the failed turn, which does not run again.
 			talk.say(text, "Idempotency-Key", "once").refused(t, c.status, c.code)
 			if again := talk.ended(); len(again.list("messages", "id")) != 2 {
 				t.Errorf("sent again it made %s", again.body)
@@ -107,8 +107,8 @@ func failedTurn(t *testing.T, w *world) {
 	}
 }
 
-// oddText sends what PostgreSQL can't keep in a text.
-func oddText(t *testing.T, w *world) {
+// oddText sends characters that PostgreSQL cannot store in text.
+func oddText(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	text := "odd " + c.id
 	w.script(text, func(_ context.Context, r *task.Run, _ thread.Question) (string, error) {
@@ -120,11 +120,11 @@ func oddText(t *testing.T, w *world) {
 	}
 }
 
-func cancelledTurn(t *testing.T, w *world) {
+func cancelledTurn(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	waiting := c.saying(s.text)
 	<-s.began
-	other := w.person(t, core.PlanOpen)
+	other := w.user(t, core.PlanOpen)
 	other.post("/api/agents/"+other.agent+"/threads/"+c.id+"/cancel", "").refused(t, http.StatusNotFound, "not_found")
 	other.post(c.path("/cancel"), "").refused(t, http.StatusNotFound, "not_found")
 	if a := c.post(c.path("/cancel"), "").ok(t); a.value("cancelled") != true {
@@ -142,7 +142,7 @@ func cancelledTurn(t *testing.T, w *world) {
 	c.say("and now").ok(t)
 }
 
-func nothingToCancel(t *testing.T, w *world) {
+func nothingToCancel(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	for range 2 {
 		for _, body := range []string{"", "{}", "anything"} {
@@ -156,8 +156,8 @@ func nothingToCancel(t *testing.T, w *world) {
 	c.send(http.MethodGet, c.path("/cancel"), "").refused(t, http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-// cancelAtOnce cancels turns that have hardly begun. Whoever was told "cancelled" never gets a reply.
-func cancelAtOnce(t *testing.T, w *world) {
+// cancelAtOnce cancels turns right after their start. A turn that was reported as cancelled must have no reply.
+func cancelAtOnce(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	for i := range 10 {
 		s := w.scene(t)
@@ -172,7 +172,7 @@ func cancelAtOnce(t *testing.T, w *world) {
 	}
 }
 
-func deletedThread(t *testing.T, w *world) {
+func deletedThread(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	waiting := c.saying(s.text)
 	<-s.began
@@ -188,22 +188,22 @@ func deletedThread(t *testing.T, w *world) {
 		c.get(c.path(path)).refused(t, http.StatusNotFound, "not_found")
 	}
 	if _, err := w.db.ActiveTask(t.Context(), c.id); !core.IsKind(err, core.KindNotFound) {
-		t.Errorf("of its tasks there is %v", err)
+		t.Errorf("its task: %v", err)
 	}
 }
 
-func TestWhatEndsTurnsInTime(t *testing.T) {
+func TestTurnTimeouts(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"ADeletedAgentTakesItsTurnsAlong", deletedAgent},
-		{"ATurnThatTakesTooLongFails", lateTurn},
-		{"AKeyWithATurnIsNeverReleased", keptKey},
+		{"DeletingAnAgentEndsItsTurns", deletedAgent},
+		{"TurnTimesOut", lateTurn},
+		{"KeyOfATurnIsNotReleased", keptKey},
 	})
 }
 
-func deletedAgent(t *testing.T, w *world) {
+func deletedAgent(t *testing.T, w *testServer) {
 	c := w.talk(t)
-	second := talk{c.person, c.newThread("T2")}
+	second := talk{c.testUser, c.newThread("T2")}
 	first, other := w.scene(t), w.scene(t)
 	waiting := c.saying(first.text)
 	turn := second.begin(other)
@@ -235,7 +235,7 @@ func deletedAgent(t *testing.T, w *world) {
 	}
 }
 
-func lateTurn(t *testing.T, w *world) {
+func lateTurn(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	waiting := c.saying(s.text, "Idempotency-Key", "late")
 	<-s.began
@@ -250,38 +250,38 @@ func lateTurn(t *testing.T, w *world) {
 	c.say("and now").ok(t)
 }
 
-func TestTheServersWaitIsTheLongest(t *testing.T) {
+func TestPreferCannotExceedTheServersWait(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t), "turn-wait", "100ms")
+			w := newServer(t, open(t), "turn-wait", "100ms")
 			c, s := w.talk(t), w.scene(t)
 			for _, prefer := range []string{"-", "wait=20", "wait=x", "wait=4294967295"} {
 				sent := time.Now()
 				c.say(s.text, "Prefer", prefer).working(t)
-				if took := time.Since(sent); took < 100*time.Millisecond || took > patience {
+				if took := time.Since(sent); took < 100*time.Millisecond || took > timeout {
 					t.Errorf("%s: waited for %v", prefer, took)
 				}
 			}
-			// When the server stops nobody waits any longer, and the turn goes on.
+			// When the server shuts down, waiting requests return and the turn continues.
 			close(w.draining)
 			c.say(s.text).working(t)
 		})
 	}
 }
 
-func TestAMessageWithAnIdempotencyKeyIsItsTurn(t *testing.T) {
+func TestMessagesWithAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"ItIsAnsweredWithTheStateNow", stateNow},
-		{"ARefusalReleasesTheKey", refusedMessage},
-		{"AKeyThatJoinedATurnStaysWithIt", joinedTurn},
-		{"ManyAtOnceAreOneTurn", manyWithAKey},
+		{"RetryReturnsTheCurrentState", stateNow},
+		{"RefusalReleasesTheKey", refusedMessage},
+		{"KeyStaysWithTheJoinedTurn", joinedTurn},
+		{"ConcurrentRequestsAreOneTurn", manyWithAKey},
 	})
 }
 
-func stateNow(t *testing.T, w *world) {
+func stateNow(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	first := c.say(s.text, "Idempotency-Key", "k", "Prefer", "wait=0").working(t)
 	again := c.say(s.text, "Idempotency-Key", "k", "Prefer", "wait=0").working(t)
@@ -302,7 +302,7 @@ func stateNow(t *testing.T, w *world) {
 	}
 }
 
-func refusedMessage(t *testing.T, w *world) {
+func refusedMessage(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	mended := func(name string) {
 		t.Helper()
@@ -315,7 +315,7 @@ func refusedMessage(t *testing.T, w *world) {
 	c.post(c.at("/threads/thr_00000000000000000000000000/messages"), object{"text": "x"}, "Idempotency-Key", "404").
 		refused(t, http.StatusNotFound, "not_found")
 	mended("404")
-	poor := w.person(t, core.PlanNone)
+	poor := w.user(t, core.PlanNone)
 	for range 2 { // another body would be a mismatch if it were kept
 		poor.post(poor.at("/threads/thr_00000000000000000000000000/messages"), object{"text": core.NewSeed()}, "Idempotency-Key", "402").
 			refused(t, http.StatusPaymentRequired, "no_subscription")
@@ -327,8 +327,8 @@ func refusedMessage(t *testing.T, w *world) {
 	mended("409")
 }
 
-// joinedTurn sends the text of a working turn with a key of its own: the key is of that turn then, also later.
-func joinedTurn(t *testing.T, w *world) {
+// joinedTurn sends the text of a running turn with another key. The key then belongs to that turn, also later.
+func joinedTurn(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	turn := c.begin(s)
 	if a := c.say(s.text, "Idempotency-Key", "late", "Prefer", "wait=0").working(t); a.str("turnId") != turn {
@@ -346,7 +346,7 @@ func joinedTurn(t *testing.T, w *world) {
 	}
 }
 
-func manyWithAKey(t *testing.T, w *world) {
+func manyWithAKey(t *testing.T, w *testServer) {
 	c, s := w.talk(t), w.scene(t)
 	s.goOn()
 	var answers []<-chan answer
@@ -362,16 +362,16 @@ func manyWithAKey(t *testing.T, w *world) {
 	}
 }
 
-// keptKey comes back so late that the key may be taken over, without a plan: the refusal must not free the key.
-func keptKey(t *testing.T, w *world) {
+// keptKey retries after the lock has expired, without a plan: the refusal must not release the key.
+func keptKey(t *testing.T, w *testServer) {
 	c := w.talk(t)
 	first := c.say("Hello", "Idempotency-Key", "k").ok(t)
 	w.clock.Advance(5 * time.Minute)
-	if err := w.db.SetPlan(t.Context(), c.person.id, core.PlanNone); err != nil {
+	if err := w.db.SetPlan(t.Context(), c.testUser.id, core.PlanNone); err != nil {
 		t.Fatal(err)
 	}
 	c.say("Hello", "Idempotency-Key", "k").refused(t, http.StatusPaymentRequired, "no_subscription")
-	if err := w.db.SetPlan(t.Context(), c.person.id, core.PlanOpen); err != nil {
+	if err := w.db.SetPlan(t.Context(), c.testUser.id, core.PlanOpen); err != nil {
 		t.Fatal(err)
 	}
 	if a := c.say("Hello", "Idempotency-Key", "k").ok(t); a.str("turnId") != first.str("turnId") {

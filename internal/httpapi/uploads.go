@@ -19,40 +19,27 @@ import (
 	"carrel/internal/task"
 )
 
-// uploadPause is how long a sender may say nothing in the middle of a body.
+// uploadPause is how long a client may pause within the body of an upload.
 const uploadPause = time.Minute
-
-// sourceRoutes adds the paths of sources that are no JSON: files, pieces of files, and events.
-func (a *API) sourceRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/files", a.uploadFiles)
-	mux.HandleFunc("POST /api/agents/{agentId}/sources/{sourceId}/uploads", a.createUpload)
-	mux.HandleFunc("OPTIONS /api/agents/{agentId}/sources/{sourceId}/uploads", a.describeUploads)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads", a.noSuchMethod("OPTIONS, POST"))
-	mux.HandleFunc("HEAD /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.findUpload)
-	mux.HandleFunc("PATCH /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.appendUpload)
-	mux.HandleFunc("DELETE /api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.cancelUpload)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/uploads/{uploadId}", a.noSuchMethod("DELETE, HEAD, PATCH"))
-	mux.HandleFunc("GET /api/agents/{agentId}/sources/{sourceId}/events", a.streamImports)
-	mux.HandleFunc("/api/agents/{agentId}/sources/{sourceId}/events", a.noSuchMethod("GET"))
-}
 
 // uploadTarget returns the source of the path after the service's access check, for an actor that authorize returned.
 func (a *API) uploadTarget(r *http.Request, who core.Actor, op core.Operation) (importer.UploadTarget, error) {
-	return a.Intake.UploadTarget(r.Context(), who, op, r.PathValue("agentId"), r.PathValue("sourceId"))
+	return a.Importer.UploadTarget(r.Context(), who, op, r.PathValue("agentId"), r.PathValue("sourceId"))
 }
 
-// patient gives a body time to arrive: as long as something comes. Other requests have half a minute for all.
-type patient struct {
+// slowBody extends the read deadline before every read, so that an upload may take any time while data arrives. Other
+// requests have half a minute for the whole body.
+type slowBody struct {
 	body io.Reader
 	c    *http.ResponseController
 }
 
-func (p patient) Read(b []byte) (int, error) {
-	_ = p.c.SetReadDeadline(time.Now().Add(uploadPause)) // not all connections can; those of tests
+func (p slowBody) Read(b []byte) (int, error) {
+	_ = p.c.SetReadDeadline(time.Now().Add(uploadPause)) // writers in tests have no deadlines
 	return p.body.Read(b)
 }
 
-// uploadFiles answers POST …/files. It is a plain handler because its body is no JSON, and read as it comes.
+// uploadFiles answers POST …/files. It stores the files of a multipart body while they arrive.
 func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	who, err := a.authorize(r, core.OpUploadFiles)
 	if err != nil {
@@ -61,7 +48,7 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	}
 	uploads, err := a.takeFiles(w, r, who)
 	if err != nil {
-		a.problems.Write(w, r, hangUp(w, err))
+		a.problems.Write(w, r, closeConnection(w, err))
 		return
 	}
 	type upload struct {
@@ -76,11 +63,11 @@ func (a *API) uploadFiles(w http.ResponseWriter, r *http.Request) {
 	rep := newReply(w.Header())
 	defer rep.free()
 	rep.header.Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out}) // strings and numbers
+	_ = json.NewEncoder(&rep.body).Encode(map[string]any{"uploads": out}) // cannot fail for strings and numbers
 	a.send(w, r, rep)
 }
 
-// takeFiles stores the files of a multipart body as they come.
+// takeFiles stores the files of a multipart body and starts their import.
 func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) ([]importer.Upload, error) {
 	to, err := a.uploadTarget(r, who, core.OpUploadFiles)
 	if err != nil {
@@ -89,42 +76,45 @@ func (a *API) takeFiles(w http.ResponseWriter, r *http.Request, who core.Actor) 
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
 		return nil, &core.Error{
-			Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send files as multipart/form-data, or piece by piece to …/uploads.",
+			Kind: core.KindUnsupported, Code: "unsupported_media_type",
+			Detail: "Send files as multipart/form-data, or in parts to …/uploads.",
 		}
 	}
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{patient{r.Body, http.NewResponseController(w)}, r.Body}
+	}{slowBody{r.Body, http.NewResponseController(w)}, r.Body}
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return nil, core.InvalidField("Content-Type", "Must name the boundary of the parts.")
+		return nil, core.InvalidField("Content-Type", "Must contain the boundary of the parts.")
 	}
 	uploads, err := a.takeParts(r.Context(), to, parts)
-	if len(uploads) > 0 { // those that arrived are read, whatever became of the others
-		err = errors.Join(err, a.Intake.ImportUploads(r.Context(), to))
+	if len(uploads) > 0 { // import the files that arrived, even if a later one failed
+		err = errors.Join(err, a.Importer.ImportUploads(r.Context(), to))
 	}
 	if err == nil && len(uploads) == 0 {
-		err = core.InvalidField("file", "No part of the body is a file: each needs a file name.")
+		err = core.InvalidField("file", "No part of the body is a file. Each file needs a file name.")
 	}
 	return uploads, err
 }
 
 // takeParts stores the parts that are files.
-func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *multipart.Reader) (uploads []importer.Upload, err error) {
+func (a *API) takeParts(
+	ctx context.Context, to importer.UploadTarget, parts *multipart.Reader,
+) (uploads []importer.Upload, err error) {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return uploads, nil
 		}
 		if err != nil {
-			return uploads, malformed("The body did not arrive whole.")
+			return uploads, malformed("The body is incomplete.")
 		}
-		name := pathOf(part)
+		name := fileName(part)
 		if name == "" {
-			continue // a field of a form
+			continue // a form field, not a file
 		}
-		u, err := a.Intake.UploadFile(ctx, to, name, part)
+		u, err := a.Importer.UploadFile(ctx, to, name, part)
 		if err != nil {
 			return uploads, err
 		}
@@ -132,9 +122,9 @@ func (a *API) takeParts(ctx context.Context, to importer.UploadTarget, parts *mu
 	}
 }
 
-// pathOf returns the name of a file with the folders that it is in; Part.FileName leaves these out, and two files of one
-// name would be one. The service sees to it that no name leads out of its source.
-func pathOf(part *multipart.Part) string {
+// fileName returns the name of a file including its folders. Part.FileName drops the folders, so that files of the same
+// name would overwrite each other. The service refuses names that lead out of the source.
+func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
 		return ""
@@ -142,10 +132,10 @@ func pathOf(part *multipart.Part) string {
 	return params["filename"]
 }
 
-// tusVersion is the protocol of uploads in pieces (https://tus.io/protocols/resumable-upload).
+// tusVersion is the version of the tus protocol for resumable uploads (https://tus.io/protocols/resumable-upload).
 const tusVersion = "1.0.0"
 
-// describeUploads answers OPTIONS …/uploads: what of the protocol there is.
+// describeUploads answers OPTIONS …/uploads with the supported parts of the protocol.
 func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.authorize(r, core.OpCreateUpload); err != nil {
 		a.problems.Write(w, r, err)
@@ -155,11 +145,11 @@ func (a *API) describeUploads(w http.ResponseWriter, r *http.Request) {
 	h.Set("Tus-Resumable", tusVersion)
 	h.Set("Tus-Version", tusVersion)
 	h.Set("Tus-Extension", "creation,termination")
-	h.Set("Tus-Max-Size", strconv.FormatInt(a.Intake.MaxUpload(), 10))
+	h.Set("Tus-Max-Size", strconv.FormatInt(a.Importer.MaxUpload(), 10))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// tus answers a request of the protocol for uploads.
+// tus carries out a request of the tus protocol.
 func (a *API) tus(
 	w http.ResponseWriter, r *http.Request, op core.Operation, do func(context.Context, importer.UploadTarget) (status int, err error),
 ) {
@@ -167,7 +157,7 @@ func (a *API) tus(
 	w.Header().Set("Cache-Control", "no-store")
 	status, err := a.runTus(r, op, do)
 	if err != nil {
-		a.problems.Write(w, r, hangUp(w, err))
+		a.problems.Write(w, r, closeConnection(w, err))
 		return
 	}
 	w.WriteHeader(status)
@@ -197,7 +187,7 @@ func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
 		if err != nil || size < 0 {
 			return 0, core.InvalidField("Upload-Length", "Is required: the size of the file in bytes.")
 		}
-		u, err := a.Intake.CreateUpload(ctx, to, tusFilename(r.Header.Get("Upload-Metadata")), size)
+		u, err := a.Importer.CreateUpload(ctx, to, tusFilename(r.Header.Get("Upload-Metadata")), size)
 		if err != nil {
 			return 0, err
 		}
@@ -206,7 +196,7 @@ func (a *API) createUpload(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// tusFilename reads the file's name from metadata: pairs of a key and a value in base64.
+// tusFilename returns the file name of an Upload-Metadata header, a list of keys with base64 values.
 func tusFilename(metadata string) string {
 	for pair := range strings.SplitSeq(metadata, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(pair), " ")
@@ -219,10 +209,10 @@ func tusFilename(metadata string) string {
 	return ""
 }
 
-// findUpload answers HEAD …/uploads/{uploadId}: how far it is.
+// findUpload answers HEAD …/uploads/{uploadId} with the number of received bytes.
 func (a *API) findUpload(w http.ResponseWriter, r *http.Request) {
 	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
-		u, err := a.Intake.FindUpload(ctx, to, r.PathValue("uploadId"))
+		u, err := a.Importer.FindUpload(ctx, to, r.PathValue("uploadId"))
 		if err != nil {
 			return 0, err
 		}
@@ -237,16 +227,17 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 	a.tus(w, r, core.OpAppendUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
 		if mediaType(r.Header.Get("Content-Type")) != "application/offset+octet-stream" {
 			return 0, &core.Error{
-				Kind: core.KindUnsupported, Code: "unsupported_media_type", Detail: "Send Content-Type: application/offset+octet-stream.",
+				Kind: core.KindUnsupported, Code: "unsupported_media_type",
+				Detail: "Send Content-Type: application/offset+octet-stream.",
 			}
 		}
 		offset, err := strconv.ParseInt(r.Header.Get("Upload-Offset"), 10, 64)
 		if err != nil || offset < 0 {
-			return 0, core.InvalidField("Upload-Offset", "Is required: how much was sent before.")
+			return 0, core.InvalidField("Upload-Offset", "Is required: the number of bytes sent before.")
 		}
-		body := patient{r.Body, http.NewResponseController(w)}
-		u, err := a.Intake.AppendUpload(ctx, to, r.PathValue("uploadId"), offset, body)
-		if err == nil || core.IsKind(err, core.KindConflict) { // who is elsewhere learns where to go on, without asking
+		body := slowBody{r.Body, http.NewResponseController(w)}
+		u, err := a.Importer.AppendUpload(ctx, to, r.PathValue("uploadId"), offset, body)
+		if err == nil || core.IsKind(err, core.KindConflict) { // a client at the wrong offset learns the right one
 			w.Header().Set("Upload-Offset", strconv.FormatInt(u.Received, 10))
 		}
 		return http.StatusNoContent, err
@@ -256,18 +247,18 @@ func (a *API) appendUpload(w http.ResponseWriter, r *http.Request) {
 // cancelUpload answers DELETE …/uploads/{uploadId}.
 func (a *API) cancelUpload(w http.ResponseWriter, r *http.Request) {
 	a.tus(w, r, core.OpCancelUpload, func(ctx context.Context, to importer.UploadTarget) (int, error) {
-		return http.StatusNoContent, a.Intake.CancelUpload(ctx, to, r.PathValue("uploadId"))
+		return http.StatusNoContent, a.Importer.CancelUpload(ctx, to, r.PathValue("uploadId"))
 	})
 }
 
 // streamImports answers GET …/sources/{sourceId}/events.
 func (a *API) streamImports(w http.ResponseWriter, r *http.Request) {
 	agentID, sourceID := r.PathValue("agentId"), r.PathValue("sourceId")
-	a.stream(w, r, core.OpStreamImports, followed{
+	a.stream(w, r, core.OpStreamImports, eventSource{
 		events: func(ctx context.Context, who core.Actor, after *task.Position) (iter.Seq2[task.Event, error], error) {
-			return a.Intake.Events(ctx, who, agentID, sourceID, after)
+			return a.Importer.Events(ctx, who, agentID, sourceID, after)
 		},
-		there: func(ctx context.Context, who core.Actor) error {
+		check: func(ctx context.Context, who core.Actor) error {
 			_, err := a.Sources.Get(ctx, who, agentID, sourceID)
 			return err
 		},

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 
@@ -21,7 +22,7 @@ func (h handlers) GetAllUsage(ctx context.Context, p oas.GetAllUsageParams) (*oa
 	return usageReply(r, err, p.UserId.Value != "")
 }
 
-// usageReply renders usage; what is left is told of one account, not of all together.
+// usageReply converts a usage report. It includes the spend of a single account, not of all accounts together.
 func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, error) {
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func usageReply(r billing.UsageReport, err error, ofOne bool) (*oas.UsageReply, 
 	return out, nil
 }
 
-// spendOf renders what is used of a cap, and what is left.
+// spendOf converts the used and available spend.
 func spendOf(s core.Spend) oas.Spend {
 	out := oas.Spend{UsedMicros: s.Used, ResetsAt: timestamp(s.ResetsAt)}
 	if s.Capped {
@@ -47,18 +48,17 @@ func spendOf(s core.Spend) oas.Spend {
 	return out
 }
 
-// exportUsage answers GET /api/account/usage/export. It is a plain handler because the reply is no JSON.
-func (a *API) exportUsage(w http.ResponseWriter, r *http.Request) {
-	a.export(w, r, core.OpExportUsage, func(ctx context.Context, rep *reply, who core.Actor) error {
-		return a.writeUsage(ctx, rep, r, who)
+// serveUsageExport answers GET /api/account/usage/export.
+func (a *API) serveUsageExport(w http.ResponseWriter, r *http.Request) {
+	a.serveFile(w, r, core.OpExportUsage, func(ctx context.Context) (*File, error) {
+		query := r.URL.Query()
+		var content bytes.Buffer
+		err := a.Billing.Usage.WriteOwnCSV(ctx, actor(ctx), billing.UsageQuery{From: query.Get("from"), To: query.Get("to")}, &content)
+		if err != nil {
+			return nil, err
+		}
+		return &File{ContentType: "text/csv; charset=utf-8", Name: "usage.csv", Content: content.Bytes()}, nil
 	})
-}
-
-func (a *API) writeUsage(ctx context.Context, rep *reply, r *http.Request, who core.Actor) error {
-	q := r.URL.Query()
-	rep.header.Set("Content-Type", "text/csv; charset=utf-8")
-	rep.header.Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return a.Billing.Usage.WriteOwnCSV(ctx, who, billing.UsageQuery{From: q.Get("from"), To: q.Get("to")}, rep)
 }
 
 // CheckSpend answers GET /api/admin/spend-check.

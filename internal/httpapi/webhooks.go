@@ -20,7 +20,7 @@ func (h handlers) ListWebhooks(ctx context.Context) (*oas.WebhookList, error) {
 	return out, nil
 }
 
-// CreateWebhook answers POST /api/account/webhooks: the only reply that shows the secret.
+// CreateWebhook answers POST /api/account/webhooks. The secret is in no other reply.
 func (h handlers) CreateWebhook(ctx context.Context, req *oas.WebhookCreate) (*oas.WebhookCreated, error) {
 	var wanted []webhook.Event
 	if req.Events != nil {
@@ -70,5 +70,5 @@ func webhookOf(w webhook.Webhook) oas.Webhook {
 	return out
 }
 
-// status is what the receiver answered with, if it did.
+// status returns the status of the receiver's response, if there was one.
 func status(d webhook.Delivery) oas.OptInt { return oas.OptInt{Value: d.Status, Set: d.Status != 0} }

@@ -24,24 +24,24 @@ const webhooksPath = "/api/account/webhooks"
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"AWebhookIsMadeListedAndDeleted", webhookLife},
+		{"WebhookIsCreatedListedAndDeleted", webhookLife},
 		{"WebhooksNeedTheScopeOfTheAccount", webhookScope},
-		{"AWebhookIsItsUsersAlone", webhookOwners},
-		{"BadWebhooksAreRefused", badWebhooks},
-		{"AUserHasTwentyWebhooks", webhookLimit},
-		{"ARetryMakesOneWebhookAndShowsItsSecretAgain", webhookOnce},
+		{"WebhooksOfOtherUsersAreNotFound", webhookOwners},
+		{"InvalidWebhooksAreRefused", badWebhooks},
+		{"LimitOfTwentyWebhooks", webhookLimit},
+		{"RetryReturnsTheSameWebhookAndSecret", webhookOnce},
 		{"PrivateAddressesAreNotReached", webhookPrivate},
 	})
 }
 
-// owner is a person whose key reaches the account.
-func (w *world) owner(t *testing.T) *person {
+// owner returns a user whose key has the account scope.
+func (w *testServer) owner(t *testing.T) *testUser {
 	t.Helper()
-	p := w.person(t, core.PlanOpen)
+	p := w.user(t, core.PlanOpen)
 	return p.with(p.key(credential.NewKey{Name: "account", Scopes: []core.Scope{core.ScopeAgents, core.ScopeManage, core.ScopeAccount}}))
 }
 
-func webhookLife(t *testing.T, w *world) {
+func webhookLife(t *testing.T, w *testServer) {
 	p := w.owner(t)
 	if got := p.get(webhooksPath).ok(t); string(got.body) != `{"webhooks":[]}` {
 		t.Errorf("at first: %s", got.body)
@@ -73,8 +73,8 @@ func webhookLife(t *testing.T, w *world) {
 	}
 }
 
-func webhookScope(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func webhookScope(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	_, code, err := w.credentials.CreateCode(t.Context(), core.Operator(p.id))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func webhookScope(t *testing.T, w *world) {
 	}
 }
 
-func webhookOwners(t *testing.T, w *world) {
+func webhookOwners(t *testing.T, w *testServer) {
 	p, stranger := w.owner(t), w.owner(t)
 	path := webhooksPath + "/" + p.post(webhooksPath, `{"url":"https://example.org"}`).ok(t).str("webhook", "id")
 	stranger.send("DELETE", path, "").refused(t, 404, "not_found")
@@ -105,7 +105,7 @@ func webhookOwners(t *testing.T, w *world) {
 	p.send("DELETE", path, "").ok(t)
 }
 
-func badWebhooks(t *testing.T, w *world) {
+func badWebhooks(t *testing.T, w *testServer) {
 	p := w.owner(t)
 	for body, pointers := range map[string][]string{
 		`{}`:                               {"/url"},
@@ -130,7 +130,7 @@ func badWebhooks(t *testing.T, w *world) {
 	}
 }
 
-func webhookLimit(t *testing.T, w *world) {
+func webhookLimit(t *testing.T, w *testServer) {
 	p := w.owner(t)
 	for range 20 {
 		p.post(webhooksPath, `{"url":"https://example.org"}`).ok(t)
@@ -138,7 +138,7 @@ func webhookLimit(t *testing.T, w *world) {
 	p.post(webhooksPath, `{"url":"https://example.org"}`).refused(t, 409, "conflict")
 }
 
-func webhookOnce(t *testing.T, w *world) {
+func webhookOnce(t *testing.T, w *testServer) {
 	p := w.owner(t)
 	const body = `{"url":"https://example.org"}`
 	first := p.post(webhooksPath, body, "Idempotency-Key", "once").ok(t)
@@ -147,13 +147,13 @@ func webhookOnce(t *testing.T, w *world) {
 		t.Errorf("first %s\nagain %s", first.body, again.body)
 	}
 	p.post(webhooksPath, `{"url":"https://example.net"}`, "Idempotency-Key", "once").refused(t, 422, "idempotency_mismatch")
-	// A crash after the webhook was stored and before its reply was: the next try finds it, with the same secret.
+	// After a crash between storing the webhook and storing its reply, a retry finds it with the same secret.
 	w.claims.hook(&w.claims.beforeFinish, "crash "+p.id, func() error { return fmt.Errorf("crash") })
 	p.post(webhooksPath, body, "Idempotency-Key", "crash "+p.id).refused(t, 500, "internal")
 	if got := p.get(webhooksPath).list("webhooks", "id"); len(got) != 2 {
 		t.Errorf("%d webhooks", len(got))
 	}
-	// What is kept for the retry does not show the secret to whoever reads the database.
+	// The stored reply does not contain the secret in plain text.
 	now := w.clock.Now()
 	rec, _, err := w.db.ClaimIdempotency(t.Context(), p.id, "once", []byte("another"), "", now, now)
 	if err != nil || rec.Status != 200 || strings.Contains(string(rec.Body), "whsec") {
@@ -161,8 +161,8 @@ func webhookOnce(t *testing.T, w *world) {
 	}
 }
 
-// webhookPrivate looks from outside: a name that leads here is taken, and reaches nothing.
-func webhookPrivate(t *testing.T, w *world) {
+// webhookPrivate registers a host name with a private address. It is accepted, but no request is sent there.
+func webhookPrivate(t *testing.T, w *testServer) {
 	var hits atomic.Int32
 	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(inside.Close)
@@ -178,8 +178,8 @@ func webhookPrivate(t *testing.T, w *world) {
 	}
 }
 
-// TestWebhooksAreDelivered goes the whole way: a receiver, a turn, the official library, the list; and no secret in any
-// reply but the first, nor in the log, nor in the database.
+// A delivery is verified with the official library and listed. The secret is in the first reply only, and neither in
+// the log nor in the database.
 func TestWebhooksAreDelivered(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
@@ -191,7 +191,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 }
 
 func deliverWebhooks(t *testing.T, db *store.DB) {
-	w := newWorld(t, db, "outbound-private", "on")
+	w := newServer(t, db, "outbound-private", "on")
 	w.clock.Set(time.Now()) // the library wants the present
 	type request struct {
 		header http.Header
@@ -236,7 +236,7 @@ func deliverWebhooks(t *testing.T, db *store.DB) {
 			t.Errorf("got %s, want %s", got.body, want)
 		}
 	}
-	// The receiver has the delivery before its outcome is written down; what comes next must come after that.
+	// The receiver gets the delivery before its result is stored; wait for that.
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		active, err := db.Tasks(t.Context(), "", 1)
 		if err != nil {
@@ -273,5 +273,5 @@ func deliverWebhooks(t *testing.T, db *store.DB) {
 	}
 }
 
-// timestampOf is the clock's time as replies show it.
-func timestampOf(w *world) string { return w.clock.Now().Format("2006-01-02T15:04:05.000Z07:00") }
+// timestampOf returns the clock's time in the format of replies.
+func timestampOf(w *testServer) string { return w.clock.Now().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// maxWholeDigits is how many digits an int64 has at most.
+// maxWholeDigits is the maximum number of digits of an int64.
 const maxWholeDigits = 19
 
-// WholeNumber returns the plain form of a JSON number whose fraction is zero: 10 for 10.0 and 1e1. JSON Schema counts such
-// a number as an integer, but decoders into Go's integers refuse it. It reports false for a number that is in plain form,
-// is no integer, or does not fit into 64 bits. The arithmetic is on digits: as a float 0.99999999999999999999 would be 1.
-func WholeNumber(number string) (string, bool) {
+// wholeNumber returns the plain form of a JSON number whose fraction is zero: 10 for 10.0 and 1e1. JSON Schema treats
+// such a number as an integer, but Go's decoders refuse it. It reports false for a number that is in plain form
+// already, is not an integer, or does not fit into 64 bits. It works on digits, because as a float
+// 0.99999999999999999999 would be 1.
+func wholeNumber(number string) (string, bool) {
 	if !strings.ContainsAny(number, ".eE") {
 		return "", false
 	}

@@ -64,7 +64,7 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	user := account.User{ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
-	agents := agent.NewService(db, w.clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	name := "Test"
 	a, err := agents.Create(t.Context(), w.actor, agent.Change{Name: &name})
 	w.must(err)

@@ -3,11 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,138 +12,117 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi"
+	"carrel/internal/httpapi/oas"
 	"carrel/internal/task"
 )
 
-// describeAsk makes the tool of the operation that sends a message: it begins a conversation where none is named, and
-// its reply says where the conversation is.
-func (t *tool) describeAsk() {
-	properties := maps.Clone(t.operation.properties)
-	properties["threadId"] = map[string]any{
-		"type": "string", "description": "The conversation to go on with. Left out, a new one is begun, and the reply says which.",
-	}
-	t.sdk.InputSchema = marshal(map[string]any{"type": "object", "properties": properties, "required": []string{"agentId", "text"}})
-	reply := maps.Clone(object(t.operation.output["properties"]))
-	reply["status"] = map[string]any{
-		"type": "string", "enum": []string{"complete", "working"},
-		"description": "complete: the reply is here. working: it is not there yet; read it later with get_messages, and do not ask again.",
-	}
-	reply["agentId"] = map[string]any{"type": "string", "description": "The agent that was asked."}
-	reply["threadId"] = map[string]any{"type": "string", "description": "The conversation, to go on with."}
-	t.sdk.OutputSchema = marshal(map[string]any{
-		"type": "object", "properties": reply, "required": []string{"status", "agentId", "threadId", "turnId"},
-	})
-	t.sdk.Description = "Ask an agent something and get its reply, with citations of the documents that it rests on.\n\n" +
-		"The agent searches its sources, reads and answers, which may take a while; progress is reported meanwhile. A reply that takes longer than the wait " +
-		"is worked on all the same: the result then says status working, and get_messages has the reply when it is there. Do not send the message again."
-}
-
-// turn is where a question went.
+// turn identifies the turn that answers a message.
 type turn struct {
 	AgentID  string `json:"agentId"`
 	ThreadID string `json:"threadId"`
 	TurnID   string `json:"turnId"`
 }
 
-// messagesPath is the path of a conversation.
-func messagesPath(agentID, threadID string) string {
-	return "/api/agents/" + url.PathEscape(agentID) + "/threads/" + url.PathEscape(threadID) + "/messages"
+func (t turn) thread() httpapi.Arguments {
+	return httpapi.Arguments{"agentId": marshal(t.AgentID), "threadId": marshal(t.ThreadID)}
 }
 
-// ask carries the tool out: it sends the message, tells of progress until the reply is there or the wait is over, and
-// returns the reply, or where it will be.
+// ask carries out ask_agent: it sends the message, reports progress until the turn ends or the wait is over, and
+// returns the reply, or the turn that is still working on it.
 func (s *Server) ask(ctx context.Context, r *sdk.CallToolRequest) *sdk.CallToolResult {
 	who := actorOf(r)
-	asked, after, err := s.send(ctx, who, r.Params.Arguments)
+	t, after, err := s.send(ctx, who, r.Params.Arguments)
 	if err == nil {
-		err = s.follow(ctx, who, asked, after, progressTo(ctx, r))
+		err = s.followTurn(ctx, who, t, after, progressNotifier(ctx, r))
 	}
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	return s.answer(ctx, who, asked)
+	_, reply, err := s.exchange(ctx, who, t)
+	switch {
+	case err != nil:
+		return s.failed(ctx, err)
+	case reply == nil:
+		return workingResult(t)
+	}
+	return s.turnResult(ctx, t, reply)
 }
 
-// send puts the message into its thread, which is made where none is named. It returns where the turn is and from where
-// on its events are to be read.
+// send sends the message, in a new thread if none is given. It returns the turn, and the position in the thread's
+// events before the turn's first one.
 func (s *Server) send(ctx context.Context, who core.Actor, arguments json.RawMessage) (turn, task.Position, error) {
-	given := map[string]json.RawMessage{}
-	if err := json.Unmarshal(arguments, &given); err != nil {
-		return turn{}, task.Position{}, core.InvalidField("/arguments", "Must be a JSON object.")
+	args, err := httpapi.ParseArguments(arguments)
+	if err != nil {
+		return turn{}, task.Position{}, err
 	}
-	for _, name := range []string{"threadId", "research"} {
-		if string(given[name]) == "null" {
-			delete(given, name)
-		}
-	}
-	var asked turn
-	if json.Unmarshal(given["agentId"], &asked.AgentID) != nil || asked.AgentID == "" {
+	var t turn
+	if json.Unmarshal(args["agentId"], &t.AgentID) != nil || t.AgentID == "" {
 		return turn{}, task.Position{}, core.InvalidField("/agentId", "Is required: the id of an agent, from list_agents.")
 	}
-	if given["threadId"] != nil && json.Unmarshal(given["threadId"], &asked.ThreadID) != nil {
+	if id := args["threadId"]; id != nil && json.Unmarshal(id, &t.ThreadID) != nil { // null leaves the id empty
 		return turn{}, task.Position{}, core.InvalidField("/threadId", "Must be a text: the id of a thread of this agent.")
 	}
-	message := pick(given, []string{"text", "research"})
-	if asked.ThreadID == "" {
-		if err := s.begin(ctx, who, &asked, given["text"], string(given["research"]) == "true"); err != nil {
+	if t.ThreadID == "" {
+		if t.ThreadID, err = s.createThread(ctx, who, t.AgentID, args); err != nil {
 			return turn{}, task.Position{}, err
 		}
 	}
-	after, err := s.threads.Position(ctx, asked.ThreadID)
+	after, err := s.threads.Position(ctx, t.ThreadID)
 	if err != nil {
 		return turn{}, task.Position{}, err
 	}
-	body, _, err := s.api.Invoke(ctx, who, httpapi.Call{
-		Method: http.MethodPost, Target: messagesPath(asked.AgentID, asked.ThreadID), Body: message, Async: true,
-	})
+	args["threadId"] = marshal(t.ThreadID)
+	reply, err := s.api.Invoke(httpapi.WithoutWait(ctx), who, core.OpSendMessage, args)
 	if err != nil {
 		return turn{}, task.Position{}, err
 	}
-	return asked, after, json.Unmarshal(body, &asked)
+	switch reply := reply.(type) {
+	case *oas.TurnWorkingHeaders:
+		t.TurnID = reply.Response.TurnId
+	case *oas.TurnComplete:
+		t.TurnID = reply.TurnId
+	}
+	return t, after, nil
 }
 
-// begin makes the thread of a question. One that is none, or would be refused, makes no thread.
-func (s *Server) begin(ctx context.Context, who core.Actor, asked *turn, text json.RawMessage, research bool) error {
-	var question string
-	if json.Unmarshal(text, &question) != nil || strings.TrimSpace(question) == "" {
-		return core.InvalidField("/text", "Is required: what to ask.")
+// createThread creates the thread of a new conversation. It checks the message first, so that a message that would be
+// refused leaves no empty thread behind.
+func (s *Server) createThread(
+	ctx context.Context, who core.Actor, agentID string, args httpapi.Arguments,
+) (string, error) {
+	var text string
+	if json.Unmarshal(args["text"], &text) != nil || strings.TrimSpace(text) == "" {
+		return "", core.InvalidField("/text", "Is required: what to ask.")
 	}
-	if err := s.threads.AllowSend(ctx, who, asked.AgentID, research); err != nil {
-		return err
+	if err := s.threads.AllowSend(ctx, who, agentID, string(args["research"]) == "true"); err != nil {
+		return "", err
 	}
-	body, _, err := s.api.Invoke(ctx, who, httpapi.Call{
-		Method: http.MethodPost, Target: "/api/agents/" + url.PathEscape(asked.AgentID) + "/threads", Body: []byte("{}"),
-	})
+	reply, err := invoke[*oas.ThreadReply](ctx, s.api, who, core.OpCreateThread, httpapi.Arguments{"agentId": marshal(agentID)})
 	if err != nil {
-		return err
+		return "", err
 	}
-	var made struct {
-		Thread struct {
-			ID string `json:"id"`
-		} `json:"thread"`
-	}
-	err = json.Unmarshal(body, &made)
-	asked.ThreadID = made.Thread.ID
-	return err
+	return reply.Thread.ID, nil
 }
 
-// follow tells of a turn's steps until it is done, the wait is over or the server stops.
-func (s *Server) follow(ctx context.Context, who core.Actor, asked turn, after task.Position, progress func(label string)) error {
+// followTurn reports the steps of a turn until it ends, the wait is over or the server shuts down.
+func (s *Server) followTurn(
+	ctx context.Context, who core.Actor, t turn, after task.Position, progress func(label string),
+) error {
 	waiting, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	stop := context.AfterFunc(s.stopping, cancel) //nolint:contextcheck // it ends with the server, not with this call
+	stop := context.AfterFunc(s.stopping, cancel) //nolint:contextcheck // stopping belongs to the server, not to the call
 	defer stop()
-	events, err := s.threads.Events(waiting, who, asked.AgentID, asked.ThreadID, &after)
+	events, err := s.threads.Events(waiting, who, t.AgentID, t.ThreadID, &after)
 	if err != nil {
 		return err
 	}
 	for e, err := range events {
 		switch {
 		case err != nil && waiting.Err() != nil:
-			return ctx.Err() // the wait is over, which is no error unless whoever asked has gone
+			return ctx.Err() // the end of the wait is an error only if the caller has disconnected
 		case err != nil:
 			return err
-		case e.TaskID != asked.TurnID:
+		case e.TaskID != t.TurnID:
 			continue
 		case e.Kind == task.EventDone:
 			return nil
@@ -161,8 +136,9 @@ func (s *Server) follow(ctx context.Context, who core.Actor, asked turn, after t
 	return ctx.Err()
 }
 
-// progressTo returns what tells a client that asked for it of progress. It only ever grows, as it must.
-func progressTo(ctx context.Context, r *sdk.CallToolRequest) func(string) {
+// progressNotifier returns a function that sends a progress notification, or does nothing if the client requested none.
+// Progress counts the steps, because the protocol requires it to increase.
+func progressNotifier(ctx context.Context, r *sdk.CallToolRequest) func(string) {
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return func(string) {}
@@ -170,154 +146,131 @@ func progressTo(ctx context.Context, r *sdk.CallToolRequest) func(string) {
 	steps := 0.0
 	return func(label string) {
 		steps++
-		// A client that is gone is noticed by the wait.
+		// A failure to notify is ignored: ctx ends when the client disconnects.
 		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: steps, Message: label})
 	}
 }
 
-// answer is the result for a turn as it is now.
-func (s *Server) answer(ctx context.Context, who core.Actor, asked turn) *sdk.CallToolResult {
-	_, m, err := s.exchange(ctx, who, asked)
-	switch {
-	case err != nil:
-		return s.failed(ctx, err)
-	case m == nil:
-		return working(asked)
+// turnResult returns the result of a turn that has ended.
+func (s *Server) turnResult(ctx context.Context, t turn, reply *oas.Message) *sdk.CallToolResult {
+	failure, failed := reply.Error.Get()
+	if !failed {
+		return replyResult(t, reply)
 	}
-	return s.outcome(ctx, asked, m)
-}
-
-// outcome is the result for a turn that has ended, well or not.
-func (s *Server) outcome(ctx context.Context, asked turn, m *replied) *sdk.CallToolResult {
-	if m.Error == nil {
-		return m.result(asked)
-	}
-	result := s.failed(ctx, &core.Error{Kind: core.KindUpstream, Code: m.Error.Code, Detail: m.Error.Detail})
-	if m.Text != "" {
-		result.Content = append(result.Content, &sdk.TextContent{Text: "What there was until then:\n\n" + m.Text})
+	result := s.failed(ctx, &core.Error{Kind: core.KindUpstream, Code: failure.Code, Detail: failure.Detail})
+	if reply.Text != "" {
+		result.Content = append(result.Content, &sdk.TextContent{Text: "Reply until the error:\n\n" + reply.Text})
 	}
 	return result
 }
 
-// working is the result of a turn that is not done.
-func working(asked turn) *sdk.CallToolResult {
+// workingResult is the result of a turn that has not ended.
+func workingResult(t turn) *sdk.CallToolResult {
 	return &sdk.CallToolResult{
 		Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(
 			"The agent is still working on it. Do not ask again: read the reply later with get_messages, agentId %s, threadId %s.",
-			asked.AgentID, asked.ThreadID)}},
+			t.AgentID, t.ThreadID)}},
 		StructuredContent: struct {
 			Status string `json:"status"`
 			turn
-		}{"working", asked},
+		}{"working", t},
 	}
 }
 
-// replied is the reply of a turn as the contract has it.
-type replied struct {
-	ID        string `json:"id"`
-	Role      string `json:"role"`
-	TurnID    string `json:"turnId"`
-	Text      string `json:"text"`
-	Status    string `json:"status"`
-	CreatedAt string `json:"createdAt"`
-	Citations []struct {
-		N          int      `json:"n"`
-		DocumentID string   `json:"documentId"`
-		Title      string   `json:"title"`
-		Authors    []string `json:"authors"`
-		Year       int      `json:"year"`
-		URL        string   `json:"url"`
-		Quote      string   `json:"quote"`
-	} `json:"citations"`
-	Error *struct {
-		Code   string `json:"code"`
-		Detail string `json:"detail"`
-	} `json:"error"`
-	fields map[string]json.RawMessage
-}
-
-// errNoTurn means that a conversation does not have a turn, or not any more.
+// errNoTurn means that a thread has no such turn.
 var errNoTurn = core.NotFound("turn")
 
-// exchange returns the question of a turn and its reply, which is nil while the turn works. It reads the conversation
-// backwards: the turn is most likely the last.
-func (s *Server) exchange(ctx context.Context, who core.Actor, asked turn) (question, reply *replied, err error) {
-	path := messagesPath(asked.AgentID, asked.ThreadID)
-	for target := path; ; {
-		body, _, err := s.api.Invoke(ctx, who, httpapi.Call{Method: http.MethodGet, Target: target})
+// exchange returns the message that started a turn and the reply, which is nil while the turn is running. It reads the
+// thread from the end, because the turn is most likely the last one.
+func (s *Server) exchange(ctx context.Context, who core.Actor, t turn) (question, reply *oas.Message, err error) {
+	args := t.thread()
+	for {
+		page, err := invoke[*oas.MessageList](ctx, s.api, who, core.OpListMessages, args)
 		if err != nil {
 			return nil, nil, err
 		}
-		var page struct {
-			Messages   []json.RawMessage `json:"messages"`
-			NextCursor string            `json:"nextCursor"`
-		}
-		if err := json.Unmarshal(body, &page); err != nil {
-			return nil, nil, err
-		}
-		for _, raw := range slices.Backward(page.Messages) {
-			var m replied
-			if err := errors.Join(json.Unmarshal(raw, &m), json.Unmarshal(raw, &m.fields)); err != nil {
-				return nil, nil, err
-			}
+		for _, m := range slices.Backward(page.Messages) {
 			switch {
-			case m.TurnID != asked.TurnID:
-			case m.Role == "assistant":
+			case m.TurnId != t.TurnID:
+			case m.Role == oas.MessageRoleAssistant:
 				reply = &m
 			default:
 				return &m, reply, nil
 			}
 		}
-		if page.NextCursor == "" {
+		if page.NextCursor.Value == "" {
 			return nil, nil, errNoTurn
 		}
-		target = path + "?cursor=" + url.QueryEscape(page.NextCursor)
+		args["cursor"] = marshal(page.NextCursor.Value)
 	}
 }
 
-// result is the reply as a tool's result: its text with what it cites, and the documents as links.
-func (m *replied) result(asked turn) *sdk.CallToolResult {
-	structured := map[string]any{
-		"status": "complete", "text": m.Text, "messageId": m.ID,
-		"agentId": asked.AgentID, "threadId": asked.ThreadID, "turnId": asked.TurnID,
-	}
-	for _, name := range []string{"partial", "citations", "checks", "followUps", "query", "memoriesUsed", "usage"} {
-		if value, ok := m.fields[name]; ok {
-			structured[name] = value
-		}
-	}
-	text := m.Text
+// replyResult returns a reply as the result of the tool: its text with the list of sources, and a link to each cited
+// document.
+func replyResult(t turn, reply *oas.Message) *sdk.CallToolResult {
+	text := reply.Text
 	var links []sdk.Content
 	linked := map[string]bool{}
-	for i, c := range m.Citations {
+	for i, c := range reply.Citations {
 		if i == 0 {
 			text += "\n\nSources:"
 		}
-		text += "\n[" + strconv.Itoa(c.N) + "] " + citation(c.Title, c.Authors, c.Year, c.URL)
-		if !linked[c.DocumentID] {
-			linked[c.DocumentID] = true
+		text += "\n[" + strconv.Itoa(c.N) + "] " + citationLine(c)
+		if !linked[c.DocumentId] {
+			linked[c.DocumentId] = true
 			links = append(links, &sdk.ResourceLink{
-				URI: documentURI(asked.AgentID, c.DocumentID), Name: c.DocumentID, Title: c.Title, MIMEType: "text/markdown",
+				URI: documentURI(t.AgentID, c.DocumentId), Name: c.DocumentId, Title: c.Title, MIMEType: "text/markdown",
 				Description: "Cited as [" + strconv.Itoa(c.N) + "]: " + c.Quote,
 			})
 		}
 	}
 	return &sdk.CallToolResult{
-		Content: append([]sdk.Content{&sdk.TextContent{Text: text}}, links...), StructuredContent: structured,
+		Content: append([]sdk.Content{&sdk.TextContent{Text: text}}, links...), StructuredContent: structuredReply(t, reply),
 	}
 }
 
-// citation names a document in a line.
-func citation(title string, authors []string, year int, address string) string {
-	parts := []string{title}
-	if len(authors) > 0 {
-		parts = append(parts, strings.Join(authors, ", "))
+// structuredReply returns a reply as the structured content of the tool. Members that the REST reply omits are omitted
+// here as well.
+func structuredReply(t turn, reply *oas.Message) map[string]any {
+	out := map[string]any{
+		"status": "complete", "text": reply.Text, "messageId": reply.ID,
+		"agentId": t.AgentID, "threadId": t.ThreadID, "turnId": t.TurnID,
 	}
-	if year > 0 {
+	if partial, ok := reply.Partial.Get(); ok {
+		out["partial"] = partial
+	}
+	if reply.Citations != nil {
+		out["citations"] = reply.Citations
+	}
+	if reply.Checks != nil {
+		out["checks"] = reply.Checks
+	}
+	if reply.FollowUps != nil {
+		out["followUps"] = reply.FollowUps
+	}
+	if query, ok := reply.Query.Get(); ok {
+		out["query"] = query
+	}
+	if reply.MemoriesUsed != nil {
+		out["memoriesUsed"] = reply.MemoriesUsed
+	}
+	if usage, ok := reply.Usage.Get(); ok {
+		out["usage"] = &usage
+	}
+	return out
+}
+
+// citationLine formats a cited document in one line.
+func citationLine(c oas.Citation) string {
+	parts := []string{c.Title}
+	if len(c.Authors) > 0 {
+		parts = append(parts, strings.Join(c.Authors, ", "))
+	}
+	if year := c.Year.Value; year > 0 {
 		parts = append(parts, strconv.Itoa(year))
 	}
-	if address != "" {
-		parts = append(parts, address)
+	if c.URL.Value != "" {
+		parts = append(parts, c.URL.Value)
 	}
 	return strings.Join(parts, ". ")
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// clients is where the programs are that tests connect with.
+// clients is the folder of the programs that tests connect with.
 const clients = "../../e2e/clients"
 
-// TestConformance runs the protocol's own suite against our front, with a bearer token needed all the time. There is no
-// list of failures that are expected.
+// TestConformance runs the protocol's conformance suite against the endpoint, with a bearer token. No failures are
+// expected.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, requirements := range []string{"2025-11-25", "2026-07-28"} {
@@ -22,14 +22,14 @@ func TestConformance(t *testing.T) {
 			out := conformance(t, fixture(t), "--requirements", requirements)
 			m := regexp.MustCompile(`(?m)^Total: (\d+) passed, (\d+) failed`).FindStringSubmatch(out)
 			if m == nil || m[1] == "0" || m[2] != "0" {
-				t.Fatalf("the suite says:\n%s", out)
+				t.Fatalf("the output of the suite:\n%s", out)
 			}
 			t.Log(m[0])
 		})
 	}
 }
 
-// conformance runs the suite and returns what it wrote.
+// conformance runs the suite and returns its output.
 func conformance(t *testing.T, address string, args ...string) string {
 	t.Helper()
 	folder, err := filepath.Abs(clients)
@@ -53,7 +53,7 @@ func conformance(t *testing.T, address string, args ...string) string {
 	cmd.Env = append(os.Environ(), "CARREL_URL="+strings.TrimSuffix(address, path), "CARREL_TOKEN="+fixtureToken)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("the suite ended with %v", err)
+		t.Errorf("the suite failed: %v", err)
 	}
 	return string(out)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,118 +16,98 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"carrel/internal/core"
+	"carrel/internal/httpapi"
 	"carrel/internal/streamwatch"
 )
 
-// The headers of the protocol that decide where a request goes.
+// Headers of the protocol that decide how a request is routed.
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
 	headerName    = "Mcp-Name"
 )
 
-// firstStateless is the version from which on there are no sessions. Versions are dates and compare as texts.
+// firstStateless is the first version without sessions. Versions are dates and compare as strings.
 const firstStateless = "2026-07-28"
 
-// methodListen opens a stream of news in the stateless era.
+// methodListen opens a stream of notifications in the stateless era.
 const methodListen = "subscriptions/listen"
 
-// maxBody is the largest message, the same as the largest body of the REST API.
+// maxBody limits the size of a message, like the body limit of the REST API.
 const maxBody = 1 << 20
 
-// Edge is what the endpoint needs to know of the server that it is a part of.
-type Edge struct {
-	// BaseURL is the installation's address as clients see it.
-	BaseURL string
-	// Authenticate returns who a bearer token acts for. It is asked on every request, and about once a second for the
-	// open streams of a token.
-	Authenticate func(ctx context.Context, token string) (core.Actor, error)
-	// Admit is told of every request whose credential is good, and refuses those that come too often.
-	Admit func(ctx context.Context, who core.Actor) error
-	// Problem answers a request that does not get as far as the protocol, with the challenge that belongs to it.
-	Problem func(w http.ResponseWriter, r *http.Request, err error)
-	// Streams limits the event streams of a credential; the REST API shares it. Nil limits nothing.
-	Streams *streamwatch.Slots
-	// Sealer signs the ids of sessions, so that they outlive the process and can't be used by others.
-	Sealer Sealer
-	// Draining is closed when the server stops: streams without an end end then.
-	Draining <-chan struct{}
-	Log      *slog.Logger
-}
-
-// Sealer encrypts short texts for one place.
-type Sealer interface {
-	Seal(plain []byte, place string) []byte
-	Open(sealed []byte, place string) ([]byte, error)
-}
-
-// protocol is what the endpoint serves: a server for each era, and what is said of requests before they get there.
+// protocol is the part behind the endpoint: an SDK server for each era, and the hooks that run before it.
 type protocol struct {
-	// stateful and stateless are the servers of the eras. They never ask their clients anything, so that a session needs no
+	// stateful and stateless are the servers of the two eras. They send no requests to clients, so a session needs no
 	// memory; see sessions.
 	stateful, stateless *sdk.Server
 	sessions            *sessions
-	// asking takes the place of stateful for tests: the suite's tools ask their clients, and need sessions of the SDK.
-	asking http.Handler
+	// sdkSessions replaces stateful in tests: the tools of the conformance suite send requests to clients, which needs the
+	// SDK's sessions.
+	sdkSessions http.Handler
 	// check may refuse a request before it is carried out.
 	check func(who core.Actor, m message) error
-	// quick reports whether a request is answered with one message and nothing before it. Such an answer needs no
-	// stream, which costs both sides.
-	quick func(m message) bool
-	// cached names the answer to a request that is the same whenever it is asked; empty means that it may not be.
-	cached func(who core.Actor, m message) string
-	// listen answers subscriptions/listen, and GET of a session, and returns what waits for news and ends the stream; nil
-	// leaves the first to the server.
+	// singleReply reports whether a request is answered with a single message. Such a reply needs no stream, which is more
+	// expensive for both sides.
+	singleReply func(m message) bool
+	// cacheKey returns the key under which the reply can be cached; empty means not at all.
+	cacheKey func(who core.Actor, m message) string
+	// listen answers subscriptions/listen and the GET of a session. It returns a function that sends notifications until
+	// the stream ends. Nil leaves subscriptions/listen to the SDK.
 	listen func(s *stream, r *http.Request, who core.Actor, m message) (wait func())
 }
 
-// endpoint is the HTTP side of the protocol: one address for both eras.
+// endpoint is the HTTP side of the protocol: one URL for both eras.
 type endpoint struct {
-	edge     Edge
+	deps     Deps
 	protocol protocol
-	// The handlers are the SDK's: for each era one that answers with streams and one that answers with plain JSON.
-	old, new     handlers
-	stateful     http.Handler
-	host, origin string
-	// open are the replies that are not over at once.
+	// stateful and stateless are the SDK's handlers for the two eras.
+	stateful, stateless handlers
+	sdkSessions         http.Handler
+	host, origin        string
+	// open are the replies that stay open, whose credentials are rechecked.
 	open *streamwatch.Watch[*stream]
-	// answers are those that may be given again, as the SDK has once given them.
-	answers sync.Map
+	// cache holds results of the SDK by cache key.
+	cache sync.Map
 }
 
+// handlers answer with an event stream, or with a single JSON message.
 type handlers struct{ streaming, plain http.Handler }
 
-func newEndpoint(e Edge, p protocol) (*endpoint, error) {
-	base, err := url.Parse(e.BaseURL)
+func newEndpoint(d Deps, p protocol) (*endpoint, error) {
+	base, err := url.Parse(d.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	both := func(s *sdk.Server) handlers {
-		return handlers{streaming: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true}), plain: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})}
+		return handlers{
+			streaming: newHandler(s, sdk.StreamableHTTPOptions{Stateless: true}),
+			plain:     newHandler(s, sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
+		}
 	}
-	end := &endpoint{
-		edge: e, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
-		old: both(p.stateful), new: both(p.stateless), stateful: p.asking,
+	e := &endpoint{
+		deps: d, protocol: p, host: base.Hostname(), origin: base.Scheme + "://" + base.Host,
+		stateful: both(p.stateful), stateless: both(p.stateless), sdkSessions: p.sdkSessions,
 	}
-	end.open = streamwatch.New(recheckEvery, end.look)
-	return end, nil
+	e.open = streamwatch.New(recheckInterval, e.recheckStreams)
+	return e, nil
 }
 
-// newHandler returns a handler of the SDK that knows who is asking.
+// newHandler returns an SDK handler whose requests carry the actor.
 func newHandler(s *sdk.Server, o sdk.StreamableHTTPOptions) http.Handler {
-	// Host and Origin are checked here: the SDK takes a proxy on this machine for an attack, and lets foreign pages in.
+	// checkSender checks Host and Origin. The SDK's check refuses a proxy on the same machine and accepts foreign origins.
 	o.DisableLocalhostProtection = true
 	o.PropagateRequestCancellation = true
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &o)
-	return auth.RequireBearerToken(knownToken, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
+	return auth.RequireBearerToken(tokenInfo, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 }
 
-// actorInfo is the name under which the SDK's token information carries the actor.
+// actorInfo is the key of the actor in the SDK's token information.
 const actorInfo = "actor"
 
-// knownToken hands the actor of a request over to the SDK, which has no other door for it: its handlers may run in the
-// context of another request of the session.
-func knownToken(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+// tokenInfo passes the actor to the SDK as token information. The request's context cannot carry it: the SDK may run a
+// handler in the context of another request of the session.
+func tokenInfo(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	who, ok := core.ActorFrom(ctx)
 	if !ok {
 		return nil, auth.ErrInvalidToken
@@ -136,7 +115,7 @@ func knownToken(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo
 	return &auth.TokenInfo{UserID: who.UserID, Extra: map[string]any{actorInfo: who}}, nil
 }
 
-// actorOf returns who sent a request. Without anybody it is nobody, who may do nothing.
+// actorOf returns the actor of an SDK request. Without one it returns the zero Actor, which every operation denies.
 func actorOf(r sdk.Request) core.Actor {
 	if extra := r.GetExtra(); extra != nil && extra.TokenInfo != nil {
 		who, _ := extra.TokenInfo.Extra[actorInfo].(core.Actor)
@@ -145,24 +124,24 @@ func actorOf(r sdk.Request) core.Actor {
 	return core.Actor{}
 }
 
-// ServeHTTP is the front of both eras. What waits for news waits here, when all that was needed to begin is off the stack,
-// which is the most that an idle client costs.
+// ServeHTTP answers a request of either era. Listeners wait here, after answer has returned, to keep the stack of an
+// idle connection small.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wait := e.answer(w, r); wait != nil {
 		wait()
 	}
 }
 
-// answer answers a request: is it for us, who is asking, what is it. It may leave something to wait for, which then has to
-// end the stream.
+// answer checks the sender and the credential, reads the message and answers it. If it returns a function, the stream
+// stays open and the function has to end it.
 func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) {
 	if err := e.checkSender(r); err != nil {
-		e.edge.Problem(w, r, err)
+		e.deps.Problem(w, r, err)
 		return nil
 	}
 	token, who, err := e.authenticate(r)
 	if err != nil {
-		e.edge.Problem(w, r, err)
+		e.deps.Problem(w, r, err)
 		return nil
 	}
 	r = r.WithContext(core.WithActor(r.Context(), who))
@@ -179,9 +158,9 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) 
 	}
 	s := newStream(w, r, who, token, e.open)
 	if e.opensStream(r, m) {
-		if s.release, err = e.edge.Streams.Take(who.CredentialID); err != nil {
+		if s.release, err = e.deps.Streams.Take(who.CredentialID); err != nil {
 			s.end()
-			e.edge.Problem(w, r, err)
+			e.deps.Problem(w, r, err)
 			return nil
 		}
 	}
@@ -193,18 +172,18 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request) (wait func()) 
 	return e.route(s, s.request, who, m)
 }
 
-// opensStream reports whether a request may be answered with a stream of events: the stream of a session, a subscription,
+// opensStream reports whether a request may be answered with an event stream: the stream of a session, a subscription,
 // or a tool that reports progress.
 func (e *endpoint) opensStream(r *http.Request, m message) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodPost && !e.protocol.quick(m)
+	return r.Method == http.MethodGet || r.Method == http.MethodPost && !e.protocol.singleReply(m)
 }
 
-// route sends a request to its era, and returns what is left to wait for.
+// route passes a request to the server of its era. It returns the function that serves the stream if that stays open.
 func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) (wait func()) {
 	switch {
 	case isStateful(r, m):
 		return e.serveSession(s, r, who, m)
-	case e.protocol.listen != nil && m.Method == methodListen && fits(r, m) && m.Params.Notifications != nil:
+	case e.protocol.listen != nil && m.Method == methodListen && isWellFormed(r, m) && m.Params.Notifications != nil:
 		return e.protocol.listen(s, r, who, m)
 	default:
 		e.serve(s, r, who, m)
@@ -212,41 +191,42 @@ func (e *endpoint) route(s *stream, r *http.Request, who core.Actor, m message) 
 	}
 }
 
-// serve has the SDK answer a message, unless it has answered the same before.
+// serve answers a message from the cache or with the SDK.
 func (e *endpoint) serve(s *stream, r *http.Request, who core.Actor, m message) {
-	h, version := e.new, firstStateless
+	h, version := e.stateless, firstStateless
 	if isStateful(r, m) {
-		h, version = e.old, r.Header.Get(headerVersion)
+		h, version = e.stateful, r.Header.Get(headerVersion)
 	}
-	name := e.protocol.cached(who, m)
+	key := e.protocol.cacheKey(who, m)
 	switch {
-	case name != "" && (version < firstStateless || fits(r, m)):
-		e.serveAgain(s, r, m, version+" "+name, h.plain)
-	case e.protocol.quick(m):
+	case key != "" && (version < firstStateless || isWellFormed(r, m)):
+		e.serveCached(s, r, m, version+" "+key, h.plain)
+	case e.protocol.singleReply(m):
 		h.plain.ServeHTTP(s, r)
 	default:
 		h.streaming.ServeHTTP(s, r)
 	}
 }
 
-// fits reports whether a request of the stateless era is beyond doubt. One with headers that do not fit its message is
-// left to the SDK, which knows all the ways to refuse it.
-func fits(r *http.Request, m message) bool {
+// isWellFormed reports whether the headers and the message of a stateless request agree. Other requests are left to the
+// SDK, which returns the right error for each mismatch.
+func isWellFormed(r *http.Request, m message) bool {
 	var version string
 	_ = json.Unmarshal(m.Params.Meta[sdk.MetaKeyProtocolVersion], &version)
 	_, capable := m.Params.Meta[sdk.MetaKeyClientCapabilities]
-	return r.Header.Get("Mcp-Method") == m.Method && version == firstStateless && r.Header.Get(headerVersion) == version && capable && plainID(m.ID) &&
+	return r.Header.Get("Mcp-Method") == m.Method && version == firstStateless && r.Header.Get(headerVersion) == version &&
+		capable && isPlainID(m.ID) &&
 		strings.HasPrefix(r.Header.Get("Content-Type"), typeJSON) && strings.Contains(r.Header.Get("Accept"), typeJSON) &&
 		strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// plainID reports whether an id is a text or a number.
-func plainID(id json.RawMessage) bool {
+// isPlainID reports whether a JSON-RPC id is a string or a number.
+func isPlainID(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
-// isStateful reports whether a request is of the era of sessions: one that is not POST, carries a session or an old
-// version, or begins a session. One that says that it is of the other era is believed.
+// isStateful reports whether a request belongs to the era of sessions: it is not a POST, has a session id or an old
+// version, or starts a session. A header with a stateless version takes precedence.
 func isStateful(r *http.Request, m message) bool {
 	version := r.Header.Get(headerVersion)
 	if r.Method != http.MethodPost || m.batch {
@@ -258,56 +238,53 @@ func isStateful(r *http.Request, m message) bool {
 	return version != "" || m.Method == "initialize" || r.Header.Get(headerSession) != ""
 }
 
-// checkSender refuses browsers that another site has made ask, and names that are not ours, which is how such a site
-// gets around the first rule (DNS rebinding). An address or a name without a dot can't be of such a site.
+// checkSender refuses requests from pages of other origins, and unknown host names, with which such a page could get
+// around the origin check (DNS rebinding). IP addresses and names without a dot cannot be used for that.
 func (e *endpoint) checkSender(r *http.Request) error {
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], e.origin) {
-		return core.Forbidden("forbidden", "Pages of other sites may not use this server. Connect with a program that is no page.")
+		return core.Forbidden("forbidden", "Web pages of other sites cannot use this server. Connect with a program instead.")
 	}
 	host := (&url.URL{Host: r.Host}).Hostname()
 	if strings.EqualFold(host, e.host) || !strings.Contains(strings.TrimSuffix(host, "."), ".") || isAddress(host) {
 		return nil
 	}
-	return core.Forbidden("forbidden", "This server does not have that name. Use the address that it shows; a proxy must pass on the Host header.")
+	return core.Forbidden("forbidden", "This server is not known by that host name. Use its configured URL; a proxy must pass on the Host header.")
 }
 
-// authenticate returns the bearer token of a request and its actor. A cookie is never looked at.
+// authenticate returns the bearer token of a request and its actor. Cookies are ignored.
 func (e *endpoint) authenticate(r *http.Request) (string, core.Actor, error) {
-	values := r.Header.Values("Authorization")
-	if len(values) == 0 {
-		return "", core.Actor{}, core.Unauthenticated("missing_credential",
-			"Send a credential in the header: Authorization: Bearer <token>.")
+	token, err := core.BearerToken(r.Header.Values("Authorization"))
+	switch {
+	case errors.Is(err, core.ErrNoAuthorization):
+		return "", core.Actor{}, httpapi.MissingCredential()
+	case err != nil:
+		return "", core.Actor{}, httpapi.InvalidBearer()
 	}
-	fields := strings.Fields(values[0])
-	if len(values) > 1 || len(fields) != 2 || !strings.EqualFold(fields[0], "Bearer") {
-		return "", core.Actor{}, core.Unauthenticated("invalid_credential",
-			"The Authorization header must be one bearer token: Authorization: Bearer <token>.")
-	}
-	who, err := e.edge.Authenticate(r.Context(), fields[1])
+	who, err := e.deps.Authenticate(r.Context(), token)
 	if err == nil {
-		err = e.edge.Admit(r.Context(), who)
+		err = e.deps.Admit(r.Context(), who)
 	}
-	if err == nil && who.Lacks.Has(core.CapMCP) { // what else a credential may not do is missing from its tools
+	if err == nil && who.Lacks.Has(core.CapMCP) { // other restrictions show in the list of tools
 		err = who.Allow(core.OpUseMCP)
 	}
-	return fields[1], who, err
+	return token, who, err
 }
 
-// recheck reports whether an open stream's credential is still good, and for whom. While that can't be found out, it is
-// as it was.
+// recheck reports whether the credential of an open stream is still valid, and returns its current actor. If the check
+// fails for another reason, such as a database error, the stream stays open.
 func (e *endpoint) recheck(ctx context.Context, token string, was core.Actor) (core.Actor, bool) {
-	now, err := e.edge.Authenticate(ctx, token)
+	now, err := e.deps.Authenticate(ctx, token)
 	if err == nil {
 		return now, true
 	}
 	return was, !core.IsKind(err, core.KindUnauthenticated) && !core.IsKind(err, core.KindForbidden)
 }
 
-// read takes the message out of a request and puts it back for the SDK.
+// read reads the message of a request and puts the body back for the SDK.
 func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (message, error) {
 	tooLarge := &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The message is larger than 1 MiB."}
 	if r.ContentLength > maxBody {
-		w.Header().Set("Connection", "close") // net/http would first read on to the end
+		w.Header().Set("Connection", "close") // otherwise net/http reads the rest of the body first
 		return message{}, tooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -317,7 +294,7 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (message, error)
 		w.Header().Set("Connection", "close")
 		return message{}, tooLarge
 	case err != nil:
-		return message{}, malformed("The message did not arrive whole.")
+		return message{}, malformed("The message is incomplete.")
 	}
 	m, err := parseMessage(body)
 	if err != nil {
@@ -328,16 +305,16 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) (message, error)
 	return m, nil
 }
 
-// refuse answers a request that was read but is not carried out. What needs another credential is a matter of HTTP,
-// whose status and challenge clients act on; the rest is said in the protocol's own words.
+// refuse answers a message that is not carried out: with a JSON-RPC error, or for credentials and rate limits with an
+// HTTP error, because clients act on its status and challenge.
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, m message, err error) {
 	var rpc *rpcError
 	if errors.As(err, &rpc) {
 		rpc.write(w, http.StatusBadRequest, m.ID)
 		return
 	}
-	e.edge.Problem(w, r, err)
+	e.deps.Problem(w, r, err)
 }
 
-// methods are what the address has at all.
+// methods are the HTTP methods of the endpoint.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-func TestATextOfOthersStaysInsideItsFence(t *testing.T) {
+func TestFencedTextCannotLeaveItsFence(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Landmarks":          "⟦Landmarks⟧",
@@ -25,7 +25,7 @@ func TestATextOfOthersStaysInsideItsFence(t *testing.T) {
 	}
 }
 
-func TestOnlyTextsOfOthersAreFenced(t *testing.T) {
+func TestOnlyTextsOfOtherAccountsAreFenced(t *testing.T) {
 	t.Parallel()
 	notice := `"notice":"` + fenceNotice + `"`
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-//nolint:staticcheck // deprecated parts of the protocol are a part of the suite all the same
+//nolint:staticcheck // the suite also tests deprecated parts of the protocol
 package mcp
 
 import (
@@ -22,12 +22,12 @@ import (
 	"carrel/internal/secretbox"
 )
 
-// The conformance suite asks for tools, resources and prompts of its own, which no real server has. They are served here,
-// by the same front as ours: credentials, eras, sessions and streams are those of the product.
+// The conformance suite requires its own tools, resources and prompts. They are served behind the real endpoint, with
+// its credentials, eras, sessions and streams.
 
-const fixtureToken = "a-token-of-the-test"
+const fixtureToken = "test-token"
 
-// fixture is a server of the suite's tools behind our front.
+// fixture starts a server with the suite's tools behind the endpoint and returns its URL.
 func fixture(t testing.TB) (address string) {
 	t.Helper()
 	box, err := secretbox.New([]byte("a secret of the installation"), "test")
@@ -38,11 +38,11 @@ func fixture(t testing.TB) (address string) {
 	listener := httptest.NewUnstartedServer(nil)
 	base := "http://" + listener.Listener.Addr().String()
 	log := slog.New(slog.DiscardHandler)
-	e := Edge{
+	e := Deps{
 		BaseURL: base, Sealer: box, Draining: draining, Log: log,
 		Authenticate: func(_ context.Context, token string) (core.Actor, error) {
 			if token != fixtureToken {
-				return core.Actor{}, core.Unauthenticated("invalid_credential", "Use the token of the test.")
+				return core.Actor{}, core.Unauthenticated("invalid_credential", "Use the test token.")
 			}
 			return core.Actor{UserID: "usr_1"}, nil
 		},
@@ -66,11 +66,11 @@ func fixture(t testing.TB) (address string) {
 	extensions.AddExtension(tasksExtension, nil)
 	p := protocol{
 		stateful: server(sdk.ServerOptions{}), stateless: server(sdk.ServerOptions{Capabilities: extensions}), sessions: newSessions(box),
-		check:  func(core.Actor, message) error { return nil },
-		quick:  func(message) bool { return false },
-		cached: func(core.Actor, message) string { return "" },
+		check:       func(core.Actor, message) error { return nil },
+		singleReply: func(message) bool { return false },
+		cacheKey:    func(core.Actor, message) string { return "" },
 	}
-	p.asking = newHandler(p.stateful, sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
+	p.sdkSessions = newHandler(p.stateful, sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
 	if err := addTasks(p.stateless, fixtureTasks(p.stateless)); err != nil {
 		t.Fatal(err)
 	}
@@ -93,23 +93,23 @@ func fixture(t testing.TB) (address string) {
 	return base + path
 }
 
-// does is what a tool of the suite does.
-type does func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error)
+// toolFunc carries out a tool of the suite.
+type toolFunc func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error)
 
-func add(s *sdk.Server, name, schema string, do does) {
+func add(s *sdk.Server, name, schema string, do toolFunc) {
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
 	s.AddTool(&sdk.Tool{Name: name, Description: "For the conformance suite: " + name, InputSchema: json.RawMessage(schema)}, sdk.ToolHandler(do))
 }
 
-func says(content ...sdk.Content) does {
+func replyWith(content ...sdk.Content) toolFunc {
 	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: content}, nil
 	}
 }
 
-func said(format string, args ...any) (*sdk.CallToolResult, error) {
+func textResult(format string, args ...any) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}, nil
 }
 
@@ -122,7 +122,7 @@ func decode(s string) []byte {
 }
 
 var (
-	// pixel is a PNG of one pixel, and silence a WAV of one sample.
+	// pixel is a PNG of one pixel, silence a WAV of one sample.
 	pixel   = decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	silence = decode("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==")
 )
@@ -133,11 +133,11 @@ func embedded(uri string) sdk.Content {
 
 func fixtureTools(s *sdk.Server) {
 	image := &sdk.ImageContent{Data: pixel, MIMEType: "image/png"}
-	add(s, "test_simple_text", "", says(&sdk.TextContent{Text: "This is a simple text response for testing."}))
-	add(s, "test_image_content", "", says(image))
-	add(s, "test_audio_content", "", says(&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}))
-	add(s, "test_embedded_resource", "", says(embedded("test://embedded-resource")))
-	add(s, "test_multiple_content_types", "", says(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
+	add(s, "test_simple_text", "", replyWith(&sdk.TextContent{Text: "This is a simple text response for testing."}))
+	add(s, "test_image_content", "", replyWith(image))
+	add(s, "test_audio_content", "", replyWith(&sdk.AudioContent{Data: silence, MIMEType: "audio/wav"}))
+	add(s, "test_embedded_resource", "", replyWith(embedded("test://embedded-resource")))
+	add(s, "test_multiple_content_types", "", replyWith(&sdk.TextContent{Text: "Three kinds:"}, image, embedded("test://mixed-content-resource")))
 	add(s, "test_error_handling", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		result := &sdk.CallToolResult{}
 		result.SetError(errors.New("This tool intentionally returns an error for testing"))
@@ -148,9 +148,9 @@ func fixtureTools(s *sdk.Server) {
 			if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: text}); err != nil {
 				return nil, err
 			}
-			time.Sleep(50 * time.Millisecond) // the suite wants them one by one
+			time.Sleep(50 * time.Millisecond) // the suite expects separate messages
 		}
-		return said("logged")
+		return textResult("logged")
 	}
 	add(s, "test_tool_with_logging", "", logs)
 	add(s, "test_logging_tool", "", logs)
@@ -162,12 +162,12 @@ func fixtureTools(s *sdk.Server) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		return said("%v", r.Params.GetProgressToken())
+		return textResult("%v", r.Params.GetProgressToken())
 	})
-	add(s, "test_streaming_elicitation", "", says(&sdk.TextContent{Text: "nothing is asked"}))
+	add(s, "test_streaming_elicitation", "", replyWith(&sdk.TextContent{Text: "no input needed"}))
 	add(s, "test_missing_capability", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if c := r.ClientCapabilities(); c != nil && c.Sampling != nil {
-			return said("it can sample")
+			return textResult("it can sample")
 		}
 		return nil, &jsonrpc.Error{
 			Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is needed",
@@ -176,30 +176,30 @@ func fixtureTools(s *sdk.Server) {
 	})
 	add(s, "test_reconnection", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		r.Extra.CloseSSEStream(sdk.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
-		time.Sleep(100 * time.Millisecond) // the client is to come back meanwhile
-		return said("back again")
+		time.Sleep(100 * time.Millisecond) // time for the client to reconnect
+		return textResult("back again")
 	})
 	add(s, "test_trigger_tool_change", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		add(s, "test_passing_tool", "", says())
-		return said("changed")
+		add(s, "test_passing_tool", "", replyWith())
+		return textResult("changed")
 	})
 	add(s, "test_trigger_prompt_change", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."}, prompt(&sdk.TextContent{Text: "x"}))
-		return said("changed")
+		s.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Comes and goes."}, promptOf(&sdk.TextContent{Text: "x"}))
+		return textResult("changed")
 	})
 	add(s, "test_x_mcp_header", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
-		says(&sdk.TextContent{Text: "the header fits"}))
+		replyWith(&sdk.TextContent{Text: "the header fits"}))
 	add(s, "json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 		"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
 		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},
 			"phone":{"type":"string"},"email":{"type":"string"}},
 		"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],
 		"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},
-		"additionalProperties":false}`, says(&sdk.TextContent{Text: "called"}))
+		"additionalProperties":false}`, replyWith(&sdk.TextContent{Text: "called"}))
 	fixtureQuestions(s)
 }
 
-// fixtureQuestions are the tools that ask their client something in the middle, as only the stateful era can.
+// fixtureQuestions adds the tools that send a request to the client during a call, which only the stateful era allows.
 func fixtureQuestions(s *sdk.Server) {
 	add(s, "test_sampling", `{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`,
 		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -214,23 +214,23 @@ func fixtureQuestions(s *sdk.Server) {
 				return nil, err
 			}
 			text, _ := reply.Content.(*sdk.TextContent)
-			return said("LLM response: %s", text.Text)
+			return textResult("LLM response: %s", text.Text)
 		})
-	asks := func(schema string) does {
+	elicit := func(schema string) toolFunc {
 		return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			reply, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Please say", RequestedSchema: json.RawMessage(schema)})
 			if err != nil {
 				return nil, err
 			}
-			return said("action=%s, content=%v", reply.Action, reply.Content)
+			return textResult("action=%s, content=%v", reply.Action, reply.Content)
 		}
 	}
 	add(s, "test_elicitation", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
-		asks(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
-	add(s, "test_elicitation_sep1034_defaults", "", asks(`{"type":"object","properties":{
+		elicit(`{"type":"object","properties":{"username":{"type":"string","description":"Your name"},"email":{"type":"string","description":"Your address"}},"required":["username","email"]}`))
+	add(s, "test_elicitation_sep1034_defaults", "", elicit(`{"type":"object","properties":{
 		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
 		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`))
-	add(s, "test_elicitation_sep1330_enums", "", asks(`{"type":"object","properties":{
+	add(s, "test_elicitation_sep1330_enums", "", elicit(`{"type":"object","properties":{
 		"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
 		"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]},
 		"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["One","Two","Three"]},
@@ -238,19 +238,19 @@ func fixtureQuestions(s *sdk.Server) {
 		"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"One"},{"const":"value2","title":"Two"},{"const":"value3","title":"Three"}]}}}}`))
 }
 
-// elicits asks for one field in the result, as the stateless era does.
-func elicits(field, kind string) *sdk.ElicitParams {
+// elicitField requests one field from the user.
+func elicitField(field, kind string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{
 		Message:         "Please say " + field,
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind + `"}},"required":["` + field + `"]}`),
 	}
 }
 
-func samples(question string) *sdk.CreateMessageParams {
+func sampleText(question string) *sdk.CreateMessageParams {
 	return &sdk.CreateMessageParams{MaxTokens: 50, Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: question}}}}
 }
 
-// accepted returns a field of what the user answered, if they did.
+// accepted returns a field of the user's response, if the user accepted.
 func accepted(from sdk.InputResponseMap, key, field string) (any, bool) {
 	reply, ok := from[key].(*sdk.ElicitResult)
 	if !ok || reply.Action != "accept" || reply.Content[field] == nil {
@@ -259,7 +259,7 @@ func accepted(from sdk.InputResponseMap, key, field string) (any, bool) {
 	return reply.Content[field], true
 }
 
-// fixtureInputs are the tools that ask in their result and are called again with the answer.
+// fixtureInputs adds the tools whose result requests input and which are then called again with it.
 func fixtureInputs(s *sdk.Server, box Sealer) {
 	requires := func(state string, requests sdk.InputRequestMap) (*sdk.CallToolResult, error) {
 		if state != "" {
@@ -267,7 +267,7 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 		}
 		return &sdk.CallToolResult{InputRequests: requests, RequestState: state}, nil
 	}
-	// state opens what came back, and refuses what was changed on the way.
+	// state decrypts the request state and refuses a modified one.
 	state := func(r *sdk.CallToolRequest) (string, error) {
 		if r.Params.RequestState == "" {
 			return "", nil
@@ -279,23 +279,23 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 				return string(plain), nil
 			}
 		}
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is not ours"}
+		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState is invalid"}
 	}
 	add(s, "test_input_required_result_elicitation", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if name, ok := accepted(r.Params.InputResponses, "user_name", "name"); ok {
-			return said("Hello, %v!", name)
+			return textResult("Hello, %v!", name)
 		}
-		return requires("", sdk.InputRequestMap{"user_name": elicits("name", "string")})
+		return requires("", sdk.InputRequestMap{"user_name": elicitField("name", "string")})
 	})
 	add(s, "test_input_required_result_sampling", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if r.Params.InputResponses["capital_question"] != nil {
-			return said("The capital was said.")
+			return textResult("The capital was said.")
 		}
-		return requires("", sdk.InputRequestMap{"capital_question": samples("What is the capital of France?")})
+		return requires("", sdk.InputRequestMap{"capital_question": sampleText("What is the capital of France?")})
 	})
 	add(s, "test_input_required_result_list_roots", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if roots, ok := r.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
-			return said("%d roots", len(roots.Roots))
+			return textResult("%d roots", len(roots.Roots))
 		}
 		return requires("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}})
 	})
@@ -305,19 +305,19 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 			return nil, err
 		}
 		if _, ok := accepted(r.Params.InputResponses, "confirm", "ok"); ok && known == "asked" {
-			return said("state-ok")
+			return textResult("state-ok")
 		}
-		return requires("asked", sdk.InputRequestMap{"confirm": elicits("ok", "boolean")})
+		return requires("asked", sdk.InputRequestMap{"confirm": elicitField("ok", "boolean")})
 	}
 	add(s, "test_input_required_result_request_state", "", confirms)
 	add(s, "test_input_required_result_tampered_state", "", confirms)
 	add(s, "test_input_required_result_multiple_inputs", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		from := r.Params.InputResponses
 		if name, ok := accepted(from, "user_name", "name"); ok && from["greeting"] != nil && from["client_roots"] != nil {
-			return said("All three, %v.", name)
+			return textResult("All three, %v.", name)
 		}
 		return requires("three", sdk.InputRequestMap{
-			"user_name": elicits("name", "string"), "greeting": samples("Greet"), "client_roots": &sdk.ListRootsParams{},
+			"user_name": elicitField("name", "string"), "greeting": sampleText("Greet"), "client_roots": &sdk.ListRootsParams{},
 		})
 	})
 	add(s, "test_input_required_result_multi_round", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -329,30 +329,30 @@ func fixtureInputs(s *sdk.Server, box Sealer) {
 		color, second := accepted(r.Params.InputResponses, "step2", "color")
 		switch {
 		case second && strings.HasPrefix(round, "2 "):
-			return said("%s likes %v", strings.TrimPrefix(round, "2 "), color)
+			return textResult("%s likes %v", strings.TrimPrefix(round, "2 "), color)
 		case first && round == "1":
-			return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicits("color", "string")})
+			return requires(fmt.Sprint("2 ", name), sdk.InputRequestMap{"step2": elicitField("color", "string")})
 		}
-		return requires("1", sdk.InputRequestMap{"step1": elicits("name", "string")})
+		return requires("1", sdk.InputRequestMap{"step1": elicitField("name", "string")})
 	})
 	add(s, "test_input_required_result_capabilities", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if len(r.Params.InputResponses) > 0 {
-			return said("answered")
+			return textResult("answered")
 		}
 		requests := sdk.InputRequestMap{}
 		if c := r.ClientCapabilities(); c != nil {
 			if c.Elicitation != nil {
-				requests["user_name"] = elicits("name", "string")
+				requests["user_name"] = elicitField("name", "string")
 			}
 			if c.Sampling != nil {
-				requests["greeting"] = samples("Greet")
+				requests["greeting"] = sampleText("Greet")
 			}
 			if c.RootsV2 != nil {
 				requests["client_roots"] = &sdk.ListRootsParams{}
 			}
 		}
 		if len(requests) == 0 {
-			return said("nothing can be asked")
+			return textResult("no input can be requested")
 		}
 		return requires("", requests)
 	})
@@ -374,7 +374,7 @@ func fixtureResources(s *sdk.Server) {
 		})
 }
 
-func prompt(content ...sdk.Content) sdk.PromptHandler {
+func promptOf(content ...sdk.Content) sdk.PromptHandler {
 	return func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		out := &sdk.GetPromptResult{}
 		for _, c := range content {
@@ -385,21 +385,21 @@ func prompt(content ...sdk.Content) sdk.PromptHandler {
 }
 
 func fixturePrompts(s *sdk.Server) {
-	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."}, prompt(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
-	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."}, prompt(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
+	s.AddPrompt(&sdk.Prompt{Name: "test_simple_prompt", Description: "For the suite."}, promptOf(&sdk.TextContent{Text: "This is a simple prompt for testing."}))
+	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_image", Description: "For the suite."}, promptOf(&sdk.ImageContent{Data: pixel, MIMEType: "image/png"}, &sdk.TextContent{Text: "What is it?"}))
 	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_arguments", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "arg1", Required: true}, {Name: "arg2", Required: true}}},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			a := r.Params.Arguments
-			return prompt(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])})(ctx, r)
+			return promptOf(&sdk.TextContent{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", a["arg1"], a["arg2"])})(ctx, r)
 		})
 	s.AddPrompt(&sdk.Prompt{Name: "test_prompt_with_embedded_resource", Description: "For the suite.", Arguments: []*sdk.PromptArgument{{Name: "resourceUri", Required: true}}},
 		func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return prompt(embedded(r.Params.Arguments["resourceUri"]), &sdk.TextContent{Text: "Read it."})(ctx, r)
+			return promptOf(embedded(r.Params.Arguments["resourceUri"]), &sdk.TextContent{Text: "Read it."})(ctx, r)
 		})
 	s.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "For the suite."}, func(ctx context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 		if given, ok := accepted(r.Params.InputResponses, "user_context", "context"); ok {
-			return prompt(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
+			return promptOf(&sdk.TextContent{Text: fmt.Sprint("Context: ", given)})(ctx, r)
 		}
-		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": elicits("context", "string")}}, nil
+		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": elicitField("context", "string")}}, nil
 	})
 }

@@ -7,10 +7,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// iconPath is where icons lie. They hold nothing secret, and clients fetch them without a credential.
+// iconPath is the path of the icons. It is public, because clients fetch icons without a credential.
 const iconPath = "/mcp/icons/"
 
-// shapes are the icons by what they stand for: one line drawing each, of 24 by 24.
+// shapes are the SVG shapes of the icons, on a grid of 24 by 24.
 var shapes = map[string]string{
 	"carrel":     `<path d="M4 20V8l8-4 8 4v12M4 13h16M9 20v-7m6 7v-7"/>`,
 	"agents":     `<circle cx="12" cy="8" r="4"/><path d="M4 20c0-4 4-6 8-6s8 2 8 6"/>`,
@@ -21,7 +21,7 @@ var shapes = map[string]string{
 	"threads":    `<path d="M4 5h16v11H10l-5 4v-4H4z"/>`,
 }
 
-// icons are those of a part of the contract; what has none of its own has the program's.
+// icons returns the icon of a tag of the contract, or the program's icon.
 func icons(baseURL, tag string) []sdk.Icon {
 	name := strings.ToLower(tag)
 	if shapes[name] == "" {
@@ -30,7 +30,7 @@ func icons(baseURL, tag string) []sdk.Icon {
 	return []sdk.Icon{{Source: baseURL + iconPath + name + ".svg", MIMEType: "image/svg+xml", Sizes: []string{"any"}}}
 }
 
-// serveIcon answers with an icon. Grey can be seen on light and dark alike.
+// serveIcon serves an icon, in a grey that is visible on light and dark backgrounds.
 func serveIcon(w http.ResponseWriter, r *http.Request) {
 	shape := shapes[strings.TrimSuffix(r.PathValue("name"), ".svg")]
 	if shape == "" {
@@ -42,6 +42,6 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'")
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cache-Control", "public, max-age=86400")
-	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#737d8c" ` + // a client that is gone needs no answer
+	_, _ = w.Write([]byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#737d8c" ` + // the client may have disconnected
 		`stroke-width="2" stroke-linecap="round" stroke-linejoin="round">` + shape + `</svg>`))
 }

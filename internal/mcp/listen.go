@@ -6,62 +6,61 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"carrel/internal/core"
+	"carrel/internal/httpapi"
 )
 
 const (
-	// lookEvery is how often listeners look for changes where it is cheap to learn that there are none, and lookSlowly
-	// where every look asks the database.
-	lookEvery  = time.Second
-	lookSlowly = 5 * time.Second
-	// lookWithin is how long a look may take.
-	lookWithin = 30 * time.Second
-	// maxSubscriptions bounds the resources of one listener: each is read again whenever something has changed.
+	// pollInterval is how often changes are looked for if the version of the database tells cheaply that there are none.
+	// slowPollInterval applies if every poll has to query the database.
+	pollInterval     = time.Second
+	slowPollInterval = 5 * time.Second
+	pollTimeout      = 30 * time.Second
+	// maxSubscriptions limits the resources of one listener: each is read again after every change of the database.
 	maxSubscriptions = 20
 )
 
-// listener is a client that waits for news. What it may see is its credential's alone, so it is found out for each of them:
-// by comparing what there was with what there is, on any node and whoever wrote it.
+// listener is a client that waits for notifications. Its view depends on its credential, so changes are found by
+// comparing snapshots per credential. That also works if another node made the change.
 type listener struct {
 	server *Server
 	stream *stream
 	wants  sdk.NotificationSubscriptions
-	// id is that of the request, which every notification names; nil in the stateful era.
+	// id is the id of the request, which notifications carry; nil in the stateful era.
 	id json.RawMessage
 
-	// state is that of the database at the last look. It is the watch's alone.
-	state uint64
-	// looked holds what there was at the last look, until the client is told.
-	looked chan sight
-	// told is what the client knows of.
-	told sight
+	// version is the version of the database at the last poll. Only pollChanges uses it.
+	version uint64
+	// snapshots holds the last snapshot until it was reported.
+	snapshots chan snapshot
+	// reported is the last snapshot that the client was notified of.
+	reported snapshot
 }
 
-// sight is what a credential sees: fingerprints of what can be subscribed to. That of a look is shared and never changed.
-type sight struct {
+// snapshot holds fingerprints of everything a credential can subscribe to. Listeners share it, so it is immutable.
+type snapshot struct {
 	tools uint64
-	// agents is 0 when they could not be read.
+	// agents is 0 if the agents could not be read.
 	agents uint64
-	// resources has none that could not be read; what is gone has the fingerprint of nothing.
+	// resources omits resources that could not be read; a deleted one has the fingerprint of an empty text.
 	resources map[string]uint64
 }
 
-// listen begins a stream of news: subscriptions/listen of the stateless era, or GET of the stateful one, which is told of
-// lists alone: to forget what it subscribed to at a restart would be worse than not to offer it. It returns what waits for
-// them.
+// listen opens a stream of notifications: subscriptions/listen of the stateless era, or the GET of a session. Sessions
+// are notified of changed lists only, because their subscriptions would be lost at a restart. It returns the function
+// that sends the notifications.
 func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message) (wait func()) {
-	l := &listener{server: s, stream: out, looked: make(chan sight, 1)}
+	l := &listener{server: s, stream: out, snapshots: make(chan snapshot, 1)}
 	if r.Method == http.MethodGet {
 		l.wants = sdk.NotificationSubscriptions{ToolsListChanged: true, ResourcesListChanged: true}
 	} else {
-		l.wants, l.id = *m.Params.Notifications, slices.Clone(m.ID) // without the rest of the body
-		l.wants.PromptsListChanged = false                          // they never do
+		l.wants, l.id = *m.Params.Notifications, slices.Clone(m.ID) // the original keeps the whole body in memory
+		l.wants.PromptsListChanged = false                          // prompts never change
 	}
 	l.begin(r.Context(), who)
 	out.Header().Set("Content-Type", "text/event-stream")
@@ -72,41 +71,41 @@ func (s *Server) listen(out *stream, r *http.Request, who core.Actor, m message)
 	return l.wait
 }
 
-// begin looks at what there is, so that only what comes after is news. What can't be read is not subscribed to.
+// begin takes the first snapshot. Resources that cannot be read are dropped from the subscriptions.
 func (l *listener) begin(ctx context.Context, who core.Actor) {
-	l.state, _ = l.server.changed()
-	asked := l.wants.ResourceSubscriptions
-	l.told = sight{tools: l.server.toolsPrint(who), agents: l.server.agentsPrint(ctx, who), resources: map[string]uint64{}}
+	l.version, _ = l.server.changed()
+	requested := l.wants.ResourceSubscriptions
+	l.reported = l.server.newSnapshot(ctx, who)
 	l.wants.ResourceSubscriptions = nil
-	for _, uri := range asked[:min(len(asked), maxSubscriptions)] {
+	for _, uri := range requested[:min(len(requested), maxSubscriptions)] {
 		if slices.Contains(l.wants.ResourceSubscriptions, uri) {
 			continue
 		}
 		if text, _, err := l.server.read(ctx, who, uri); err == nil {
-			l.told.resources[uri] = fingerprint(text)
+			l.reported.resources[uri] = fingerprint(text)
 			l.wants.ResourceSubscriptions = append(l.wants.ResourceSubscriptions, uri)
 		}
 	}
 }
 
-// wait tells of changes until the stream or the server ends.
+// wait sends notifications until the stream or the server ends.
 func (l *listener) wait() {
 	defer l.stream.end()
-	if l.any() && !l.follow() {
+	if l.subscribed() && !l.follow() {
 		return
 	}
 	if l.id != nil {
-		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the last word
+		_ = l.send(map[string]any{"id": l.id, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}}) // the stream ends anyway
 	}
 }
 
-func (l *listener) any() bool {
+func (l *listener) subscribed() bool {
 	return l.wants.ToolsListChanged || l.wants.ResourcesListChanged || len(l.wants.ResourceSubscriptions) > 0
 }
 
 func (l *listener) meta() map[string]any { return map[string]any{sdk.MetaKeySubscriptionID: l.id} }
 
-// acknowledge says what was agreed on, or in the stateful era that the stream is there.
+// acknowledge sends the accepted subscriptions, or a comment in the stateful era, which has no such message.
 func (l *listener) acknowledge() error {
 	if l.id == nil {
 		return l.stream.event(": connected\n\n")
@@ -114,8 +113,8 @@ func (l *listener) acknowledge() error {
 	return l.notify("notifications/subscriptions/acknowledged", map[string]any{"notifications": l.wants})
 }
 
-// follow tells of changes, and reports whether the client has heard of all of them when it ends. It is where nearly all
-// connections are at nearly all times: what it holds on its stack counts.
+// follow sends notifications, and reports whether the client received all of them. Idle connections spend their time
+// here, so its stack is kept small.
 func (l *listener) follow() bool {
 	l.server.listeners.Join(l.stream.token, l)
 	defer l.server.listeners.Leave(l.stream.token, l)
@@ -126,63 +125,68 @@ func (l *listener) follow() bool {
 			return true
 		case <-ended:
 			return true
-		case now := <-l.looked:
-			if l.tell(now) != nil {
+		case now := <-l.snapshots:
+			if l.report(now) != nil {
 				return false
 			}
 		}
 	}
 }
 
-// look looks for all listeners of a credential at once, unless there can be nothing new.
-func (s *Server) look(_ string, all []*listener) {
-	state, known := s.changed()
-	all = slices.DeleteFunc(all, func(l *listener) bool { return known && l.state == state })
+// pollChanges takes a snapshot for all listeners of a credential, unless the database has not changed.
+func (s *Server) pollChanges(_ string, all []*listener) {
+	version, known := s.changed()
+	all = slices.DeleteFunc(all, func(l *listener) bool { return known && l.version == version })
 	if len(all) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(all[0].stream.request.Context()), lookWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(all[0].stream.request.Context()), pollTimeout)
 	defer cancel()
 	who := all[0].stream.actor()
-	now := sight{tools: s.toolsPrint(who), agents: s.agentsPrint(ctx, who), resources: map[string]uint64{}}
+	now := s.newSnapshot(ctx, who)
 	for _, l := range all {
 		for _, uri := range l.wants.ResourceSubscriptions {
 			if _, read := now.resources[uri]; read {
 				continue
 			}
 			text, _, err := s.read(ctx, who, uri)
-			if err == nil || core.IsKind(err, core.KindNotFound) { // after any other error it may be there all the same
+			if err == nil || core.IsKind(err, core.KindNotFound) { // another error does not mean that the resource has changed
 				now.resources[uri] = fingerprint(text)
 			}
 		}
 	}
 	for _, l := range all {
-		l.state = state
+		l.version = version
 		select {
-		case <-l.looked: // the client is slow; it is told of the last alone
+		case <-l.snapshots: // a slow client gets the latest snapshot only
 		default:
 		}
-		l.looked <- now
+		l.snapshots <- now
 	}
 }
 
-// tell compares with what the client knows, and tells.
-func (l *listener) tell(now sight) error {
-	if l.wants.ToolsListChanged && now.tools != l.told.tools {
-		l.told.tools = now.tools
+// newSnapshot returns a snapshot without resources.
+func (s *Server) newSnapshot(ctx context.Context, who core.Actor) snapshot {
+	return snapshot{tools: s.toolsFingerprint(who), agents: s.agentsFingerprint(ctx, who), resources: map[string]uint64{}}
+}
+
+// report notifies the client of the differences between a snapshot and the last reported one.
+func (l *listener) report(now snapshot) error {
+	if l.wants.ToolsListChanged && now.tools != l.reported.tools {
+		l.reported.tools = now.tools
 		if err := l.notify("notifications/tools/list_changed", nil); err != nil {
 			return err
 		}
 	}
-	if l.wants.ResourcesListChanged && now.agents != 0 && now.agents != l.told.agents {
-		l.told.agents = now.agents
+	if l.wants.ResourcesListChanged && now.agents != 0 && now.agents != l.reported.agents {
+		l.reported.agents = now.agents
 		if err := l.notify("notifications/resources/list_changed", nil); err != nil {
 			return err
 		}
 	}
 	for _, uri := range l.wants.ResourceSubscriptions {
-		if mark, read := now.resources[uri]; read && mark != l.told.resources[uri] {
-			l.told.resources[uri] = mark
+		if mark, read := now.resources[uri]; read && mark != l.reported.resources[uri] {
+			l.reported.resources[uri] = mark
 			if err := l.notify("notifications/resources/updated", map[string]any{"uri": uri}); err != nil {
 				return err
 			}
@@ -210,23 +214,22 @@ func (l *listener) send(message map[string]any) error {
 	return l.stream.event("event: message\ndata: " + string(marshal(message)) + "\n\n")
 }
 
-// toolsPrint changes when other tools are shown.
-func (s *Server) toolsPrint(who core.Actor) uint64 {
+func (s *Server) toolsFingerprint(who core.Actor) uint64 {
 	names := ""
-	for _, t := range s.shown(who) {
+	for _, t := range s.visibleTools(who) {
 		names += t.Name + "\n"
 	}
 	return fingerprint(names)
 }
 
-// agentsPrint changes when the list of resources does. It is 0 while that can't be read.
-func (s *Server) agentsPrint(ctx context.Context, who core.Actor) uint64 {
-	page, err := s.agents(ctx, who, url.Values{"limit": {"200"}})
+// agentsFingerprint covers everything in the list of resources. It is 0 if the agents cannot be read.
+func (s *Server) agentsFingerprint(ctx context.Context, who core.Actor) uint64 {
+	agents, _, err := s.agents(ctx, who, httpapi.Arguments{"limit": marshal(200)})
 	if err != nil {
 		return 0
 	}
 	names := ""
-	for _, a := range page.Agents {
+	for _, a := range agents {
 		names += fmt.Sprintf("%q %q %q\n", a.ID, a.Name, a.Description)
 	}
 	return fingerprint(names)
@@ -234,6 +237,6 @@ func (s *Server) agentsPrint(ctx context.Context, who core.Actor) uint64 {
 
 func fingerprint(text string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // never fails
+	_, _ = h.Write([]byte(text)) // a hash never fails
 	return h.Sum64()
 }

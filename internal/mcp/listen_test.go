@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,25 +13,25 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi"
+	"carrel/internal/httpapi/oas"
 	"carrel/internal/streamwatch"
 )
 
-// library is an API with one agent, whose name the test chooses.
+// library is an API with one agent, whose name the test sets.
 type library struct {
-	name  atomic.Value
-	asked atomic.Int64
+	name    atomic.Value
+	invoked atomic.Int64
 }
 
-func (l *library) Invoke(_ context.Context, _ core.Actor, c httpapi.Call) ([]byte, string, error) {
-	l.asked.Add(1)
-	if strings.HasPrefix(c.Target, "/api/agents?") {
-		return []byte(`{"agents":[{"id":"agt_1","name":"` + l.name.Load().(string) + `"}]}`), typeJSON, nil
+func (l *library) Invoke(_ context.Context, _ core.Actor, op core.Operation, _ httpapi.Arguments) (any, error) {
+	l.invoked.Add(1)
+	if op == core.OpListAgents {
+		return &oas.AgentList{Agents: []oas.Agent{{ID: "agt_1", Name: l.name.Load().(string)}}}, nil
 	}
-	return nil, "", core.NotFound("agent")
+	return nil, core.NotFound("agent")
 }
 
-// TestListenersOfACredentialLookTogether has the state of the database change now and then, and counts what is read.
-func TestListenersOfACredentialLookTogether(t *testing.T) {
+func TestListenersOfACredentialShareOneSnapshot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var lib library
@@ -40,8 +39,8 @@ func TestListenersOfACredentialLookTogether(t *testing.T) {
 		lib.name.Store("One")
 		s := &Server{api: &lib, changed: func() (uint64, bool) { return state.Load(), true }}
 		s.stopping, s.stop = context.WithCancel(t.Context())
-		s.listeners = streamwatch.New(lookEvery, s.look)
-		open := streamwatch.New(recheckEvery, func(string, []*stream) {})
+		s.listeners = streamwatch.New(pollInterval, s.pollChanges)
+		open := streamwatch.New(recheckInterval, func(string, []*stream) {})
 		var replies []*httptest.ResponseRecorder
 		for range 50 {
 			w := httptest.NewRecorder()
@@ -51,35 +50,34 @@ func TestListenersOfACredentialLookTogether(t *testing.T) {
 			replies = append(replies, w)
 		}
 		synctest.Wait()
-		lib.asked.Store(0)
-		time.Sleep(3 * lookEvery)
+		lib.invoked.Store(0)
+		time.Sleep(3 * pollInterval)
 		synctest.Wait()
-		if n := lib.asked.Load(); n != 0 {
-			t.Errorf("asked %d times though nothing has changed", n)
+		if n := lib.invoked.Load(); n != 0 {
+			t.Errorf("%d calls though nothing has changed", n)
 		}
 		lib.name.Store("Two")
 		state.Add(1)
-		time.Sleep(lookEvery)
+		time.Sleep(pollInterval)
 		synctest.Wait()
-		state.Add(1) // what others have changed is no news
-		time.Sleep(lookEvery)
+		state.Add(1) // a change that this credential cannot see
+		time.Sleep(pollInterval)
 		synctest.Wait()
 		s.stop()
 		synctest.Wait()
-		if n := lib.asked.Load(); n != 2 {
-			t.Errorf("asked %d times after two changes", n)
+		if n := lib.invoked.Load(); n != 2 {
+			t.Errorf("%d calls after two changes, want 2", n)
 		}
 		const want = ": connected\n\nevent: message\ndata: " + `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n\n"
 		for _, w := range replies {
 			if w.Body.String() != want {
-				t.Fatalf("a client was told %q", w.Body)
+				t.Fatalf("a client received %q", w.Body)
 			}
 		}
 	})
 }
 
-// TestASlowListenerIsToldOfTheLastLook looks thrice before the client takes anything.
-func TestASlowListenerIsToldOfTheLastLook(t *testing.T) {
+func TestSlowListenerGetsTheLatestSnapshotOnly(t *testing.T) {
 	t.Parallel()
 	var lib library
 	var state uint64
@@ -87,13 +85,13 @@ func TestASlowListenerIsToldOfTheLastLook(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context())
 	out := newStream(httptest.NewRecorder(), r, core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
 	defer out.end()
-	l := &listener{server: s, stream: out, looked: make(chan sight, 1), wants: sdk.NotificationSubscriptions{ResourcesListChanged: true}}
+	l := &listener{server: s, stream: out, snapshots: make(chan snapshot, 1), wants: sdk.NotificationSubscriptions{ResourcesListChanged: true}}
 	for _, name := range []string{"One", "Two", "Three"} {
 		lib.name.Store(name)
 		state++
-		s.look("token", []*listener{l})
+		s.pollChanges("token", []*listener{l})
 	}
-	if got := <-l.looked; got.agents != s.agentsPrint(t.Context(), core.Actor{}) || len(l.looked) != 0 {
-		t.Errorf("%+v, and %d more", got, len(l.looked))
+	if got := <-l.snapshots; got.agents != s.agentsFingerprint(t.Context(), core.Actor{}) || len(l.snapshots) != 0 {
+		t.Errorf("received %+v, and %d more are queued", got, len(l.snapshots))
 	}
 }

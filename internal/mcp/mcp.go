@@ -1,78 +1,104 @@
-// Package mcp is the endpoint for the Model Context Protocol: it offers the operations of the REST contract as tools, what
-// an account holds as resources, and ways to ask as prompts, to both eras of the protocol at one address.
+// Package mcp serves the Model Context Protocol. It offers operations of the REST contract as tools, agents, memories,
+// conversations and documents as resources, and common requests as prompts. Both eras of the protocol, with sessions
+// and stateless, share one URL.
 //
-// It decides nothing. Every tool is a call of the REST API from inside, so that the two can't drift apart.
+// The package makes no access decisions. Every tool and resource is an invocation of a REST operation through the API
+// interface, so the two protocols cannot diverge.
 package mcp
 
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"net/http"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"carrel/api"
 	"carrel/internal/core"
-	"carrel/internal/task"
 	"carrel/internal/streamwatch"
+	"carrel/internal/task"
 )
 
-// Threads is what is needed of conversations beyond the REST contract: to wait for a turn while it works.
+// Threads is the part of the thread service that ask_agent needs beyond the REST contract, to follow a running turn.
 type Threads interface {
-	// AllowSend is asked before a thread is made for a message, which would stay behind when the message is refused.
+	// AllowSend checks whether a message would be accepted, before a thread is created for it.
 	AllowSend(ctx context.Context, actor core.Actor, agentID string, research bool) error
 	Position(ctx context.Context, threadID string) (task.Position, error)
 	Events(ctx context.Context, actor core.Actor, agentID, threadID string, after *task.Position) (iter.Seq2[task.Event, error], error)
 }
 
-// Options is how the endpoint behaves.
+// Deps are the dependencies of a server.
+type Deps struct {
+	// BaseURL is the installation's URL as clients see it.
+	BaseURL string
+	API     API
+	Threads Threads
+	// Authenticate returns the actor of a bearer token. It is called on every request, and about once a second for each
+	// token with open streams.
+	Authenticate func(ctx context.Context, token string) (core.Actor, error)
+	// Admit counts an authenticated request and returns an error when its user exceeds their rate limit.
+	Admit func(ctx context.Context, who core.Actor) error
+	// Problem answers a request with an error in HTTP, including the challenge of a 401 or 403.
+	Problem func(w http.ResponseWriter, r *http.Request, err error)
+	// Streams limits the event streams of a credential; the REST API shares it. Nil means no limit.
+	Streams *streamwatch.Slots
+	// Sealer encrypts session ids, so that they survive a restart and work for their user only.
+	Sealer Sealer
+	// Draining is closed when the server shuts down; open streams end then.
+	Draining <-chan struct{}
+	Log      *slog.Logger
+}
+
+// Sealer encrypts short texts and binds them to a place.
+type Sealer interface {
+	Seal(plain []byte, place string) []byte
+	Open(sealed []byte, place string) ([]byte, error)
+}
+
+// Options configure a server.
 type Options struct {
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
 	// Wait is how long ask_agent waits for a reply.
 	Wait time.Duration
-	// Changed names the present state of the database, where that is known; see store.DB.Version. Nil means never.
+	// Changed returns a number that changes with every write to the database, if that is known; see store.DB.Version.
+	// Nil means that it is never known.
 	Changed func() (version uint64, known bool)
 }
 
 // Server serves the protocol.
 type Server struct {
-	edge    Edge
+	deps    Deps
 	api     API
 	threads Threads
 	wait    time.Duration
 	changed func() (uint64, bool)
 	version string
 
-	tools    []*tool
-	byName   map[string]*tool
-	endpoint *endpoint
-	// listeners are those who wait for news.
+	tools     []*tool
+	byName    map[string]*tool
+	endpoint  *endpoint
 	listeners *streamwatch.Watch[*listener]
-	// stopping ends when the server does: whoever waits then answers with what there is.
+	// stopping ends when the server shuts down. Waiting calls then return the current state.
 	stopping context.Context
 	stop     context.CancelFunc
 }
 
-// New returns a server. It must be closed.
-func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
-	contract, err := readContract(api.Document)
-	if err != nil {
-		return nil, err
+// New returns a server. The caller must close it.
+func New(d Deps, o Options) (*Server, error) {
+	s := &Server{
+		deps: d, api: d.API, threads: d.Threads, wait: o.Wait, changed: o.Changed, version: o.Version,
+		tools: newTools(d.BaseURL), byName: map[string]*tool{},
 	}
-	s := &Server{edge: e, api: a, threads: threads, wait: o.Wait, changed: o.Changed, version: o.Version, byName: map[string]*tool{}}
 	if s.changed == nil {
 		s.changed = func() (uint64, bool) { return 0, false }
 	}
-	every := lookEvery
+	interval := pollInterval
 	if _, known := s.changed(); !known {
-		every = lookSlowly
+		interval = slowPollInterval
 	}
-	s.listeners = streamwatch.New(every, s.look)
-	if s.tools, err = newTools(contract, e.BaseURL); err != nil {
-		return nil, err
-	}
+	s.listeners = streamwatch.New(interval, s.pollChanges)
 	for _, t := range s.tools {
 		s.byName[t.sdk.Name] = t
 	}
@@ -80,19 +106,21 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	p := protocol{
 		stateful:  s.newServer(&sdk.ServerOptions{Capabilities: capabilities(false)}),
 		stateless: s.newServer(&sdk.ServerOptions{Capabilities: capabilities(true)}),
-		sessions:  newSessions(e.Sealer), check: s.check, quick: quick, cached: s.cached, listen: s.listen,
+		sessions:  newSessions(d.Sealer), check: s.checkScope, singleReply: singleReply, cacheKey: s.cacheKey,
+		listen: s.listen,
 	}
 	if err := addTasks(p.stateless, turnTasks{s}); err != nil {
 		s.stop()
 		return nil, err
 	}
-	if s.endpoint, err = newEndpoint(e, p); err != nil {
+	var err error
+	if s.endpoint, err = newEndpoint(d, p); err != nil {
 		s.stop()
 		return nil, err
 	}
 	go func() {
 		select {
-		case <-e.Draining:
+		case <-d.Draining:
 			s.stop()
 		case <-s.stopping.Done():
 		}
@@ -100,7 +128,7 @@ func New(e Edge, a API, threads Threads, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what the server still does.
+// Close ends all waiting calls and streams.
 func (s *Server) Close() { s.stop() }
 
 // Routes adds the endpoint to a mux.
@@ -109,24 +137,24 @@ func (s *Server) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+iconPath+"{name}", serveIcon)
 }
 
-// path is where the endpoint lies below the base address.
+// path is the path of the endpoint below the base URL.
 const path = "/mcp"
 
-// instructions tell a model what this is and how to begin.
+// instructions are sent to the model when a client connects.
 const instructions = `Carrel holds agents that know their own sources: papers, notes, documents.
 Call list_agents first; every other tool needs an agent's id.
-To have a question answered with citations use ask_agent. To look for documents yourself use search, and get_document to read one.
-A reply that takes long is not lost: ask_agent says so, and get_messages has it later. Never send a message twice.
-What should be remembered for later conversations goes into add_memory; a result worth keeping into save_favourite.
-Prefer the user's own agents. Those that other accounts share come last in every list and are marked as shared. ` + fenceNotice
+To get a question answered with citations, use ask_agent. To find documents yourself, use search, and get_document to read one.
+If a reply takes long, ask_agent returns the status working, and get_messages has the reply later. Never send a message twice.
+Use add_memory for facts to remember in later conversations, and save_favourite for results worth keeping.
+Prefer the user's own agents. Agents shared by other accounts come last in every list and are marked as shared. ` + fenceNotice
 
-// newServer returns a server of the SDK with everything on it.
+// newServer returns an SDK server with all tools, resources and prompts.
 func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {
 	o.Instructions, o.CompletionHandler = instructions, s.complete
-	// What is listed is the user's own, and so is what it is cached for.
+	// Lists depend on the user, so shared caches must not keep them.
 	o.SetCacheable = func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }
 	server := sdk.NewServer(&sdk.Implementation{
-		Name: "carrel", Title: "Carrel", Version: s.version, WebsiteURL: s.edge.BaseURL, Icons: icons(s.edge.BaseURL, ""),
+		Name: "carrel", Title: "Carrel", Version: s.version, WebsiteURL: s.deps.BaseURL, Icons: icons(s.deps.BaseURL, ""),
 	}, o)
 	for _, t := range s.tools {
 		server.AddTool(t.sdk, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -137,12 +165,13 @@ func (s *Server) newServer(o *sdk.ServerOptions) *sdk.Server {
 		})
 	}
 	s.addResources(server)
-	addPrompts(server, s.edge.BaseURL)
-	server.AddReceivingMiddleware(s.personal)
+	addPrompts(server, s.deps.BaseURL)
+	server.AddReceivingMiddleware(s.filterByAccess)
 	return server
 }
 
-// capabilities are what a server promises. Logging is not among them: it is on its way out. Prompts never change.
+// capabilities returns the capabilities of a server. Logging is left out because the protocol deprecates it. Prompts
+// never change.
 func capabilities(stateless bool) *sdk.ServerCapabilities {
 	c := &sdk.ServerCapabilities{
 		Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
@@ -154,36 +183,38 @@ func capabilities(stateless bool) *sdk.ServerCapabilities {
 	return c
 }
 
-// personal has every list hold what its reader may use.
-func (s *Server) personal(next sdk.MethodHandler) sdk.MethodHandler {
+// filterByAccess is SDK middleware that removes tools and resources that the caller may not use from list results.
+func (s *Server) filterByAccess(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if list, ok := r.(*sdk.ListResourcesRequest); ok {
 			return s.listResources(ctx, list, next)
 		}
 		result, err := next(ctx, method, r)
 		if tools, ok := result.(*sdk.ListToolsResult); ok && err == nil {
-			tools.Tools = s.shown(actorOf(r))
+			tools.Tools = s.visibleTools(actorOf(r))
 		}
 		return result, err
 	}
 }
 
-// quick reports whether a message is answered at once. Progress is reported by ask_agent alone.
-func quick(m message) bool {
+// singleReply reports whether a message is answered with one JSON reply, not with a stream. Only ask_agent, which
+// reports progress, and subscriptions need a stream.
+func singleReply(m message) bool {
 	return m.Method != methodListen && (m.Method != "tools/call" || m.Params.Name != askTool)
 }
 
-// cached names the list of tools by those that are shown.
-func (s *Server) cached(who core.Actor, m message) string {
+// cacheKey returns the key under which the reply to a message can be cached, or "". Only the list of tools is cached;
+// its key is the set of visible tools.
+func (s *Server) cacheKey(who core.Actor, m message) string {
 	if m.Method != "tools/list" || m.Params.Cursor != "" {
 		return ""
 	}
-	names := make([]byte, len(s.tools))
+	key := make([]byte, len(s.tools))
 	for i, t := range s.tools {
-		names[i] = '0'
-		if s.shows(who, t) {
-			names[i] = '1'
+		key[i] = '0'
+		if visible(who, t) {
+			key[i] = '1'
 		}
 	}
-	return string(names)
+	return string(key)
 }

@@ -11,13 +11,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// message is what the front reads of a message to know where it goes. All else is the SDK's to read.
+// message is the part of a JSON-RPC message that routing needs. The SDK decodes the rest.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params params          `json:"params"`
 	body   []byte
-	// batch says that it is several, of which nothing is read here.
+	// batch marks an array of messages, of which no other field is read.
 	batch bool
 }
 
@@ -26,12 +26,12 @@ type params struct {
 	Cursor          string `json:"cursor"`
 	ProtocolVersion string `json:"protocolVersion"`
 	TaskID          string `json:"taskId"`
-	// Notifications is what subscriptions/listen asks for.
+	// Notifications are the subscriptions of subscriptions/listen.
 	Notifications *sdk.NotificationSubscriptions `json:"notifications"`
 	Meta          map[string]json.RawMessage     `json:"_meta"`
 }
 
-// parseMessage reads the envelope of a message. An error of the protocol comes with what is known of the message.
+// parseMessage decodes the envelope of a message. With an error it returns the fields that were decoded.
 func parseMessage(body []byte) (message, error) {
 	var m message
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -55,21 +55,21 @@ func parseMessage(body []byte) (message, error) {
 		return m, invalidRequest("The message is not a JSON-RPC 2.0 object.")
 	}
 	m.ID, m.Method = envelope.ID, envelope.Method
-	// What the parameters are is for the method to say; those that are not an object have nothing for the front.
+	// Parameters that are not an object have no fields that matter for routing; the method's handler refuses them.
 	_ = json.Unmarshal(envelope.Params, &m.Params)
 	return m, nil
 }
 
-// The errors of JSON-RPC that the front answers with.
+// JSON-RPC error codes.
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeInvalidParams  = -32602
-	// codeHeaderMismatch is that of MCP for headers that do not fit the message.
+	// codeHeaderMismatch is defined by MCP for headers that contradict the message.
 	codeHeaderMismatch = -32020
 )
 
-// rpcError is a refusal in the protocol's own words.
+// rpcError is a JSON-RPC error.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -84,7 +84,7 @@ func invalidRequest(detail string) *rpcError {
 	return &rpcError{Code: codeInvalidRequest, Message: detail}
 }
 
-// write answers a request with the error. Without an id it is null, as JSON-RPC has it.
+// write answers a request with the error. An unknown id is null (JSON-RPC 2.0, 5).
 func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -100,7 +100,7 @@ func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) 
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 // isAddress reports whether a host is an IP address, with or without brackets.

@@ -9,18 +9,18 @@ import (
 	"carrel/internal/core"
 )
 
-func TestAPlanWithoutMCPKeepsTheDoorShut(t *testing.T) {
+func TestPlanWithoutMCPIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		lacks core.CapabilitySet
 		want  string
 	}{
-		"with all":    {0, ""},
+		"with MCP":    {0, ""},
 		"without MCP": {core.SetOf(core.CapMCP), "capability_disabled"},
 	} {
 		var e endpoint
-		e.edge.Admit = func(context.Context, core.Actor) error { return nil }
-		e.edge.Authenticate = func(context.Context, string) (core.Actor, error) {
+		e.deps.Admit = func(context.Context, core.Actor) error { return nil }
+		e.deps.Authenticate = func(context.Context, string) (core.Actor, error) {
 			return core.Actor{
 				UserID: "u", Plan: "reader", Lacks: test.lacks, Credential: core.CredentialOAuth, Scopes: []core.Scope{core.ScopeAgents},
 			}, nil

@@ -8,20 +8,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asking is a prompt: a way to have something done with the tools.
-type asking struct {
+// prompt is a prepared request that uses the tools.
+type prompt struct {
 	name, title, description string
 	arguments                []*sdk.PromptArgument
 	text                     string
 }
 
-var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. Left out, the one that fits best is chosen."}
+var agentArgument = &sdk.PromptArgument{Name: "agentId", Title: "Agent", Description: "The id of the agent to ask. When omitted, the best match is chosen."}
 
-// prompts are those that are offered. A line with a name in braces is left out where nothing was given for it.
-var prompts = []asking{
+// prompts are the prompts that are offered. A line that mentions an argument in braces is left out if the argument is
+// empty.
+var prompts = []prompt{
 	{
-		name: "research", title: "Research a question", description: "Have an agent look into a question, and get an answer that can be checked.",
-		arguments: []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
+		name: "research", title: "Research a question",
+		description: "Have an agent research a question and answer with citations.",
+		arguments:   []*sdk.PromptArgument{{Name: "question", Title: "Question", Description: "What to find out.", Required: true}, agentArgument},
 		text: `Find out: {question}
 
 Use the agent {agentId}.
@@ -34,7 +36,7 @@ Answer with the marks [n] of the citations, list the sources, and say plainly wh
 		name: "compare", title: "Compare", description: "Compare what the sources say about two or more things.",
 		arguments: []*sdk.PromptArgument{
 			{Name: "subjects", Title: "Subjects", Description: "What to compare, separated by commas.", Required: true},
-			{Name: "aspects", Title: "Aspects", Description: "What to compare them by, separated by commas."},
+			{Name: "aspects", Title: "Aspects", Description: "The criteria, separated by commas."},
 			agentArgument,
 		},
 		text: `Compare by what the sources say: {subjects}
@@ -46,10 +48,10 @@ Search for each subject on its own with search, and read the best documents with
 Answer with a table, a row for each aspect and a column for each subject. Every cell names its source; where the sources are silent, leave it empty and say so below.`,
 	},
 	{
-		name: "summarise_source", title: "Summarise a source", description: "Get an overview of what a source of an agent holds.",
+		name: "summarise_source", title: "Summarise a source", description: "Get an overview of a source.",
 		arguments: []*sdk.PromptArgument{
 			{Name: "agentId", Title: "Agent", Description: "The id of the agent.", Required: true},
-			{Name: "sourceId", Title: "Source", Description: "The id of the source. Left out, the agent's default source."},
+			{Name: "sourceId", Title: "Source", Description: "The id of the source. When omitted, the agent's default source."},
 		},
 		text: `Give an overview of a source of the agent {agentId}.
 
@@ -78,8 +80,8 @@ func addPrompts(server *sdk.Server, baseURL string) {
 	}
 }
 
-// fill puts arguments into the text. What was given is put in once: braces in it stay as they are.
-func (p asking) fill(arguments map[string]string) string {
+// fill inserts the arguments into the text. Braces inside an argument are not replaced.
+func (p prompt) fill(arguments map[string]string) string {
 	var pairs, lines []string
 	for _, a := range p.arguments {
 		if value := strings.TrimSpace(arguments[a.Name]); value != "" {
@@ -95,8 +97,8 @@ func (p asking) fill(arguments map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lacks reports whether a line speaks of an argument that was not given.
-func (p asking) lacks(line string, arguments map[string]string) bool {
+// lacks reports whether a line mentions an empty argument.
+func (p prompt) lacks(line string, arguments map[string]string) bool {
 	for _, a := range p.arguments {
 		if strings.Contains(line, "{"+a.Name+"}") && strings.TrimSpace(arguments[a.Name]) == "" {
 			return true

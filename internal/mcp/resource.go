@@ -2,9 +2,9 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"log/slog"
-	"net/http"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,9 +14,10 @@ import (
 
 	"carrel/internal/core"
 	"carrel/internal/httpapi"
+	"carrel/internal/httpapi/oas"
 )
 
-// scheme begins every resource. What follows is the path of the REST API below /api.
+// scheme is the start of every resource URI. The path of the REST API below /api follows.
 const scheme = "carrel://"
 
 const (
@@ -28,39 +29,46 @@ func documentURI(agentID, documentID string) string {
 	return scheme + "agents/" + agentID + "/documents/" + documentID
 }
 
-// template is a kind of resource.
+// template is a kind of resource, which is read by invoking an operation with the parameters of the URI.
 type template struct {
 	uri, name, title, description, mime, tag string
-	// target is the call that reads it, with the names of the URI's parameters.
-	target string
-	// render makes the text of the reply; nil is the reply as it is.
-	render func(body []byte) (string, error)
+	operation                                core.Operation
+	// arguments are added to the parameters of the URI.
+	arguments httpapi.Arguments
+	// render returns the text of the reply; nil means the reply as JSON, or the content of a file.
+	render func(reply any) (string, error)
 }
 
 var templates = []template{
 	{
-		uri: scheme + "agents/{agentId}", name: "agent", title: "Agent", mime: typeJSON, tag: "agents", target: "/api/agents/{agentId}",
-		description: "An agent: its instructions, its sources, and what may be done with it.",
-		render:      func(body []byte) (string, error) { return string(fenceJSON(body, false)), nil },
+		uri: scheme + "agents/{agentId}", name: "agent", title: "Agent", mime: typeJSON, tag: "agents",
+		operation: core.OpGetAgent, render: renderAgent,
+		description: "An agent: its instructions, its sources, and the caller's capabilities.",
 	},
 	{
 		uri: scheme + "agents/{agentId}/memories", name: "memories", title: "Memories", mime: typeJSON, tag: "memories",
-		target: "/api/agents/{agentId}/memories?limit=200", description: "What the agent remembers, newest first.",
+		operation: core.OpListMemories, arguments: httpapi.Arguments{"limit": marshal(200)},
+		description: "The agent's memories, newest first.",
 	},
 	{
-		uri: scheme + "agents/{agentId}/threads/{threadId}", name: "thread", title: "Conversation", mime: typeMarkdown, tag: "threads",
-		target: "/api/agents/{agentId}/threads/{threadId}/export?format=markdown", description: "A conversation with its citations, to be read.",
+		uri: scheme + "agents/{agentId}/threads/{threadId}", name: "thread", title: "Conversation", mime: typeMarkdown,
+		tag:       "threads",
+		operation: core.OpExportThread, arguments: httpapi.Arguments{"format": marshal("markdown")},
+		description: "A conversation with its citations, as Markdown.",
 	},
 	{
-		uri: scheme + "agents/{agentId}/documents/{documentId}", name: "document", title: "Document", mime: typeMarkdown, tag: "search",
-		target: "/api/agents/{agentId}/documents/{documentId}", description: "A document of one of the agent's sources, with its text.", render: renderDocument,
+		uri: scheme + "agents/{agentId}/documents/{documentId}", name: "document", title: "Document", mime: typeMarkdown,
+		tag:       "search",
+		operation: core.OpGetDocument, render: renderDocument,
+		description: "A document of one of the agent's sources, with its text.",
 	},
 }
 
 func (s *Server) addResources(server *sdk.Server) {
 	for _, t := range templates {
 		server.AddResourceTemplate(&sdk.ResourceTemplate{
-			URITemplate: t.uri, Name: t.name, Title: t.title, Description: t.description, MIMEType: t.mime, Icons: icons(s.edge.BaseURL, t.tag),
+			URITemplate: t.uri, Name: t.name, Title: t.title, Description: t.description, MIMEType: t.mime,
+			Icons: icons(s.deps.BaseURL, t.tag),
 		}, func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			text, mime, err := s.read(ctx, actorOf(r), r.Params.URI)
 			if err != nil {
@@ -71,32 +79,36 @@ func (s *Server) addResources(server *sdk.Server) {
 	}
 }
 
-// read returns the text of a resource. What is not there, and what is somebody else's, is not found.
+// read returns the text of a resource. A resource that the caller may not see is not found.
 func (s *Server) read(ctx context.Context, who core.Actor, uri string) (content, mime string, err error) {
-	t, target, ok := match(uri)
+	t, args, ok := match(uri)
 	if !ok {
 		return "", "", core.NotFound("resource")
 	}
-	body, _, err := s.api.Invoke(ctx, who, httpapi.Call{Method: http.MethodGet, Target: target})
+	reply, err := s.api.Invoke(ctx, who, t.operation, args)
 	if err != nil {
 		return "", "", err
 	}
-	if t.render == nil {
-		return string(body), t.mime, nil
+	render := t.render
+	if render == nil {
+		render = renderPlain
 	}
-	content, err = t.render(body)
+	content, err = render(reply)
 	return content, t.mime, err
 }
 
-// match finds the kind of a URI and the call that reads it.
-func match(uri string) (template, string, bool) {
+// match returns the template of a URI and the arguments that it gives to the template's operation.
+func match(uri string) (template, httpapi.Arguments, bool) {
 	given := strings.Split(uri, "/")
 	for _, t := range templates {
 		want := strings.Split(t.uri, "/")
 		if len(want) != len(given) {
 			continue
 		}
-		target, fits := t.target, true
+		args, fits := maps.Clone(t.arguments), true
+		if args == nil {
+			args = httpapi.Arguments{}
+		}
 		for i, part := range want {
 			switch {
 			case !strings.HasPrefix(part, "{"):
@@ -106,47 +118,51 @@ func match(uri string) (template, string, bool) {
 			default:
 				id, err := url.PathUnescape(given[i])
 				fits = fits && err == nil
-				target = strings.ReplaceAll(target, part, url.PathEscape(id))
+				args[strings.Trim(part, "{}")] = marshal(id)
 			}
 		}
 		if fits {
-			return t, target, true
+			return t, args, true
 		}
 	}
-	return template{}, "", false
+	return template{}, nil, false
 }
 
-// resourceError is the answer to a resource that can't be read: the protocol's own for one that is not there, else the
-// code and sentence of REST.
+// resourceError returns the protocol's error for a resource that was not found, and the code and detail of REST for any
+// other error.
 func (s *Server) resourceError(ctx context.Context, uri string, err error) error {
 	e := core.AsError(err)
 	switch e.Kind {
 	case core.KindNotFound:
 		return sdk.ResourceNotFoundError(uri)
 	case core.KindInternal:
-		s.edge.Log.ErrorContext(ctx, "resource not read", slog.Any("error", err))
+		s.deps.Log.ErrorContext(ctx, "resource not read", slog.Any("error", err))
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Code + ": " + e.Detail}
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Code + ": " + e.Detail}
 }
 
-// renderDocument writes a document for reading: what it is, then its text as it is.
-func renderDocument(body []byte) (string, error) {
-	var reply struct {
-		Document struct {
-			Title   string   `json:"title"`
-			Authors []string `json:"authors"`
-			Year    int      `json:"year"`
-			Venue   string   `json:"venue"`
-			URL     string   `json:"url"`
-			DOI     string   `json:"doi"`
-			Text    string   `json:"text"`
-		} `json:"document"`
+// renderPlain returns the content of a file, or any other reply as JSON.
+func renderPlain(reply any) (string, error) {
+	if f, ok := reply.(*httpapi.File); ok {
+		return string(f.Content), nil
 	}
-	if err := json.Unmarshal(body, &reply); err != nil {
-		return "", err
+	body, err := httpapi.EncodeReply(reply)
+	return string(body), err
+}
+
+func renderAgent(reply any) (string, error) {
+	body, err := httpapi.EncodeReply(reply)
+	return string(fenceJSON(body, false)), err
+}
+
+// renderDocument formats a document as Markdown: its bibliographic data, then its text unchanged.
+func renderDocument(reply any) (string, error) {
+	found, ok := reply.(*oas.DocumentReply)
+	if !ok {
+		return "", core.Internal(fmt.Errorf("a document is a %T", reply))
 	}
-	d := reply.Document
+	d := found.Document
 	var b strings.Builder
 	b.WriteString("# " + strings.Join(strings.Fields(d.Title), " ") + "\n")
 	line := func(name, value string) {
@@ -155,55 +171,44 @@ func renderDocument(body []byte) (string, error) {
 		}
 	}
 	line("Authors", strings.Join(d.Authors, ", "))
-	if d.Year > 0 {
-		line("Year", strconv.Itoa(d.Year))
+	if year := d.Year.Value; year > 0 {
+		line("Year", strconv.Itoa(year))
 	}
-	line("Published in", d.Venue)
-	line("DOI", d.DOI)
-	line("Address", d.URL)
+	line("Published in", d.Venue.Value)
+	line("DOI", d.Doi.Value)
+	line("Address", d.URL.Value)
 	b.WriteString("\n\n" + d.Text + "\n")
 	return b.String(), nil
 }
 
-// listed is what is read of agents to name them.
-type listed struct {
-	Agents     []listedAgent `json:"agents"`
-	NextCursor string        `json:"nextCursor"`
-}
-
-type listedAgent struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Shared      bool   `json:"shared"`
-	Owner       string `json:"owner"`
-}
-
-// shown are the name, title and description of an agent in a list. Those of a shared agent say whose it is, and are fenced.
-func (a listedAgent) shown() (name, title, description string) {
+// describeAgent returns the name, title and description of an agent in the list of resources. Those of a shared agent
+// name its owner, and texts of the owner are fenced.
+func describeAgent(a oas.Agent) (name, title, description string) {
 	if !a.Shared {
 		return a.Name, a.Name, a.Description
 	}
-	name, by := fenced(a.Name), "Shared by "+fenced(a.Owner)
+	name, by := fenced(a.Name), "Shared by "+fenced(a.Owner.Value)
 	return name, by + ": " + name, strings.TrimSpace(by + ". " + fenceNotice + " " + fenced(a.Description))
 }
 
-// agents reads a page of agents.
-func (s *Server) agents(ctx context.Context, who core.Actor, query url.Values) (page listed, err error) {
-	body, _, err := s.api.Invoke(ctx, who, httpapi.Call{Method: http.MethodGet, Target: "/api/agents?" + query.Encode()})
+// agents returns a page of the caller's agents and the cursor of the next one.
+func (s *Server) agents(ctx context.Context, who core.Actor, args httpapi.Arguments) ([]oas.Agent, string, error) {
+	page, err := invoke[*oas.AgentList](ctx, s.api, who, core.OpListAgents, args)
 	if err != nil {
-		return listed{}, err
+		return nil, "", err
 	}
-	return page, json.Unmarshal(body, &page)
+	return page.Agents, page.NextCursor.Value, nil
 }
 
-// listResources lists what can be named: the agents and their memories. Documents and conversations are too many; they
-// have templates, and links in replies.
-func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest, next sdk.MethodHandler) (sdk.Result, error) {
-	query := url.Values{}
+// listResources lists the agents and their memories. Documents and conversations are too many to list; clients find
+// them through templates and through links in replies.
+func (s *Server) listResources(
+	ctx context.Context, r *sdk.ListResourcesRequest, next sdk.MethodHandler,
+) (sdk.Result, error) {
+	args := httpapi.Arguments{}
 	if r.Params != nil && r.Params.Cursor != "" {
-		query.Set("cursor", r.Params.Cursor)
-		r.Params.Cursor = "" // it is ours, and the SDK has others
+		args["cursor"] = marshal(r.Params.Cursor)
+		r.Params.Cursor = "" // it is a cursor of list_agents, which the SDK would refuse
 	}
 	result, err := next(ctx, "resources/list", r)
 	list, ok := result.(*sdk.ListResourcesResult)
@@ -214,21 +219,22 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest,
 	if core.IsKind(who.Allow(core.OpListAgents), core.KindForbidden) {
 		return list, nil
 	}
-	page, err := s.agents(ctx, who, query)
+	agents, cursor, err := s.agents(ctx, who, args)
 	if err != nil {
 		return nil, s.resourceError(ctx, scheme+"agents", err)
 	}
-	list.NextCursor, list.Resources = page.NextCursor, []*sdk.Resource{}
-	for _, a := range page.Agents {
-		name, title, description := a.shown()
+	list.NextCursor, list.Resources = cursor, []*sdk.Resource{}
+	for _, a := range agents {
+		name, title, description := describeAgent(a)
 		list.Resources = append(list.Resources,
 			&sdk.Resource{
 				URI: scheme + "agents/" + a.ID, Name: a.ID, Title: title, Description: description,
-				MIMEType: typeJSON, Icons: icons(s.edge.BaseURL, "agents"),
+				MIMEType: typeJSON, Icons: icons(s.deps.BaseURL, "agents"),
 			},
 			&sdk.Resource{
 				URI: scheme + "agents/" + a.ID + "/memories", Name: a.ID + " memories", Title: title + ": memories",
-				Description: "What " + name + " remembers, newest first.", MIMEType: typeJSON, Icons: icons(s.edge.BaseURL, "memories"),
+				Description: "Memories of " + name + ", newest first.", MIMEType: typeJSON,
+				Icons: icons(s.deps.BaseURL, "memories"),
 			})
 	}
 	return list, nil

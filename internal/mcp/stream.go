@@ -14,43 +14,44 @@ import (
 )
 
 const (
-	// recheckEvery is how often open streams are looked after. It is less than the second in which a stream must end whose
-	// credential was revoked: to look takes time as well.
-	recheckEvery = 750 * time.Millisecond
-	// openAfter is when a reply that is not over counts as a stream. Most are over by then, and cost the watch nothing.
+	// recheckInterval is how often the credentials of open streams are checked. A stream must end within a second after
+	// its credential was revoked, and the check itself takes time.
+	recheckInterval = 750 * time.Millisecond
+	// openAfter is the time after which an unfinished reply is rechecked. Most replies end earlier and cost nothing.
 	openAfter = 200 * time.Millisecond
-	// recheckWithin is how long it may take to find out whether a credential is still good.
-	recheckWithin = 5 * time.Second
-	// beats is how many rechecks lie between two signs of life, which keep proxies from closing a quiet stream.
-	beats = 20
-	// streamWrite is how long a client may take to accept something before it is given up.
-	streamWrite = 30 * time.Second
+	// recheckTimeout limits one check.
+	recheckTimeout = 5 * time.Second
+	// heartbeatRounds is the number of checks between two heartbeats, which keep proxies from closing an idle stream.
+	heartbeatRounds = 20
+	// writeTimeout is how long a client may take to accept a write before it is disconnected.
+	writeTimeout = 30 * time.Second
 )
 
-// stream is the reply to a request. When it stays open it is looked after together with all others: somebody watches over
-// the credential, and shows signs of life. It also puts the SDK's plain refusals into the protocol's words.
+// stream is the reply to a request. If it stays open, its credential is rechecked and heartbeats are sent, in one round
+// for all open streams. It also turns plain-text errors of the SDK into JSON-RPC errors.
 type stream struct {
 	http.ResponseWriter
-	// request is the one to serve with: its context ends with the stream.
+	// request is the request to serve; its context ends with the stream.
 	request *http.Request
 	token   string
 	open    *streamwatch.Watch[*stream]
 	cancel  context.CancelFunc
-	// release frees the credential's slot; nil if the stream has none.
+	// release frees the credential's stream slot; nil if the stream takes none.
 	release func()
 	who     atomic.Pointer[core.Actor]
-	// looks counts the rounds that the stream has seen. It is the watch's alone.
-	looks int
+	// rounds counts the checks. Only recheckStreams uses it.
+	rounds int
 
-	// mu is held while something is written, which takes as long as the client does: nobody who looks after others waits
-	// for it.
+	// mu is held during writes, which last as long as the client takes. Checks of other streams must not wait for it.
 	mu    sync.Mutex
 	timer *time.Timer
-	// begun says that the header is sent, events that what follows are events, plain that it is a refusal in plain text.
+	// begun is set when the header was sent, events if the reply is an event stream, plain if it is a plain-text error.
 	begun, events, plain, ended bool
 }
 
-func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *streamwatch.Watch[*stream]) *stream {
+func newStream(
+	w http.ResponseWriter, r *http.Request, who core.Actor, token string, open *streamwatch.Watch[*stream],
+) *stream {
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &stream{ResponseWriter: w, request: r.WithContext(ctx), token: token, open: open, cancel: cancel}
 	s.who.Store(&who)
@@ -58,10 +59,10 @@ func newStream(w http.ResponseWriter, r *http.Request, who core.Actor, token str
 	return s
 }
 
-// actor is who is asking, as of the last look.
+// actor returns the actor as of the last check.
 func (s *stream) actor() core.Actor { return *s.who.Load() }
 
-// join has the stream looked after from now on.
+// join adds the stream to the open ones, which are rechecked.
 func (s *stream) join() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *stream) join() {
 	}
 }
 
-// end says that the reply is over; nothing is written after it.
+// end marks the reply as finished; later writes fail.
 func (s *stream) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -84,10 +85,11 @@ func (s *stream) end() {
 	}
 }
 
-// look looks after the open streams of a credential. It waits for none of their clients.
-func (e *endpoint) look(token string, open []*stream) {
-	// Whose request it is done for does not matter, as long as its end is not the end of this.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckWithin)
+// recheckStreams checks the credential of open streams, ends them if it is no longer valid, and sends heartbeats. It
+// does not wait for clients.
+func (e *endpoint) recheckStreams(token string, open []*stream) {
+	// Any of the requests can provide the context, if its end does not cancel the check.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(open[0].request.Context()), recheckTimeout)
 	defer cancel()
 	who, good := e.recheck(ctx, token, open[0].actor())
 	for _, s := range open {
@@ -96,15 +98,14 @@ func (e *endpoint) look(token string, open []*stream) {
 			continue
 		}
 		s.who.Store(&who)
-		if s.looks++; s.looks%beats == 0 {
-			go s.beat()
+		if s.rounds++; s.rounds%heartbeatRounds == 0 {
+			go s.heartbeat()
 		}
 	}
 }
 
-// beat writes a comment, which readers of events skip, unless something is being written just now, which is a sign of life
-// as well.
-func (s *stream) beat() {
+// heartbeat writes a comment, which clients skip. It does nothing while another write is in progress.
+func (s *stream) heartbeat() {
 	if !s.mu.TryLock() {
 		return
 	}
@@ -112,7 +113,7 @@ func (s *stream) beat() {
 	if !s.events || s.ended {
 		return
 	}
-	s.patience()
+	s.extendWriteDeadline()
 	_, err := s.ResponseWriter.Write([]byte(": alive\n\n"))
 	if err == nil {
 		err = http.NewResponseController(s.ResponseWriter).Flush()
@@ -122,13 +123,14 @@ func (s *stream) beat() {
 	}
 }
 
-// patience gives the client time for the next write. It comes before every one: the last write's time may be over, and
-// whatever is written then fails.
-func (s *stream) patience() {
-	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(streamWrite)) // not all writers can
+// extendWriteDeadline gives the client time for the next write. It must be called before every write: after the
+// deadline of an earlier write, all writes fail.
+func (s *stream) extendWriteDeadline() {
+	// Not all writers have deadlines; recorders in tests do not.
+	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
-// WriteHeader sends the header.
+// WriteHeader implements http.ResponseWriter.
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,12 +148,12 @@ func (s *stream) writeHeader(status int) {
 	}
 	if s.events {
 		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // nginx would gather events
+		h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	}
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes a part of the reply. The SDK writes an event at a time, so that a sign of life never stands inside one.
+// Write implements http.ResponseWriter. The SDK writes whole events, so a heartbeat never splits one.
 func (s *stream) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,15 +164,15 @@ func (s *stream) Write(b []byte) (int, error) {
 		s.writeHeader(http.StatusOK)
 	}
 	if s.events {
-		s.patience()
+		s.extendWriteDeadline()
 	}
 	if s.plain {
-		return len(b), s.writeRefusal(string(b))
+		return len(b), s.writeError(string(b))
 	}
-	return s.ResponseWriter.Write(b) //nolint:gosec // JSON and events, which no browser shows as a page
+	return s.ResponseWriter.Write(b) //nolint:gosec // JSON and events, which browsers do not render as a page
 }
 
-func (s *stream) writeRefusal(text string) error {
+func (s *stream) writeError(text string) error {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil,
 		"error": rpcError{Code: codeInvalidRequest, Message: strings.TrimSpace(text)},
@@ -182,10 +184,10 @@ func (s *stream) writeRefusal(text string) error {
 	return err
 }
 
-// Flush sends what was written.
+// Flush implements http.Flusher.
 func (s *stream) Flush() { _ = s.FlushError() }
 
-// FlushError is Flush for those who want to know.
+// FlushError is used by http.ResponseController.
 func (s *stream) FlushError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +197,7 @@ func (s *stream) FlushError() error {
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// event writes a whole event and sends it.
+// event writes and flushes one event.
 func (s *stream) event(text string) error {
 	if _, err := s.Write([]byte(text)); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"carrel/internal/streamwatch"
 )
 
-// deadlines is a writer that takes what is written only while it was given time for it.
+// deadlines is a writer that fails every write that was not preceded by a new deadline.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	given bool
@@ -32,9 +32,8 @@ func (d *deadlines) Write(b []byte) (int, error) {
 	return d.ResponseRecorder.Write(b)
 }
 
-// TestASignOfLifeHasTimeOfItsOwn holds every write of a stream to a time of its own: with that of the first alone, a quiet
-// stream ended with the second sign of life.
-func TestASignOfLifeHasTimeOfItsOwn(t *testing.T) {
+// With the deadline of the first write only, an idle stream would end with its second heartbeat.
+func TestEveryHeartbeatExtendsTheWriteDeadline(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	s := newStream(w, httptest.NewRequest(http.MethodGet, path, nil), core.Actor{}, "token", streamwatch.New(time.Hour, func(string, []*stream) {}))
@@ -44,18 +43,18 @@ func TestASignOfLifeHasTimeOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if s.beat(); s.request.Context().Err() != nil {
-			t.Fatal("a sign of life had no time, and the stream ended")
+		if s.heartbeat(); s.request.Context().Err() != nil {
+			t.Fatal("a heartbeat had no deadline of its own, and the stream ended")
 		}
 	}
 }
 
-// opened returns streams of one credential on an endpoint whose authentication is the test's.
-func opened(t *testing.T, authenticate func() error, count int) []*stream {
-	e := &endpoint{edge: Edge{Authenticate: func(context.Context, string) (core.Actor, error) {
+// openStreams returns streams of one credential, which authenticate decides about.
+func openStreams(t *testing.T, authenticate func() error, count int) []*stream {
+	e := &endpoint{deps: Deps{Authenticate: func(context.Context, string) (core.Actor, error) {
 		return core.Actor{UserID: "usr_1"}, authenticate()
 	}}}
-	e.open = streamwatch.New(recheckEvery, e.look)
+	e.open = streamwatch.New(recheckInterval, e.recheckStreams)
 	var all []*stream
 	for range count {
 		s := newStream(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil).WithContext(t.Context()), core.Actor{}, "token", e.open)
@@ -69,54 +68,54 @@ func TestStreamsOfACredentialAreCheckedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0
-		all := opened(t, func() error { checks++; return nil }, 100)
-		time.Sleep(openAfter + 4*recheckEvery)
+		all := openStreams(t, func() error { checks++; return nil }, 100)
+		time.Sleep(openAfter + 4*recheckInterval)
 		synctest.Wait()
 		if checks != 4 {
 			t.Errorf("%d checks in four rounds", checks)
 		}
 		for _, s := range all {
 			if s.actor().UserID != "usr_1" || s.request.Context().Err() != nil {
-				t.Fatalf("the stream is %q's, %v", s.actor().UserID, s.request.Context().Err())
+				t.Fatalf("the actor of the stream is %q, its context %v", s.actor().UserID, s.request.Context().Err())
 			}
 		}
 	})
 }
 
-func TestAClientThatTakesLongDelaysNobodysEnd(t *testing.T) {
+func TestSlowClientDoesNotDelayTheEndOfOtherStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var revoked atomic.Bool
-		all := opened(t, func() error {
+		all := openStreams(t, func() error {
 			if revoked.Load() {
 				return core.Unauthenticated("invalid_credential", "Revoked.")
 			}
 			return nil
 		}, 3)
-		time.Sleep(openAfter + recheckEvery)
+		time.Sleep(openAfter + recheckInterval)
 		synctest.Wait()
-		all[0].mu.Lock() // as one who writes does
+		all[0].mu.Lock() // like a write that is blocked by its client
 		revoked.Store(true)
 		time.Sleep(time.Second)
 		for i, s := range all {
 			if s.request.Context().Err() == nil {
-				t.Errorf("stream %d goes on a second after its credential was revoked", i)
+				t.Errorf("stream %d is still open a second after its credential was revoked", i)
 			}
 		}
 		all[0].mu.Unlock()
 	})
 }
 
-func TestARequestThatHasEndedIsNotLookedAfter(t *testing.T) {
+func TestFinishedRequestsAreNotRechecked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0
-		all := opened(t, func() error { checks++; return nil }, 2)
-		all[0].end() // at once, as most do
-		time.Sleep(openAfter + recheckEvery)
+		all := openStreams(t, func() error { checks++; return nil }, 2)
+		all[0].end() // before openAfter, like most requests
+		time.Sleep(openAfter + recheckInterval)
 		synctest.Wait()
 		all[1].end()
-		time.Sleep(4 * recheckEvery)
+		time.Sleep(4 * recheckInterval)
 		synctest.Wait()
 		if checks != 1 {
 			t.Errorf("%d checks", checks)
@@ -124,15 +123,15 @@ func TestARequestThatHasEndedIsNotLookedAfter(t *testing.T) {
 	})
 }
 
-func TestAQuietStreamShowsSignsOfLife(t *testing.T) {
+func TestIdleStreamGetsHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := opened(t, func() error { return nil }, 1)[0]
+		s := openStreams(t, func() error { return nil }, 1)[0]
 		s.Header().Set("Content-Type", "text/event-stream")
 		if err := s.event(": connected\n\n"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(openAfter + 2*beats*recheckEvery)
+		time.Sleep(openAfter + 2*heartbeatRounds*recheckInterval)
 		synctest.Wait()
 		s.end()
 		got := s.ResponseWriter.(*httptest.ResponseRecorder).Body.String()

@@ -11,7 +11,7 @@ import (
 	"carrel/internal/core"
 )
 
-// tasksExtension is the name of the extension by which a tool's call becomes a task (SEP-2663). The SDK has none of it.
+// tasksExtension names the extension that turns tool calls into tasks (SEP-2663). The SDK does not implement it.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // The methods of the extension.
@@ -30,16 +30,16 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// taskState is a task as the wire has it, when it is made and when it is read.
+// taskState is a task in the protocol's JSON form.
 type taskState struct {
 	sdk.ResultBase
-	// ResultType tells a new task from one that is read.
+	// ResultType is "task" for a new task and "complete" for the reply to tasks/get.
 	ResultType    string `json:"resultType"`
 	TaskID        string `json:"taskId"`
 	Status        string `json:"status"`
 	CreatedAt     string `json:"createdAt"`
 	LastUpdatedAt string `json:"lastUpdatedAt"`
-	// TTLMs is how long the task is kept; null is as long as what it is about.
+	// TTLMs is how long the task is kept; null means as long as its thread.
 	TTLMs          *int64          `json:"ttlMs"`
 	PollIntervalMs int64           `json:"pollIntervalMs,omitempty"`
 	Result         sdk.Result      `json:"result,omitempty"`
@@ -47,47 +47,47 @@ type taskState struct {
 	InputRequests  json.RawMessage `json:"inputRequests,omitempty"`
 }
 
-// taskParams are those of all three methods.
+// taskParams are the parameters of all three methods.
 type taskParams struct {
 	sdk.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// taskAck is the empty answer.
+// taskAck is an empty result.
 type taskAck struct {
 	sdk.ResultBase
 	ResultType string `json:"resultType"`
 }
 
-// support is what a tool does with the extension.
-type support int
+// taskSupport says whether a tool can run as a task.
+type taskSupport int
 
 const (
-	neverTask support = iota
-	// maybeTask is a task for clients that know the extension.
-	maybeTask
-	// alwaysTask can't be called by others.
-	alwaysTask
+	taskNever taskSupport = iota
+	// taskOptional tools run as a task for clients that support the extension.
+	taskOptional
+	// taskRequired tools can only be called by clients that support the extension.
+	taskRequired
 )
 
-// taskKeeper begins and keeps tasks.
-type taskKeeper interface {
-	// supports says what a tool does with the extension.
-	supports(tool string) support
-	// begin carries a call out as a task. It returns nil and a result where the call is not yet, or not at all, a task.
+// taskStore starts and stores tasks.
+type taskStore interface {
+	supports(tool string) taskSupport
+	// begin starts a call as a task. If the call does not become a task, it returns a nil state and the result.
 	begin(ctx context.Context, r *sdk.CallToolRequest, next sdk.MethodHandler) (*taskState, sdk.Result, error)
-	// A task that is not there, or somebody else's, is errNoTask.
+	// get returns errNoTask for an unknown task, and for one of another user. So do update and cancel.
 	get(ctx context.Context, who core.Actor, id string) (*taskState, error)
 	update(ctx context.Context, who core.Actor, id string, responses map[string]json.RawMessage) error
 	cancel(ctx context.Context, who core.Actor, id string) error
 }
 
-// errNoTask is the answer to an id that is none.
+// errNoTask is the error for an unknown task id.
 var errNoTask = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such task."}
 
-// addTasks teaches a server the extension. The methods are carried out by middleware, which alone knows who is asking.
-func addTasks(s *sdk.Server, keeper taskKeeper) error {
+// addTasks adds the extension to a server. Middleware carries out the methods, because the SDK does not pass the actor
+// to custom methods.
+func addTasks(s *sdk.Server, tasks taskStore) error {
 	for _, method := range []string{taskGet, taskUpdate, taskCancel} {
 		err := sdk.AddReceivingCustomMethod(s, method, func(context.Context, *sdk.ServerSession, *taskParams) (*taskAck, error) {
 			return nil, errNoTask
@@ -100,12 +100,12 @@ func addTasks(s *sdk.Server, keeper taskKeeper) error {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			switch r := r.(type) {
 			case *sdk.CallToolRequest:
-				return callTask(ctx, keeper, r, next)
+				return callTask(ctx, tasks, r, next)
 			case *sdk.ServerRequest[*taskParams]:
-				if !knowsTasks(r.ClientCapabilities()) {
+				if !supportsTasks(r.ClientCapabilities()) {
 					return nil, missingTasks()
 				}
-				return serveTask(ctx, keeper, method, r)
+				return serveTask(ctx, tasks, method, r)
 			}
 			return next(ctx, method, r)
 		}
@@ -113,35 +113,39 @@ func addTasks(s *sdk.Server, keeper taskKeeper) error {
 	return nil
 }
 
-// callTask has a call become a task, where tool and client agree on it.
-func callTask(ctx context.Context, keeper taskKeeper, r *sdk.CallToolRequest, next sdk.MethodHandler) (sdk.Result, error) {
+// callTask runs a tool call as a task if both the tool and the client support it.
+func callTask(
+	ctx context.Context, tasks taskStore, r *sdk.CallToolRequest, next sdk.MethodHandler,
+) (sdk.Result, error) {
 	const method = "tools/call"
-	supported := keeper.supports(r.Params.Name)
-	known := knowsTasks(r.ClientCapabilities())
+	supported := tasks.supports(r.Params.Name)
+	known := supportsTasks(r.ClientCapabilities())
 	switch {
-	case supported == alwaysTask && !known:
+	case supported == taskRequired && !known:
 		return nil, missingTasks()
-	case supported == neverTask || !known:
+	case supported == taskNever || !known:
 		return next(ctx, method, r)
 	}
-	made, result, err := keeper.begin(ctx, r, next)
-	if err != nil || made == nil {
+	state, result, err := tasks.begin(ctx, r, next)
+	if err != nil || state == nil {
 		return result, err
 	}
-	made.ResultType = "task"
-	return made, nil
+	state.ResultType = "task"
+	return state, nil
 }
 
-func serveTask(ctx context.Context, keeper taskKeeper, method string, r *sdk.ServerRequest[*taskParams]) (sdk.Result, error) {
+func serveTask(
+	ctx context.Context, tasks taskStore, method string, r *sdk.ServerRequest[*taskParams],
+) (sdk.Result, error) {
 	who, id := actorOf(r), r.Params.TaskID
 	var err error
 	switch method {
 	case taskUpdate:
-		err = keeper.update(ctx, who, id, r.Params.InputResponses)
+		err = tasks.update(ctx, who, id, r.Params.InputResponses)
 	case taskCancel:
-		err = keeper.cancel(ctx, who, id)
+		err = tasks.cancel(ctx, who, id)
 	default:
-		state, err := keeper.get(ctx, who, id)
+		state, err := tasks.get(ctx, who, id)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +158,7 @@ func serveTask(ctx context.Context, keeper taskKeeper, method string, r *sdk.Ser
 	return &taskAck{ResultType: "complete"}, nil
 }
 
-func knowsTasks(c *sdk.ClientCapabilities) bool {
+func supportsTasks(c *sdk.ClientCapabilities) bool {
 	if c == nil {
 		return false
 	}
@@ -162,15 +166,15 @@ func knowsTasks(c *sdk.ClientCapabilities) bool {
 	return ok
 }
 
-// missingTasks tells a client which extension it would need.
+// missingTasks is the error for a client that does not support the extension.
 func missingTasks() error {
 	return &jsonrpc.Error{
-		Code: sdk.CodeMissingRequiredClientCapabilities, Message: "This needs a client that knows tasks.",
+		Code: sdk.CodeMissingRequiredClientCapabilities, Message: "This tool requires a client that supports tasks.",
 		Data: marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}),
 	}
 }
 
-// checkTaskHeader holds a request about a task to its header, by which proxies route it.
+// checkTaskHeader checks that the header Mcp-Name, by which proxies route, names the task of the request.
 func checkTaskHeader(name string, m message) error {
 	switch m.Method {
 	case taskGet, taskUpdate, taskCancel:

@@ -16,7 +16,7 @@ import (
 	"carrel/internal/core"
 )
 
-// memoryTasks keeps the tasks of the suite's tools, which do more than ours: they fail in every way and ask for input.
+// memoryTasks stores the tasks of the suite's tools in memory. They also fail and request input, which turns do not.
 type memoryTasks struct {
 	mu    sync.Mutex
 	tasks map[string]*memoryTask
@@ -26,16 +26,16 @@ type memoryTask struct {
 	state   taskState
 	stop    context.CancelFunc
 	pending map[string]json.RawMessage
-	// answered is closed when nothing is pending any more.
+	// answered is closed when no input is pending.
 	answered chan struct{}
 }
 
 func fixtureTasks(s *sdk.Server) *memoryTasks {
-	keeper := &memoryTasks{tasks: map[string]*memoryTask{}}
+	tasks := &memoryTasks{tasks: map[string]*memoryTask{}}
 	add(s, "greet", `{"type":"object","properties":{"name":{"type":"string"}}}`, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in struct{ Name string }
 		_ = json.Unmarshal(r.Params.Arguments, &in)
-		return said("Hello, %s!", in.Name)
+		return textResult("Hello, %s!", in.Name)
 	})
 	add(s, "slow_compute", "", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var in struct{ Seconds float64 }
@@ -44,11 +44,11 @@ func fixtureTasks(s *sdk.Server) *memoryTasks {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(time.Duration(in.Seconds * float64(time.Second))):
-			return said("computed")
+			return textResult("computed")
 		}
 	})
 	add(s, "failing_job", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		time.Sleep(time.Second) // as the suite has it
+		time.Sleep(time.Second) // required by the suite
 		result := &sdk.CallToolResult{}
 		result.SetError(errors.New("the job failed"))
 		return result, nil
@@ -56,12 +56,12 @@ func fixtureTasks(s *sdk.Server) *memoryTasks {
 	add(s, "protocol_error_job", "", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "broken"}
 	})
-	waits := func(fields ...string) does {
+	waits := func(fields ...string) toolFunc {
 		return func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			if !keeper.wait(ctx, fields) {
+			if !tasks.wait(ctx, fields) {
 				return nil, ctx.Err()
 			}
-			return said("answered")
+			return textResult("answered")
 		}
 	}
 	add(s, "confirm_delete", "", waits("confirm"))
@@ -69,36 +69,36 @@ func fixtureTasks(s *sdk.Server) *memoryTasks {
 	add(s, "test_tool_with_task", "", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		name, ok := accepted(r.Params.InputResponses, "user_name", "name")
 		if !ok {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"user_name": elicits("name", "string")}}, nil
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"user_name": elicitField("name", "string")}}, nil
 		}
-		return said("Hello, %v!", name)
+		return textResult("Hello, %v!", name)
 	})
-	return keeper
+	return tasks
 }
 
-func (*memoryTasks) supports(tool string) support {
+func (*memoryTasks) supports(tool string) taskSupport {
 	switch tool {
 	case "slow_compute", "protocol_error_job", "confirm_delete", "multi_input":
-		return maybeTask
+		return taskOptional
 	case "failing_job", "test_tool_with_task":
-		return alwaysTask
+		return taskRequired
 	}
-	return neverTask
+	return taskNever
 }
 
 type memoryTaskKey struct{}
 
-// wait parks the task of a call until everything that it asks for is answered.
+// wait blocks until the client has sent all the fields.
 func (k *memoryTasks) wait(ctx context.Context, fields []string) bool {
 	t, ok := ctx.Value(memoryTaskKey{}).(*memoryTask)
 	if !ok {
-		return true // no task, and so nobody to ask
+		return true // called without a task, so no input can be requested
 	}
 	k.mu.Lock()
 	for _, field := range fields {
-		t.pending[rand.Text()] = marshal(map[string]any{"method": "elicitation/create", "params": elicits(field, "string")})
+		t.pending[rand.Text()] = marshal(map[string]any{"method": "elicitation/create", "params": elicitField(field, "string")})
 	}
-	k.park(t)
+	k.updateStatus(t)
 	k.mu.Unlock()
 	select {
 	case <-t.answered:
@@ -108,8 +108,8 @@ func (k *memoryTasks) wait(ctx context.Context, fields []string) bool {
 	}
 }
 
-// park has the state say what is pending; k is locked.
-func (k *memoryTasks) park(t *memoryTask) {
+// updateStatus sets the status by the pending input. The caller holds k.mu.
+func (k *memoryTasks) updateStatus(t *memoryTask) {
 	t.state.Status, t.state.InputRequests = taskInput, marshal(t.pending)
 	if len(t.pending) == 0 {
 		t.state.Status, t.state.InputRequests = taskWorking, nil
@@ -178,7 +178,7 @@ func (k *memoryTasks) update(_ context.Context, _ core.Actor, id string, respons
 		return err
 	}
 	maps.DeleteFunc(t.pending, func(key string, _ json.RawMessage) bool { return responses[key] != nil })
-	k.park(t)
+	k.updateStatus(t)
 	if len(t.pending) == 0 {
 		close(t.answered)
 	}

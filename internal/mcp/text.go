@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// readable writes a JSON object as an outline for people and models: a line for each value, in the order of the object,
-// without quotes and braces. What is empty is left out.
-func readable(body []byte) string {
+// outline formats a JSON object for people and models: one line per value, in the order of the object, without quotes
+// and braces. Empty values are left out.
+func outline(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var b strings.Builder
-	if err := outline(&b, d, 0, false); err != nil {
-		return string(body) // not ours to lose
+	if err := outlineValue(&b, d, 0, false); err != nil {
+		return string(body) // not JSON: show it unchanged
 	}
 	out := strings.TrimSpace(b.String())
 	if out == "" {
@@ -22,8 +22,8 @@ func readable(body []byte) string {
 	return out
 }
 
-// outline writes the next value. Inline says that its line has begun.
-func outline(b *strings.Builder, d *json.Decoder, depth int, inline bool) error {
+// outlineValue writes the next value. inline means that its line has begun.
+func outlineValue(b *strings.Builder, d *json.Decoder, depth int, inline bool) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func outline(b *strings.Builder, d *json.Decoder, depth int, inline bool) error 
 	case json.Delim('['):
 		return outlineList(b, d, depth)
 	}
-	b.WriteString(plain(token, depth))
+	b.WriteString(scalarText(token, depth))
 	b.WriteByte('\n')
 	return nil
 }
@@ -46,7 +46,7 @@ func outlineObject(b *strings.Builder, d *json.Decoder, depth int, inline bool) 
 			return err
 		}
 		var value strings.Builder
-		if err := outline(&value, d, depth+1, false); err != nil {
+		if err := outlineValue(&value, d, depth+1, false); err != nil {
 			return err
 		}
 		if strings.TrimSpace(value.String()) == "" {
@@ -71,19 +71,19 @@ func outlineObject(b *strings.Builder, d *json.Decoder, depth int, inline bool) 
 func outlineList(b *strings.Builder, d *json.Decoder, depth int) error {
 	for d.More() {
 		b.WriteString(strings.Repeat("  ", depth) + "- ")
-		if err := outline(b, d, depth+1, true); err != nil {
+		if err := outlineValue(b, d, depth+1, true); err != nil {
 			return err
 		}
 		if !strings.HasSuffix(b.String(), "\n") {
-			b.WriteByte('\n') // an object with nothing in it
+			b.WriteByte('\n') // an empty object wrote nothing
 		}
 	}
 	_, err := d.Token()
 	return err
 }
 
-// plain is a value on its own; the lines of a long text stand below one another.
-func plain(token json.Token, depth int) string {
+// scalarText formats a scalar. Further lines of a text are indented.
+func scalarText(token json.Token, depth int) string {
 	switch v := token.(type) {
 	case string:
 		return strings.ReplaceAll(v, "\n", "\n"+strings.Repeat("  ", depth))

@@ -2,7 +2,7 @@ package mcp
 
 import "testing"
 
-func TestARepliesOutlineIsReadable(t *testing.T) {
+func TestOutlineOfReplies(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{}`:                               "Nothing.",
@@ -15,7 +15,7 @@ func TestARepliesOutlineIsReadable(t *testing.T) {
 		`{"l":[{},{"a":1}]}`:               "l: \n  - \n  - a: 1",
 		`not json`:                         "not json",
 	} {
-		if got := readable([]byte(body)); got != want {
+		if got := outline([]byte(body)); got != want {
 			t.Errorf("%s\n got %q\nwant %q", body, got, want)
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -17,96 +16,112 @@ import (
 	"carrel/internal/httpapi"
 )
 
-// API carries out operations of the REST contract for an actor. Tools have no other way to do anything, so that they can
-// do neither more nor less, nor do it differently.
+//go:generate go run ./gen
+
+// API invokes operations of the REST contract for an actor. Tools and resources have no other access to the services,
+// so that both protocols apply the same rules.
 type API interface {
-	Invoke(ctx context.Context, who core.Actor, c httpapi.Call) (body []byte, contentType string, err error)
+	// Invoke returns the reply as the contract's generated type, or a *httpapi.File.
+	Invoke(ctx context.Context, who core.Actor, op core.Operation, args httpapi.Arguments) (any, error)
 }
 
-// tool is an operation as it is offered.
+// definition is a row of the generated table definitions: a tool as the contract describes it.
+type definition struct {
+	operation core.Operation
+	// tag is the operation's tag in the contract, which selects the icon and the fencing of the reply.
+	tag, description string
+	// input and output are JSON Schemas.
+	input, output string
+	// file marks a tool whose result is a file, not JSON.
+	file bool
+}
+
+// tool is a tool with its SDK definition.
 type tool struct {
-	entry
-	operation *operation
-	sdk       *sdk.Tool
+	definition
+	sdk *sdk.Tool
 }
 
-// newTools makes the tools of a contract, in the order of the table.
-func newTools(c *contract, baseURL string) ([]*tool, error) {
-	tools := make([]*tool, 0, len(table))
-	for _, e := range table {
-		op := c.operations[e.operation]
-		if op == nil {
-			return nil, fmt.Errorf("the contract has no operation %s", e.operation)
-		}
-		t := &tool{entry: e, operation: op}
-		description := sentence(op.summary)
-		for _, more := range []string{op.description, e.more} {
-			if more != "" {
-				description += "\n\n" + more
-			}
-		}
-		name := e.toolName()
-		t.sdk = &sdk.Tool{
-			Name: name, Title: title(name), Description: description, Annotations: e.annotations(op.method),
-			InputSchema: marshal(op.input()), OutputSchema: marshal(t.output()), Icons: icons(baseURL, op.tag),
-		}
-		if name == askTool {
-			t.describeAsk()
-		}
-		tools = append(tools, t)
+// askTool is the tool that sends a message to an agent; see ask.go.
+const askTool = "ask_agent"
+
+// newTools returns the tools in the order in which they are listed.
+func newTools(baseURL string) []*tool {
+	tools := make([]*tool, len(definitions))
+	for i, d := range definitions {
+		traits, _ := d.operation.Traits()
+		t := traits.Tool
+		tools[i] = &tool{definition: d, sdk: &sdk.Tool{
+			Name: t.Name, Title: title(t.Name), Description: d.description, Icons: icons(baseURL, d.tag),
+			InputSchema: json.RawMessage(d.input), OutputSchema: json.RawMessage(d.output),
+			Annotations: &sdk.ToolAnnotations{
+				ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.Idempotent,
+				OpenWorldHint: &t.OpenWorld,
+			},
+		}}
 	}
-	return tools, nil
+	return tools
 }
 
-func sentence(s string) string { return strings.TrimSuffix(s, ".") + "." }
+// title turns list_agents into "List agents".
+func title(name string) string {
+	words := strings.ReplaceAll(name, "_", " ")
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
 
-// file is what an operation answers with whose reply is no JSON.
+// file is the structured content of a result that is a file.
 type file struct {
 	ContentType string `json:"contentType"`
 	Content     string `json:"content"`
 }
 
-func (t *tool) output() map[string]any {
-	if t.operation.output != nil {
-		return t.operation.output
-	}
-	return map[string]any{
-		"type": "object", "required": []string{"contentType", "content"},
-		"properties": map[string]any{
-			"contentType": map[string]any{"type": "string", "description": "The media type of the content."},
-			"content":     map[string]any{"type": "string", "description": "The file."},
-		},
-	}
-}
-
-// call carries a tool out. What goes wrong is told in the result, where the model that called can read it.
+// call carries out a tool. Errors are part of the result, where the calling model can read them.
 func (s *Server) call(ctx context.Context, t *tool, who core.Actor, arguments json.RawMessage) *sdk.CallToolResult {
-	request, err := t.request(arguments)
+	args, err := httpapi.ParseArguments(arguments)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	body, contentType, err := s.api.Invoke(ctx, who, request)
+	reply, err := s.api.Invoke(ctx, who, t.operation, args)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	if t.operation.output == nil {
+	if f, ok := reply.(*httpapi.File); ok {
 		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: string(body)}},
-			StructuredContent: file{ContentType: contentType, Content: string(body)},
+			Content:           []sdk.Content{&sdk.TextContent{Text: string(f.Content)}},
+			StructuredContent: file{ContentType: f.ContentType, Content: string(f.Content)},
 		}
 	}
+	body, err := httpapi.EncodeReply(reply)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
 	return &sdk.CallToolResult{
-		Content:           []sdk.Content{&sdk.TextContent{Text: readable(s.fencedReply(ctx, who, t, arguments, body))}},
+		Content:           []sdk.Content{&sdk.TextContent{Text: outline(s.fenceReply(ctx, who, t, args, body))}},
 		StructuredContent: json.RawMessage(body),
 	}
 }
 
-// failed is the result of a tool that came to nothing: the code that REST answers with and a sentence that says what to
-// do. Faults of ours are logged here, once, and told to nobody.
+// invoke calls an operation and returns its reply as T, the contract's generated type for it.
+func invoke[T any](ctx context.Context, api API, who core.Actor, op core.Operation, args httpapi.Arguments) (T, error) {
+	reply, err := api.Invoke(ctx, who, op, args)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	typed, ok := reply.(T)
+	if !ok {
+		return typed, core.Internal(fmt.Errorf("%s replied with %T", op, reply))
+	}
+	return typed, nil
+}
+
+// failed returns the result of a tool that failed: the error code of REST and a sentence that says what to do. Internal
+// errors are logged here, once, and their cause is not shown.
 func (s *Server) failed(ctx context.Context, err error) *sdk.CallToolResult {
 	e := core.AsError(err)
 	if e.Kind == core.KindInternal {
-		s.edge.Log.ErrorContext(ctx, "tool failed", slog.Any("error", err))
+		s.deps.Log.ErrorContext(ctx, "tool failed", slog.Any("error", err))
 	}
 	text := e.Code + ": " + e.Detail
 	for _, f := range e.Fields {
@@ -119,92 +134,28 @@ func (s *Server) failed(ctx context.Context, err error) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Meta: meta, IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// request makes a call of the arguments: each goes to where the contract has it.
-func (t *tool) request(arguments json.RawMessage) (httpapi.Call, error) {
-	given := map[string]json.RawMessage{}
-	if len(arguments) > 0 {
-		if err := json.Unmarshal(arguments, &given); err != nil {
-			return httpapi.Call{}, core.InvalidField("/arguments", "Must be a JSON object.")
-		}
-	}
-	op := t.operation
-	for name, value := range given {
-		if string(value) == "null" && !slices.Contains(op.required, name) {
-			delete(given, name) // how many models say that they leave something out
-		}
-	}
-	c := httpapi.Call{Method: op.method, Target: op.path}
-	for _, name := range op.inPath {
-		var id string
-		if json.Unmarshal(given[name], &id) != nil || id == "" {
-			return httpapi.Call{}, core.InvalidField("/"+name, "Is required, and must be a text.")
-		}
-		c.Target = strings.ReplaceAll(c.Target, "{"+name+"}", url.PathEscape(id))
-	}
-	query := url.Values{}
-	for _, name := range op.inQuery {
-		if value, ok := given[name]; ok {
-			query.Set(name, scalar(value))
-		}
-	}
-	if len(query) > 0 {
-		c.Target += "?" + query.Encode()
-	}
-	if op.method != http.MethodGet && op.method != http.MethodDelete {
-		c.Body = pick(given, op.inBody)
-	}
-	return c, nil
-}
-
-// scalar is a JSON value as it stands in a query: a text without its quotes, all else as it is.
-func scalar(value json.RawMessage) string {
-	if plain, ok := httpapi.WholeNumber(string(value)); ok {
-		return plain // 10.0 is an integer to JSON Schema, but not in a query
-	}
-	var s string
-	if json.Unmarshal(value, &s) == nil {
-		return s
-	}
-	return string(value)
-}
-
-// pick makes an object of some of the arguments, as they were sent.
-func pick(given map[string]json.RawMessage, names []string) []byte {
-	body := []byte{'{'}
-	for _, name := range names {
-		value, ok := given[name]
-		if !ok {
-			continue
-		}
-		if len(body) > 1 {
-			body = append(body, ',')
-		}
-		body = append(append(append(body, marshal(name)...), ':'), value...)
-	}
-	return append(body, '}')
-}
-
-// shows reports whether somebody is shown a tool. What costs money stays shown to those who have none left: the answer
-// says how to get on, which a tool that is not there could not.
-func (*Server) shows(who core.Actor, t *tool) bool {
-	err := who.Allow(core.Operation(t.operation.id))
+// visible reports whether a tool is listed for an actor. Tools that are refused only for lack of payment stay listed,
+// because their error tells the user what to do.
+func visible(who core.Actor, t *tool) bool {
+	err := who.Allow(t.operation)
 	return err == nil || core.IsKind(err, core.KindPaymentRequired)
 }
 
-// shown returns the tools that somebody may use.
-func (s *Server) shown(who core.Actor) []*sdk.Tool {
+// visibleTools returns the tools that are listed for an actor.
+func (s *Server) visibleTools(who core.Actor) []*sdk.Tool {
 	out := make([]*sdk.Tool, 0, len(s.tools))
 	for _, t := range s.tools {
-		if s.shows(who, t) {
+		if visible(who, t) {
 			out = append(out, t.sdk)
 		}
 	}
 	return out
 }
 
-// check refuses the call of a tool that the credential was not made for. It is answered by HTTP, with a challenge that
-// has clients ask their user for more; it names what they have as well, because they ask for exactly what it says.
-func (s *Server) check(who core.Actor, m message) error {
+// checkScope refuses the call of a tool that the credential's scopes do not cover. The refusal is an HTTP 403 with a
+// challenge, on which clients ask their user for consent. Clients request exactly the scopes of the challenge, so it
+// names the current ones as well.
+func (s *Server) checkScope(who core.Actor, m message) error {
 	if m.Method != "tools/call" {
 		return nil
 	}
@@ -213,7 +164,7 @@ func (s *Server) check(who core.Actor, m message) error {
 		return nil
 	}
 	var e *core.Error
-	if err := who.Allow(core.Operation(t.operation.id)); !errors.As(err, &e) || e.Scope == "" {
+	if err := who.Allow(t.operation); !errors.As(err, &e) || e.Scope == "" {
 		return nil
 	}
 	wider := *e
@@ -223,4 +174,13 @@ func (s *Server) check(who core.Actor, m message) error {
 	}
 	wider.Scope = core.Scope(strings.Join(append(scopes, string(e.Scope)), " "))
 	return &wider
+}
+
+// marshal encodes a value that is known to have a JSON form.
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

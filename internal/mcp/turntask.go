@@ -3,105 +3,104 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"carrel/internal/core"
-	"carrel/internal/httpapi"
 )
 
-// taskPoll is how often a client is told to look after its task.
+// taskPoll is the interval at which clients are told to poll a task.
 const taskPoll = 2 * time.Second
 
-// turnTasks are the tasks of this server: turns of agents. Nothing is kept of them here. A turn is durable, and its id says
-// where it is, so that every node has the task, and so does the next process.
+// turnTasks serves the turns of agents as tasks. It holds no state: turns are stored in the database and the task id
+// locates the turn, so every node can serve every task, also after a restart.
 type turnTasks struct{ *Server }
 
-func (turnTasks) supports(tool string) support {
+func (turnTasks) supports(tool string) taskSupport {
 	if tool == askTool {
-		return maybeTask
+		return taskOptional
 	}
-	return neverTask
+	return taskNever
 }
 
 func (t turn) taskID() string { return t.AgentID + "." + t.ThreadID + "." + t.TurnID }
 
-// parseTaskID reads where a turn is. Whether it is there, and whose, is found out by reading it.
+// parseTaskID returns the turn that a task id locates. It does not check whether the turn exists.
 func parseTaskID(id string) (turn, error) {
 	parts := strings.Split(id, ".")
-	if len(parts) != 3 {
+	if len(parts) != 3 || slices.Contains(parts, "") {
 		return turn{}, errNoTask
 	}
 	return turn{AgentID: parts[0], ThreadID: parts[1], TurnID: parts[2]}, nil
 }
 
-// begin asks the agent, and does not wait. A question that is refused is a result, as it is without tasks.
-func (s turnTasks) begin(ctx context.Context, r *sdk.CallToolRequest, _ sdk.MethodHandler) (*taskState, sdk.Result, error) {
+// begin sends the message without waiting for the reply. A refused message is a result, as without tasks.
+func (s turnTasks) begin(
+	ctx context.Context, r *sdk.CallToolRequest, _ sdk.MethodHandler,
+) (*taskState, sdk.Result, error) {
 	who := actorOf(r)
-	asked, _, err := s.send(ctx, who, r.Params.Arguments)
+	t, _, err := s.send(ctx, who, r.Params.Arguments)
 	if err != nil {
 		return nil, s.failed(ctx, err), nil
 	}
-	state, err := s.get(ctx, who, asked.taskID())
+	state, err := s.get(ctx, who, t.taskID())
 	if err != nil {
 		return nil, nil, err
 	}
-	state.Result = nil // what is done already is read like all else
+	state.Result = nil // clients read the result with tasks/get, even if the turn has ended already
 	return state, nil, nil
 }
 
 func (s turnTasks) get(ctx context.Context, who core.Actor, id string) (*taskState, error) {
-	asked, err := parseTaskID(id)
+	t, err := parseTaskID(id)
 	if err != nil {
 		return nil, err
 	}
-	question, m, err := s.exchange(ctx, who, asked)
+	question, reply, err := s.exchange(ctx, who, t)
 	if err != nil {
 		return nil, taskError(err)
 	}
 	state := &taskState{
-		TaskID: id, Status: taskWorking, CreatedAt: question.CreatedAt, LastUpdatedAt: question.CreatedAt, PollIntervalMs: taskPoll.Milliseconds(),
+		TaskID: id, Status: taskWorking, CreatedAt: question.CreatedAt, LastUpdatedAt: question.CreatedAt,
+		PollIntervalMs: taskPoll.Milliseconds(),
 	}
-	if m == nil {
+	if reply == nil {
 		return state, nil
 	}
-	state.LastUpdatedAt = m.CreatedAt
-	if m.Status == taskCancelled {
+	state.LastUpdatedAt = reply.CreatedAt
+	if string(reply.Status) == taskCancelled {
 		state.Status = taskCancelled
 		return state, nil
 	}
-	// A turn that failed is a task that completed, with a result that says so: the protocol itself did not fail.
-	state.Status, state.Result = taskCompleted, s.outcome(ctx, asked, m)
+	// A failed turn is a completed task whose result is an error: taskFailed is for errors of the protocol.
+	state.Status, state.Result = taskCompleted, s.turnResult(ctx, t, reply)
 	return state, nil
 }
 
-// update has nothing to hand over: a turn asks nothing.
+// update only checks that the task exists: turns request no input.
 func (s turnTasks) update(ctx context.Context, who core.Actor, id string, _ map[string]json.RawMessage) error {
 	_, err := s.get(ctx, who, id)
 	return err
 }
 
-// cancel ends the turn, unless it has ended or another one works in its thread.
+// cancel cancels the turn if it is still running.
 func (s turnTasks) cancel(ctx context.Context, who core.Actor, id string) error {
 	state, err := s.get(ctx, who, id)
 	if err != nil || state.Status != taskWorking {
 		return err
 	}
-	asked, err := parseTaskID(id)
+	t, err := parseTaskID(id)
 	if err != nil {
 		return err
 	}
-	_, _, err = s.api.Invoke(ctx, who, httpapi.Call{
-		Method: http.MethodPost, Target: "/api/agents/" + url.PathEscape(asked.AgentID) + "/threads/" + url.PathEscape(asked.ThreadID) + "/cancel",
-	})
+	_, err = s.api.Invoke(ctx, who, core.OpCancelTurn, t.thread())
 	return taskError(err)
 }
 
-// taskError says of what is not there, or not the caller's, that there is no such task.
+// taskError turns a not-found error into the one for an unknown task.
 func taskError(err error) error {
 	if core.IsKind(err, core.KindNotFound) {
 		return errNoTask

@@ -1,9 +1,9 @@
 package oauth
 
 import (
+	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"carrel/internal/core"
 	"carrel/internal/credential"
@@ -20,20 +20,11 @@ func (s *Service) userinfo(w http.ResponseWriter, r *http.Request) error {
 	}
 	missing := *invalid
 	missing.challenge = "Bearer " + metadata
-	headers := r.Header.Values("Authorization")
-	switch len(headers) {
-	case 0:
-		return &missing
-	case 1:
-	default:
-		return invalid
-	}
-	scheme, token, _ := strings.Cut(headers[0], " ")
-	token = strings.TrimSpace(token)
+	token, err := core.BearerToken(r.Header.Values("Authorization"))
 	switch {
-	case !strings.EqualFold(scheme, "Bearer"):
+	case errors.Is(err, core.ErrNoAuthorization), errors.Is(err, core.ErrOtherScheme):
 		return &missing
-	case !credential.IsSecret(s.prefixes.Access, token):
+	case err != nil, !credential.IsSecret(s.prefixes.Access, token):
 		return invalid
 	}
 	t, err := s.findToken(r, token)

@@ -6,53 +6,52 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"carrel/internal/core"
 )
 
 // policy is a rate limit and its RateLimit-Policy header (draft-ietf-httpapi-ratelimit-headers).
 type policy struct {
+	core.TokenBucket
 	name   string
 	quoted string
-	rate   rate.Limit
-	burst  int
 	header string
 }
 
 // newPolicy returns a policy of a burst and a rate. As a quota in the header, it is the burst within the time that the
 // bucket takes to fill.
-func newPolicy(name string, perSecond float64, burst int) *policy {
-	window := int(math.Ceil(float64(burst) / perSecond))
+func newPolicy(name string, b core.TokenBucket) *policy {
+	window := int(math.Ceil((time.Duration(b.Burst) * b.Every).Seconds()))
 	quoted := strconv.Quote(name)
 	return &policy{
-		name: name, quoted: quoted, rate: rate.Limit(perSecond), burst: burst,
-		header: quoted + ";q=" + strconv.Itoa(burst) + ";w=" + strconv.Itoa(window),
+		TokenBucket: b, name: name, quoted: quoted,
+		header: quoted + ";q=" + strconv.Itoa(b.Burst) + ";w=" + strconv.Itoa(window),
 	}
 }
+
+// perSecond returns the interval between tokens at a rate.
+func perSecond(n int) time.Duration { return max(time.Nanosecond, time.Second/time.Duration(n)) }
 
 // verdict is the result of taking a token, with the number of tokens left.
 type verdict struct {
 	policy  *policy
 	allowed bool
 	tokens  float64
+	// wait is the time until the next token, and full the time until the bucket is full.
+	wait, full time.Duration
 }
 
 // header returns the RateLimit header: the remaining tokens and the seconds until the bucket is full.
 func (v verdict) header() string {
-	left := max(0, v.tokens)
-	full := math.Ceil((float64(v.policy.burst) - left) / float64(v.policy.rate))
 	b := make([]byte, 0, 48)
 	b = append(b, v.policy.quoted...)
-	b = strconv.AppendInt(append(b, ";r="...), int64(left), 10)
-	b = strconv.AppendInt(append(b, ";t="...), int64(full), 10)
+	b = strconv.AppendInt(append(b, ";r="...), int64(v.tokens), 10)
+	b = strconv.AppendInt(append(b, ";t="...), int64(math.Ceil(v.full.Seconds())), 10)
 	return string(b)
 }
 
 // retryAfter returns the time until the next token, in whole seconds and at least one.
 func (v verdict) retryAfter() time.Duration {
-	seconds := math.Ceil((1 - v.tokens) / float64(v.policy.rate))
-	return time.Duration(max(1, seconds)) * time.Second
+	return time.Duration(max(1, math.Ceil(v.wait.Seconds()))) * time.Second
 }
 
 // Limits of a set of buckets: at most shardCount*2*maxPerGeneration, about 10 MB.
@@ -70,9 +69,10 @@ type buckets struct {
 	shards [shardCount]shard
 }
 
-// bucket is a token bucket. Its policy may differ from the policy of the set.
+// bucket is a token bucket, which is full again at full. Its policy may differ from the policy of the set. The lock of its
+// shard guards it.
 type bucket struct {
-	*rate.Limiter
+	full   time.Time
 	policy *policy
 }
 
@@ -88,37 +88,34 @@ func newBuckets(p *policy, keep time.Duration) *buckets {
 
 // take takes a token from the bucket of a key. It creates the bucket if necessary.
 func (b *buckets) take(key uint64, now time.Time) verdict {
-	s := b.shard(key)
-	s.Lock()
-	l := s.find(key, now, b.keep)
-	if l == nil {
-		l = newBucket(b.policy)
-		s.put(key, l, now)
-	}
-	s.Unlock()
-	return l.take(now)
+	return b.takeAs(key, b.policy.TokenBucket, now)
 }
 
 // takeAt is take with a custom rate, if own sets one. A bucket whose rate changes keeps its missing tokens, so that
 // switching plans does not refill it.
 func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
-	perSecond, burst := b.policy.rate, b.policy.burst
+	as := b.policy.TokenBucket
 	if own.PerSecond > 0 {
-		perSecond = rate.Limit(own.PerSecond)
+		as.Every = perSecond(own.PerSecond)
 	}
 	if own.Burst > 0 {
-		burst = own.Burst
+		as.Burst = own.Burst
 	}
+	return b.takeAs(key, as, now)
+}
+
+// takeAs takes a token from the bucket of a key, which gets this limit.
+func (b *buckets) takeAs(key uint64, as core.TokenBucket, now time.Time) verdict {
 	s := b.shard(key)
 	s.Lock()
-	defer s.Unlock() // held to the end, because change replaces the policy
+	defer s.Unlock()
 	l := s.find(key, now, b.keep)
 	if l == nil {
-		l = newBucket(b.policy)
+		l = &bucket{policy: b.policy}
 		s.put(key, l, now)
 	}
-	if l.policy.rate != perSecond || l.policy.burst != burst {
-		l.change(newPolicy(b.policy.name, float64(perSecond), burst), now)
+	if l.policy.TokenBucket != as {
+		l.change(newPolicy(b.policy.name, as), now)
 	}
 	return l.take(now)
 }
@@ -127,26 +124,25 @@ func (b *buckets) takeAt(key uint64, own core.Rate, now time.Time) verdict {
 func (b *buckets) takeKnown(key uint64, now time.Time) (verdict, bool) {
 	s := b.shard(key)
 	s.Lock()
+	defer s.Unlock()
 	l := s.find(key, now, b.keep)
-	s.Unlock()
 	if l == nil {
 		return verdict{}, false
 	}
 	return l.take(now), true
 }
 
-func newBucket(p *policy) *bucket { return &bucket{rate.NewLimiter(p.rate, p.burst), p} }
-
 func (l *bucket) take(now time.Time) verdict {
-	allowed := l.AllowN(now, 1)
-	return verdict{policy: l.policy, allowed: allowed, tokens: l.TokensAt(now)}
+	v := verdict{policy: l.policy}
+	l.full, v.allowed = l.policy.Take(l.full, now)
+	v.tokens, v.wait, v.full = l.policy.Tokens(l.full, now), l.policy.Wait(l.full, now), l.full.Sub(now)
+	return v
 }
 
 // change sets another policy. The number of missing tokens stays the same.
 func (l *bucket) change(p *policy, now time.Time) {
-	missing := float64(l.policy.burst) - l.TokensAt(now)
-	l.Limiter, l.policy = rate.NewLimiter(p.rate, p.burst), p
-	l.AllowN(now, min(p.burst, int(math.Ceil(missing))))
+	missing := math.Ceil(float64(l.policy.Burst) - l.policy.Tokens(l.full, now))
+	l.full, l.policy = now.Add(time.Duration(min(missing, float64(p.Burst)))*p.Every), p
 }
 
 // shard returns the shard of a key, which is a hash. Shards reduce lock contention.

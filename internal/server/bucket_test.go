@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"carrel/internal/core"
 )
 
 func TestNumberOfBucketsIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBuckets(newPolicy("x", 1, 2), time.Minute)
+	b := newBuckets(newPolicy("x", core.TokenBucket{Burst: 2, Every: time.Second}), time.Minute)
 	now := time.Now()
 	for range 100_000 {
 		b.take(rand.Uint64(), now)
@@ -20,7 +22,7 @@ func TestNumberOfBucketsIsBounded(t *testing.T) {
 
 func TestBucketInUseIsNotDropped(t *testing.T) {
 	t.Parallel()
-	b := newBuckets(newPolicy("x", 1.0/3600, 1), time.Minute)
+	b := newBuckets(newPolicy("x", core.TokenBucket{Burst: 1, Every: time.Hour}), time.Minute)
 	now := time.Now()
 	const key = 7
 	if !b.take(key, now).allowed {
@@ -36,7 +38,7 @@ func TestBucketInUseIsNotDropped(t *testing.T) {
 
 func TestUnusedBucketsAreDropped(t *testing.T) {
 	t.Parallel()
-	b := newBuckets(newPolicy("x", 1, 2), time.Minute)
+	b := newBuckets(newPolicy("x", core.TokenBucket{Burst: 2, Every: time.Second}), time.Minute)
 	now := time.Now()
 	for key := range uint64(1000) {
 		b.take(key, now)
@@ -56,7 +58,7 @@ func TestBucketIsKeptUntilItIsFull(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(nil, "")
 	for _, b := range []*buckets{l.addresses, l.signIns, l.credentials, l.users} {
-		refill := time.Duration(float64(b.policy.burst) / float64(b.policy.rate) * float64(time.Second))
+		refill := time.Duration(b.policy.Burst) * b.policy.Every
 		if b.keep < refill {
 			t.Errorf("%s is kept %v and takes %v to fill", b.policy.name, b.keep, refill)
 		}

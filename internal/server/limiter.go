@@ -44,10 +44,10 @@ var unauthenticated = []string{"/api/connect/exchange", "/api/auth/mcp/register"
 func newLimiter(signInPaths []string, cookie string) *limiter {
 	l := &limiter{
 		seed:        maphash.MakeSeed(),
-		credentials: newBuckets(newPolicy("credential", 50, 200), keepCredential),
-		users:       newBuckets(newPolicy("user", 100, 400), keepUser),
-		addresses:   newBuckets(newPolicy("address", 50, 200), keepAddress),
-		signIns:     newBuckets(newPolicy("sign-in", 20.0/60, 40), keepSignIn),
+		credentials: newBuckets(newPolicy("credential", core.TokenBucket{Burst: 200, Every: perSecond(50)}), keepCredential),
+		users:       newBuckets(newPolicy("user", core.TokenBucket{Burst: 400, Every: perSecond(100)}), keepUser),
+		addresses:   newBuckets(newPolicy("address", core.TokenBucket{Burst: 200, Every: perSecond(50)}), keepAddress),
+		signIns:     newBuckets(newPolicy("sign-in", core.TokenBucket{Burst: 40, Every: 3 * time.Second}), keepSignIn),
 		signInPaths: map[string]bool{},
 		cookie:      cookie,
 	}

@@ -12,12 +12,11 @@ import (
 	"carrel/internal/core"
 )
 
-// Bucket is a token bucket: Burst attempts, refilled by one per Every.
+// Bucket is a token bucket of attempts.
 type Bucket struct {
 	// Key is a keyed hash of the account, network, browser or session that the attempts are counted for.
-	Key   []byte
-	Burst int
-	Every time.Duration
+	Key []byte
+	core.TokenBucket
 }
 
 // LimitStore persists the buckets, shared by all nodes.
@@ -48,21 +47,21 @@ type Limits struct {
 
 // networkBucket is shared by all accounts. Successful attempts count too.
 func (l *Limits) networkBucket(from netip.Addr) Bucket {
-	return Bucket{Key: l.hash("network", network(from)), Burst: 40, Every: 3 * time.Second}
+	return Bucket{l.hash("network", network(from)), core.TokenBucket{Burst: 40, Every: 3 * time.Second}}
 }
 
 func (l *Limits) accountNetworkBucket(email string, from netip.Addr) Bucket {
-	return Bucket{Key: l.hash("account and network", email, network(from)), Burst: 10, Every: time.Minute}
+	return Bucket{l.hash("account and network", email, network(from)), core.TokenBucket{Burst: 10, Every: time.Minute}}
 }
 
 // accountBucket is the ceiling of one account over all networks: at most 4,420 guesses per day.
 func (l *Limits) accountBucket(email string) Bucket {
-	return Bucket{Key: l.hash("account", email), Burst: 100, Every: 20 * time.Second}
+	return Bucket{l.hash("account", email), core.TokenBucket{Burst: 100, Every: 20 * time.Second}}
 }
 
 // knownBucket is the bucket of one known browser or one session.
 func (l *Limits) knownBucket(kind, id string) Bucket {
-	return Bucket{Key: l.hash(kind, id), Burst: 10, Every: time.Minute}
+	return Bucket{l.hash(kind, id), core.TokenBucket{Burst: 10, Every: time.Minute}}
 }
 
 // network returns the IPv4 address, or the /64 prefix of an IPv6 address, which is the usual allocation of a

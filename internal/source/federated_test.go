@@ -268,7 +268,7 @@ func TestTheSameQuestionIsAskedOnceInAWhile(t *testing.T) {
 	w.search(t, source.SearchRequest{SourceID: alex.ID, Query: "other"})
 	asked(4, "other words")
 	// Whoever starts again does not ask again.
-	w.Service = source.NewService(w.db, agent.NewService(w.db, w.clock), w.ranker, w.clock, w.options)
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, w.options)
 	w.search(t, source.SearchRequest{SourceID: alex.ID})
 	asked(4, "after a restart")
 	w.clock.Advance(time.Hour + time.Minute)
@@ -454,7 +454,7 @@ func TestAKeyThatCantBeReadAnyMoreIsAWarning(t *testing.T) {
 	if o.Sealer, err = secretbox.New([]byte("another secret of an installation"), "sources"); err != nil {
 		t.Fatal(err)
 	}
-	w.Service = source.NewService(w.db, agent.NewService(w.db, w.clock), w.ranker, w.clock, o)
+	w.Service = source.NewService(w.db, agent.NewService(agent.Deps{Store: w.db, Clock: w.clock}), w.ranker, w.clock, o)
 	if got := codes(w.find(t).Warnings); got[brave.ID] != source.WarnSourceRefused || len(w.brave.Asked()) != 0 {
 		t.Errorf("warned %v", got)
 	}

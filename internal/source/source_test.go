@@ -47,7 +47,7 @@ func newWorldWith(t *testing.T, o source.Options) *world {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	clock := testkit.NewClock()
-	agents := agent.NewService(db, clock)
+	agents := agent.NewService(agent.Deps{Store: db, Clock: clock})
 	w := &world{db: db, clock: clock, ranker: &scanner{Ranker: indexed.Open(t, db), indexed: -1}}
 	var mu sync.Mutex // live sources are guessed at the same time
 	o.Guess = func(text string) string {

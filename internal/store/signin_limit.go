@@ -18,7 +18,7 @@ func (db *DB) TakeAttempts(ctx context.Context, buckets []signin.Bucket, now tim
 	err = db.inTx(ctx, func(ctx context.Context, tx querier) error {
 		taken, wait = 0, 0
 		for _, b := range buckets {
-			latest := now.Add(time.Duration(b.Burst-1) * b.Every) // a bucket that is full later than this is empty now
+			latest := b.Latest(now) // full later than this, it has no attempt now
 			n, err := tx.exec(ctx, `
 				INSERT INTO signin_limit (key, full_at) VALUES ($1, $2)
 				ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN signin_limit.full_at > $3 THEN signin_limit.full_at ELSE $3 END + $4

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"carrel/internal/account"
+	"carrel/internal/core"
 	"carrel/internal/signin"
 	"carrel/internal/signin/passkey"
 	"carrel/internal/signin/upstream"
@@ -49,7 +50,7 @@ func callSignIn(t *testing.T, db *DB) {
 			return db.PutReset(ctx, signin.Reset{UserID: "pu", ClearFactors: true, ExpiresAt: later}, []byte("h"))
 		},
 		func() error {
-			buckets := []signin.Bucket{{Key: []byte("k"), Burst: 1, Every: time.Minute}}
+			buckets := []signin.Bucket{{Key: []byte("k"), TokenBucket: core.TokenBucket{Burst: 1, Every: time.Minute}}}
 			for range 2 {
 				if _, _, err := db.TakeAttempts(ctx, buckets, now); err != nil {
 					return err

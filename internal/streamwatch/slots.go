@@ -8,13 +8,13 @@ import (
 	"carrel/internal/core"
 )
 
-// retryAfter is when a client that was refused a stream may try again. A slot is free as soon as a stream closes, and a
-// stream whose client is gone closes with the next heartbeat.
+// retryAfter is the Retry-After for a refused stream. The stream of a disconnected client closes with its next
+// heartbeat at the latest.
 const retryAfter = 10 * time.Second
 
-// Slots limits how many streams a credential holds open at once. An idle stream costs memory and a goroutine on the
-// server for as long as the client likes, and the limit on requests does not count it. All kinds of streams of a server
-// share one Slots. A nil Slots limits nothing.
+// Slots limits the open streams of each credential. An idle stream costs memory and a goroutine for as long as the
+// client wants, and the rate limit does not count it. All kinds of streams of a server share one Slots. A nil Slots has
+// no limit.
 type Slots struct {
 	limit int
 
@@ -22,13 +22,13 @@ type Slots struct {
 	open map[string]int
 }
 
-// NewSlots returns a limit of this many open streams per credential.
+// NewSlots returns slots for this many open streams per credential.
 func NewSlots(limit int) *Slots {
 	return &Slots{limit: limit, open: map[string]int{}}
 }
 
-// Take takes a slot of a credential. The caller must call release when the stream ends; more than one call is harmless.
-// Without a free slot it returns a rate_limited error.
+// Take takes a slot of a credential, or returns a rate_limited error. The caller must call release when the stream
+// ends; further calls have no effect.
 func (s *Slots) Take(credentialID string) (release func(), err error) {
 	if s == nil {
 		return func() {}, nil
@@ -49,11 +49,11 @@ func (s *Slots) release(credentialID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[credentialID]--; s.open[credentialID] <= 0 {
-		delete(s.open, credentialID) // credentials come and go, the map must not grow with them
+		delete(s.open, credentialID) // otherwise the map grows with every credential
 	}
 }
 
-// Open returns how many streams are open.
+// Open returns the number of open streams.
 func (s *Slots) Open() int {
 	if s == nil {
 		return 0

@@ -38,7 +38,7 @@ func TestSlotsAreCountedPerCredential(t *testing.T) {
 	}
 }
 
-func TestSlotsHoldWhileManyOpenAndClose(t *testing.T) {
+func TestSlotsUnderConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const limit = 10
 	s := streamwatch.NewSlots(limit)

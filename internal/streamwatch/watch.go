@@ -1,5 +1,5 @@
-// Package streamwatch looks after what stays open for long, such as streams, in rounds for all of them: a timer each, and a look
-// each at what is the same for many, is most of what a thousand idle clients would cost.
+// Package streamwatch rechecks long-lived streams in rounds, and limits how many of them a credential may open. One
+// timer and one check per credential for all streams keep thousands of idle clients cheap.
 package streamwatch
 
 import (
@@ -11,29 +11,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many looks of a round are under way together. One that waits for the database does not hold up the others,
-// and a round does not take all of the database's connections.
-const atOnce = 8
+// maxConcurrent is the number of checks that run at the same time. A slow check does not delay the others, and a round
+// does not use all database connections.
+const maxConcurrent = 8
 
-// Watch holds those that are looked after, by what they have in common. It has no goroutine and no timer while there are
-// none.
+// Watch holds members, such as streams, grouped by key, such as their credential. Without members it has no goroutine
+// and no timer.
 type Watch[M comparable] struct {
 	every time.Duration
-	look  func(key string, members []M)
+	check func(key string, members []M)
 
 	mu      sync.Mutex
 	members map[string]map[M]struct{}
-	// timer is that of the next round, and nil while there is none to come.
+	// timer starts the next round; nil without members.
 	timer *time.Timer
 }
 
-// New returns a watch that looks once a round for each key, at all who have joined under it. Rounds are this far apart,
-// from the end of one to the begin of the next, so a look must end by itself. Two keys may be looked at together.
-func New[M comparable](every time.Duration, look func(key string, members []M)) *Watch[M] {
-	return &Watch[M]{every: every, look: look, members: map[string]map[M]struct{}{}}
+// New returns a watch that calls check once per round for each key, with all members of the key. The interval is from
+// the end of a round to the start of the next, so check must return in bounded time. It may be called for several keys
+// concurrently.
+func New[M comparable](every time.Duration, check func(key string, members []M)) *Watch[M] {
+	return &Watch[M]{every: every, check: check, members: map[string]map[M]struct{}{}}
 }
 
-// Join has a member looked after until it leaves.
+// Join adds a member to a key.
 func (w *Watch[M]) Join(key string, m M) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +47,7 @@ func (w *Watch[M]) Join(key string, m M) {
 	}
 }
 
-// Leave ends what Join began. A round that is under way may still look at the member once.
+// Leave removes a member. A round in progress may still pass it to check once.
 func (w *Watch[M]) Leave(key string, m M) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,19 +57,19 @@ func (w *Watch[M]) Leave(key string, m M) {
 	}
 }
 
-// round looks once at everybody, and sees to the next round.
+// round checks every key once and starts the timer of the next round.
 func (w *Watch[M]) round() {
-	var looks errgroup.Group
-	looks.SetLimit(atOnce)
+	var checks errgroup.Group
+	checks.SetLimit(maxConcurrent)
 	for _, key := range w.keys() {
-		if members := w.under(key); len(members) > 0 {
-			looks.Go(func() error {
-				w.look(key, members)
+		if members := w.membersOf(key); len(members) > 0 {
+			checks.Go(func() error {
+				w.check(key, members)
 				return nil
 			})
 		}
 	}
-	_ = looks.Wait() // a look has no error
+	_ = checks.Wait() // checks return no errors
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.members) == 0 {
@@ -84,7 +85,7 @@ func (w *Watch[M]) keys() []string {
 	return slices.Collect(maps.Keys(w.members))
 }
 
-func (w *Watch[M]) under(key string) []M {
+func (w *Watch[M]) membersOf(key string) []M {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	members := make([]M, 0, len(w.members[key]))

@@ -1,5 +1,6 @@
-// Command gen writes the table of operations, with the access that each one needs, from the x-carrel traits of the
-// contract. An operation without a level of access stops it, so that none can be served that nobody decided about.
+// Command gen writes core's table of operations from the contract. A row holds the operation's x-carrel traits and what
+// follows from its definition: method, path, request body. An operation without an access level, or without a decision
+// whether it is an MCP tool, is an error, so that no operation can be served without them.
 package main
 
 import (
@@ -7,36 +8,63 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
 	"carrel/api"
 )
 
-// trait is the x-carrel member of an operation.
-type trait struct {
+// traits is the x-carrel member of an operation.
+type traits struct {
 	Access  string `yaml:"access"`
 	Area    string `yaml:"area"`
 	Plan    string `yaml:"plan"`
 	Metered bool   `yaml:"metered"`
 	Session bool   `yaml:"session"`
 	Proof   bool   `yaml:"proof"`
+	// Plain operations have a handwritten HTTP handler.
+	Plain bool `yaml:"plain"`
+	// Creates is "resource" or "turn" for operations that honour an Idempotency-Key.
+	Creates string `yaml:"creates"`
+	// Secret marks replies that contain a secret.
+	Secret bool `yaml:"secret"`
+	// Tool describes the MCP tool; NoTool is the reason why there is none, one of noToolReasons.
+	Tool   *tool  `yaml:"tool"`
+	NoTool string `yaml:"noTool"`
 }
 
-// operation is an operation of the contract, as far as access is concerned.
+// tool is the tool member of the traits. The hints add to those that follow from the HTTP method.
+type tool struct {
+	Name        string `yaml:"name"`
+	Order       int    `yaml:"order"`
+	ReadOnly    bool   `yaml:"readOnly"`
+	Destructive bool   `yaml:"destructive"`
+	Idempotent  bool   `yaml:"idempotent"`
+	OpenWorld   bool   `yaml:"openWorld"`
+	Note        string `yaml:"note"`
+}
+
+// operation is an operation of the contract, as far as the table needs it.
 type operation struct {
-	ID       string    `yaml:"operationId"`
-	Carrel   yaml.Node `yaml:"x-carrel"`
-	Security *[]any    `yaml:"security"`
-	trait    trait
-	path     string
+	ID          string    `yaml:"operationId"`
+	Carrel      yaml.Node `yaml:"x-carrel"`
+	Security    *[]any    `yaml:"security"`
+	RequestBody *struct {
+		Required bool `yaml:"required"`
+	} `yaml:"requestBody"`
+	Parameters []struct {
+		Ref string `yaml:"$ref"`
+	} `yaml:"parameters"`
+	traits       traits
+	method, path string
 }
 
-// levels are the levels of access, with the area that an operation belongs to unless its trait names another one and the
-// capability that the plan must include likewise.
+// levels are the access levels, with the default area and plan capability of their operations.
 var levels = map[string]struct{ name, area, plan string }{
 	"read":    {"AccessRead", "agents", ""},
 	"use":     {"AccessUse", "agents", ""},
@@ -48,12 +76,24 @@ var levels = map[string]struct{ name, area, plan string }{
 	"public":  {"AccessPublic", "", ""},
 }
 
-// onAgents are the levels that say what the caller's grant for the agent must be.
-var onAgents = []string{"read", "use", "manage", "own"}
+// agentLevels are the levels of operations on an agent.
+var agentLevels = []string{"read", "use", "manage", "own"}
 
 var areas = []string{"agents", "search", "chat", "memories", "favourites", "manage", "keys", "billing", "account", "admin"}
 
 var plans = []string{"search", "chat", "research", "memories", "favourites", "manage"}
+
+// noToolReasons are the reasons why an operation is not an MCP tool.
+var noToolReasons = map[string]string{
+	"account":        "Connected programs work with agents. The account is managed by its owner, in a browser or with a key.",
+	"administration": "For signed-in administrators.",
+	"payment":        "Called by the payment provider.",
+	"credential":     "Issues a credential, which the caller of a tool already has.",
+	"authorization":  "Part of the OAuth authorization server.",
+	"metadata":       "Public discovery metadata.",
+	"upload":         "Carries the bytes of a file, which do not fit into the arguments of a tool.",
+	"stream":         "An event stream. ask_agent reports progress, list_imports the state of an import.",
+}
 
 const agentsPath = "/api/agents/{agentId}"
 
@@ -73,10 +113,10 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile("operation_gen.go", out, 0o644) //nolint:gosec // source code, which everybody may read
+	return os.WriteFile("operation_gen.go", out, 0o644) //nolint:gosec // source code is world-readable
 }
 
-// read returns the operations of a contract, sorted by id. All that is wrong with their traits is one error.
+// read returns the operations of a contract, sorted by id, or all errors in their traits joined into one.
 func read(document []byte) ([]operation, error) {
 	var doc struct {
 		Paths map[string]map[string]yaml.Node `yaml:"paths"`
@@ -91,28 +131,43 @@ func read(document []byte) ([]operation, error) {
 			if method == "parameters" {
 				continue
 			}
-			op := operation{path: path}
+			op := operation{method: strings.ToUpper(method), path: path}
 			err := node.Decode(&op)
 			if err == nil {
-				err = op.decide()
+				err = op.readTraits()
 			}
 			if err != nil {
-				bad = append(bad, fmt.Errorf("%s %s: %w", strings.ToUpper(method), path, err))
+				bad = append(bad, fmt.Errorf("%s %s: %w", op.method, path, err))
 			}
 			found = append(found, op)
 		}
 	}
 	slices.SortFunc(found, func(a, b operation) int { return strings.Compare(a.ID, b.ID) })
-	for i := 1; i < len(found); i++ {
-		if found[i].ID == found[i-1].ID {
-			bad = append(bad, fmt.Errorf("two operations are called %s", found[i].ID))
-		}
-	}
-	return found, errors.Join(bad...)
+	return found, errors.Join(append(bad, duplicates(found))...)
 }
 
-// decide reads the trait of an operation and completes it by the defaults of its level.
-func (op *operation) decide() error {
+// duplicates reports operation ids, tool names and tool places that are used twice.
+func duplicates(found []operation) error {
+	var bad []error
+	seen := map[string]string{}
+	check := func(what, id string) {
+		if other, twice := seen[what]; twice {
+			bad = append(bad, fmt.Errorf("%s and %s have the same %s", other, id, what))
+		}
+		seen[what] = id
+	}
+	for _, op := range found {
+		check("operationId "+op.ID, op.ID)
+		if t := op.traits.Tool; t != nil {
+			check("tool name "+t.Name, op.ID)
+			check(fmt.Sprintf("tool order %d", t.Order), op.ID)
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// readTraits decodes and checks the x-carrel member and fills in the defaults.
+func (op *operation) readTraits() error {
 	if op.ID == "" {
 		return errors.New("it has no operationId")
 	}
@@ -125,13 +180,17 @@ func (op *operation) decide() error {
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&op.trait); err != nil {
+	if err := decoder.Decode(&op.traits); err != nil {
 		return err
 	}
-	t := &op.trait
+	return errors.Join(op.checkAccess(), op.checkCreates(), op.checkTool())
+}
+
+func (op *operation) checkAccess() error {
+	t := &op.traits
 	level, known := levels[t.Access]
 	if !known {
-		return fmt.Errorf("x-carrel: access must be one of %s", strings.Join(names(), ", "))
+		return fmt.Errorf("x-carrel: access must be one of %s", list(levels))
 	}
 	if t.Area == "" {
 		t.Area = level.area
@@ -140,6 +199,7 @@ func (op *operation) decide() error {
 		t.Plan = level.plan
 	}
 	public := op.Security != nil && len(*op.Security) == 0
+	personal := t.Access == "account" || t.Access == "admin"
 	switch {
 	case t.Area != "" && !slices.Contains(areas, t.Area):
 		return fmt.Errorf("x-carrel: there is no area %s", t.Area)
@@ -147,11 +207,54 @@ func (op *operation) decide() error {
 		return fmt.Errorf("x-carrel: there is no capability %s", t.Plan)
 	case public != (t.Access == "public"):
 		return errors.New(`x-carrel: access must be "public" exactly where security is empty`)
-	case op.onAgent() && !slices.Contains(onAgents, t.Access):
-		return errors.New("x-carrel: an operation on an agent needs one of the levels " + strings.Join(onAgents, ", "))
-	case t.Proof && t.Access != "account" && t.Access != "admin" || t.Session && t.Access != "account" && t.Access != "admin":
+	case op.onAgent() && !slices.Contains(agentLevels, t.Access):
+		return errors.New("x-carrel: an operation on an agent needs one of the levels " + strings.Join(agentLevels, ", "))
+	case (t.Proof || t.Session) && !personal:
 		return errors.New("x-carrel: session and proof are for the account and the administration")
 	}
+	return nil
+}
+
+// checkCreates compares the trait with the parameters: both must say whether an Idempotency-Key is honoured.
+func (op *operation) checkCreates() error {
+	keyed := false
+	for _, p := range op.Parameters {
+		keyed = keyed || strings.HasSuffix(p.Ref, "/idempotencyKey")
+	}
+	switch c := op.traits.Creates; {
+	case c != "" && c != "resource" && c != "turn":
+		return errors.New("x-carrel: creates must be resource or turn")
+	case keyed != (c != ""):
+		return errors.New("x-carrel: creates must be given exactly where Idempotency-Key is a parameter")
+	case op.traits.Secret && c == "":
+		return errors.New("x-carrel: secret is for operations that create something")
+	}
+	return nil
+}
+
+func (op *operation) checkTool() error {
+	t := op.traits.Tool
+	_, known := noToolReasons[op.traits.NoTool]
+	switch {
+	case t == nil && op.traits.NoTool == "":
+		return errors.New("x-carrel: needs tool, or noTool with a reason")
+	case t == nil && !known:
+		return fmt.Errorf("x-carrel: noTool must be one of %s", list(noToolReasons))
+	case t == nil:
+		return nil
+	case op.traits.NoTool != "":
+		return errors.New("x-carrel: has both tool and noTool")
+	case t.Order <= 0:
+		return errors.New("x-carrel: tool needs an order, its place in the list of tools")
+	}
+	if t.Name == "" {
+		t.Name = snakeCase(op.ID)
+	}
+	// GET is safe; PUT, PATCH and DELETE are idempotent and replace or remove data (RFC 9110, 9.2).
+	replaces := op.method == "PUT" || op.method == "PATCH" || op.method == "DELETE"
+	t.ReadOnly = t.ReadOnly || op.method == "GET"
+	t.Destructive = t.Destructive || replaces
+	t.Idempotent = t.Idempotent || t.ReadOnly || replaces
 	return nil
 }
 
@@ -159,17 +262,33 @@ func (op *operation) onAgent() bool {
 	return op.path == agentsPath || strings.HasPrefix(op.path, agentsPath+"/")
 }
 
-func names() []string {
-	out := make([]string, 0, len(levels))
-	for name := range levels {
-		out = append(out, name)
+func (op *operation) body() string {
+	switch {
+	case op.RequestBody == nil:
+		return ""
+	case op.RequestBody.Required:
+		return "BodyRequired"
 	}
-	slices.Sort(out)
-	return out
+	return "BodyOptional"
 }
 
-// title makes the end of a Go name of a word.
+func list[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
+
+// title capitalises a word for use in a Go name.
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// snakeCase turns listAgents into list_agents.
+func snakeCase(id string) string {
+	var b strings.Builder
+	for _, r := range id {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 func write(found []operation) []byte {
 	var b bytes.Buffer
@@ -178,27 +297,73 @@ func write(found []operation) []byte {
 	for _, op := range found {
 		fmt.Fprintf(&b, "\tOp%s Operation = %q\n", title(op.ID), op.ID)
 	}
-	b.WriteString(")\n\n// operations is the access that each operation needs, as the contract declares it.\n")
-	b.WriteString("var operations = map[Operation]Rule{\n")
+	b.WriteString(")\n\n// operations holds the traits of each operation, as the contract declares them.\n")
+	b.WriteString("var operations = map[Operation]*Traits{\n")
 	for _, op := range found {
-		t := op.trait
-		fmt.Fprintf(&b, "\tOp%s: {Access: %s", title(op.ID), levels[t.Access].name)
-		if t.Area != "" {
-			fmt.Fprintf(&b, ", Area: Area%s", title(t.Area))
-		}
-		if t.Plan != "" {
-			fmt.Fprintf(&b, ", Plan: Cap%s", title(t.Plan))
-		}
-		for _, flag := range []struct {
-			name string
-			set  bool
-		}{{"Metered", t.Metered}, {"Session", t.Session}, {"Proof", t.Proof}, {"OnAgent", op.onAgent()}} {
-			if flag.set {
-				fmt.Fprintf(&b, ", %s: true", flag.name)
-			}
-		}
-		b.WriteString("},\n")
+		op.writeRow(&b)
 	}
 	b.WriteString("}\n")
 	return b.Bytes()
+}
+
+func (op *operation) writeRow(b *bytes.Buffer) {
+	t := op.traits
+	fmt.Fprintf(b, "\tOp%s: {\nRule: Rule{%s},\nMethod: %q, Path: %q,\n", title(op.ID), op.rule(), op.method, op.path)
+	row := fields{}
+	row.add("Body", op.body())
+	if t.Creates != "" {
+		row.add("Creates", "Creates"+title(t.Creates))
+	}
+	row.flag("Secret", t.Secret)
+	row.flag("Plain", t.Plain)
+	if len(row) > 0 {
+		b.WriteString(strings.Join(row, ", ") + ",\n")
+	}
+	if t.Tool != nil {
+		fmt.Fprintf(b, "Tool: Tool{%s},\n", t.Tool.fields())
+	}
+	b.WriteString("},\n")
+}
+
+func (op *operation) rule() string {
+	t := op.traits
+	row := fields{"Access: " + levels[t.Access].name}
+	if t.Area != "" {
+		row.add("Area", "Area"+title(t.Area))
+	}
+	if t.Plan != "" {
+		row.add("Plan", "Cap"+title(t.Plan))
+	}
+	row.flag("Metered", t.Metered)
+	row.flag("Session", t.Session)
+	row.flag("Proof", t.Proof)
+	row.flag("OnAgent", op.onAgent())
+	return strings.Join(row, ", ")
+}
+
+func (t *tool) fields() string {
+	row := fields{fmt.Sprintf("Name: %q", t.Name), fmt.Sprintf("Order: %d", t.Order)}
+	row.flag("ReadOnly", t.ReadOnly)
+	row.flag("Destructive", t.Destructive)
+	row.flag("Idempotent", t.Idempotent)
+	row.flag("OpenWorld", t.OpenWorld)
+	if t.Note != "" {
+		row.add("Note", fmt.Sprintf("%q", t.Note))
+	}
+	return strings.Join(row, ", ")
+}
+
+// fields are the fields of a composite literal that are not zero.
+type fields []string
+
+func (f *fields) add(name, value string) {
+	if value != "" {
+		*f = append(*f, name+": "+value)
+	}
+}
+
+func (f *fields) flag(name string, set bool) {
+	if set {
+		f.add(name, "true")
+	}
 }

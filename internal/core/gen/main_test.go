@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"go/format"
 	"os"
 	"strings"
 	"testing"
@@ -8,38 +10,79 @@ import (
 	"carrel/api"
 )
 
-// document is a contract with one operation at a path, which the tests complete.
+// document returns a contract with one GET operation.
 func document(path, operation string) []byte {
 	return []byte("paths:\n  " + path + ":\n    get:\n" + "      " + strings.ReplaceAll(operation, "\n", "\n      ") + "\n")
 }
 
-func TestAnOperationWithoutAnAccessLevelStopsTheGenerator(t *testing.T) {
+func TestOperationWithIncompleteTraitsStopsTheGenerator(t *testing.T) {
 	t.Parallel()
+	const agentPath = "/api/agents/{agentId}/x"
+	trait := func(members string) string { return "operationId: x\nx-carrel: { " + members + " }" }
 	for name, c := range map[string]struct{ path, operation, want string }{
-		"no id":                         {"/api/x", "x-carrel: { access: account }", "no operationId"},
-		"no trait":                      {"/api/x", "operationId: x", "no x-carrel trait"},
-		"no level":                      {"/api/x", "operationId: x\nx-carrel: { metered: true }", "access must be one of"},
-		"a level that is none":          {"/api/x", "operationId: x\nx-carrel: { access: write }", "access must be one of"},
-		"a member that is none":         {"/api/x", "operationId: x\nx-carrel: { access: read, levle: read }", "levle"},
-		"an area that is none":          {"/api/x", "operationId: x\nx-carrel: { access: read, area: chess }", "no area chess"},
-		"a capability that is none":     {"/api/x", "operationId: x\nx-carrel: { access: read, plan: chess }", "no capability chess"},
-		"an agent without a level":      {"/api/agents/{agentId}/x", "operationId: x\nx-carrel: { access: account }", "on an agent"},
-		"public, but with security":     {"/api/x", "operationId: x\nx-carrel: { access: public }", "public"},
-		"without security, not public":  {"/api/x", "operationId: x\nsecurity: []\nx-carrel: { access: read }", "public"},
-		"proof of something else":       {"/api/x", "operationId: x\nx-carrel: { access: read, proof: true }", "session and proof"},
-		"an agent that anybody may see": {"/api/agents/{agentId}", "operationId: x\nsecurity: []\nx-carrel: { access: public }", "on an agent"},
+		"no id":                   {"/api/x", "x-carrel: { access: account, noTool: account }", "no operationId"},
+		"no trait":                {"/api/x", "operationId: x", "no x-carrel trait"},
+		"no level":                {"/api/x", trait("metered: true, noTool: account"), "access must be one of"},
+		"unknown level":           {"/api/x", trait("access: write, noTool: account"), "access must be one of"},
+		"unknown member":          {"/api/x", trait("access: read, levle: read"), "levle"},
+		"unknown area":            {"/api/x", trait("access: read, area: chess, noTool: account"), "no area chess"},
+		"unknown capability":      {"/api/x", trait("access: read, plan: chess, noTool: account"), "no capability chess"},
+		"agent without a level":   {agentPath, trait("access: account, noTool: account"), "on an agent"},
+		"public with security":    {"/api/x", trait("access: public, noTool: account"), "public"},
+		"no security, not public": {"/api/x", "security: []\n" + trait("access: read, noTool: account"), "public"},
+		"public agent":            {agentPath, "security: []\n" + trait("access: public, noTool: account"), "on an agent"},
+		"proof for reading":       {"/api/x", trait("access: read, proof: true, noTool: account"), "session and proof"},
+		"no tool and no reason":   {"/api/x", trait("access: read"), "needs tool, or noTool"},
+		"unknown reason":          {"/api/x", trait("access: read, noTool: laziness"), "noTool must be one of"},
+		"tool and reason":         {"/api/x", trait("access: read, tool: { order: 1 }, noTool: account"), "both tool and noTool"},
+		"tool without an order":   {"/api/x", trait("access: read, tool: {}"), "needs an order"},
+		"unknown creates":         {"/api/x", trait("access: read, creates: chaos, noTool: account"), "creates must be resource or turn"},
+		"creates without the key": {"/api/x", trait("access: read, creates: turn, noTool: account"), "Idempotency-Key"},
+		"the key without creates": {"/api/x", "parameters: [{ $ref: \"#/components/parameters/idempotencyKey\" }]\n" + trait("access: read, noTool: account"), "Idempotency-Key"},
+		"secret of nothing":       {"/api/x", trait("access: read, secret: true, noTool: account"), "secret is for"},
 	} {
 		if _, err := read(document(c.path, c.operation)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.want)
 		}
 	}
-	found, err := read(document("/api/agents/{agentId}/x", "operationId: x\nx-carrel: { access: own }"))
-	if err != nil || len(found) != 1 || found[0].trait != (trait{Access: "own", Area: "manage", Plan: "manage"}) || !found[0].onAgent() {
-		t.Errorf("a good one: %+v, %v", found, err)
+}
+
+func TestTraitsAreCompletedFromTheContract(t *testing.T) {
+	t.Parallel()
+	found, err := read(document("/api/agents/{agentId}/x", "operationId: readX\nx-carrel: { access: own, tool: { order: 7 } }"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := found[0]
+	if op.traits.Area != "manage" || op.traits.Plan != "manage" || !op.onAgent() || op.body() != "" {
+		t.Errorf("read %+v", op)
+	}
+	if want := (tool{Name: "read_x", Order: 7, ReadOnly: true, Idempotent: true}); *op.traits.Tool != want {
+		t.Errorf("the tool of a GET is %+v, want %+v", *op.traits.Tool, want)
+	}
+	found, err = read(document("/api/x", "operationId: x\nrequestBody: { required: true }\nx-carrel: { access: read, noTool: account }"))
+	if err != nil || found[0].body() != "BodyRequired" {
+		t.Errorf("a required body is %q, %v", found[0].body(), err)
+	}
+	found, err = read(document("/api/x", "operationId: x\nrequestBody: {}\nx-carrel: { access: read, noTool: account }"))
+	if err != nil || found[0].body() != "BodyOptional" {
+		t.Errorf("an optional body is %q, %v", found[0].body(), err)
 	}
 }
 
-func TestTheGeneratedTableIsThatOfTheContract(t *testing.T) {
+func TestDuplicateToolsStopTheGenerator(t *testing.T) {
+	t.Parallel()
+	paths := "paths:\n"
+	for _, path := range []string{"/api/x", "/api/y"} {
+		paths += "  " + path + ":\n    get: { operationId: " + path[5:] + ", x-carrel: { access: read, tool: { name: same, order: 1 } } }\n"
+	}
+	_, err := read([]byte(paths))
+	if err == nil || !strings.Contains(err.Error(), "tool name same") || !strings.Contains(err.Error(), "tool order 1") {
+		t.Errorf("two tools of one name and order: %v", err)
+	}
+}
+
+func TestGeneratedTableMatchesTheContract(t *testing.T) {
 	t.Parallel()
 	found, err := read(api.Document)
 	if err != nil {
@@ -49,9 +92,11 @@ func TestTheGeneratedTableIsThatOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range found {
-		if n := strings.Count(string(table), `"`+op.ID+`"`); n != 1 {
-			t.Errorf("%s stands in the table %d times: run make gen", op.ID, n)
-		}
+	want, err := format.Source(write(found))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(table, want) {
+		t.Error("operation_gen.go does not match the contract: run make gen")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// methods are those that operations have, in the order in which a path's are shown.
+// methods are the methods of operations, in display order.
 var methods = []string{"get", "post", "patch", "put", "delete"}
 
 // page builds the model of the whole page.
@@ -44,7 +44,7 @@ func (d *document) page() (*page, error) {
 	return p, nil
 }
 
-// tags builds the operations under their tags, and notes the command of each by its id.
+// tags builds the operations by tag, and records the curl command of each operation by id.
 func (d *document) tags(curl map[string]string) ([]tag, error) {
 	var out []tag
 	for _, t := range d.root.list("tags") {
@@ -131,7 +131,7 @@ func (d *document) body(o *object) (*body, error) {
 	return &body{Required: o.text("required") == "true", Fields: fields}, nil
 }
 
-// replies splits the replies of an operation into those that a client hopes for and the others.
+// replies splits the replies of an operation into successes and errors.
 func (d *document) replies(responses *object, op *operation) error {
 	for _, status := range responses.names() {
 		o, _ := d.resolve(responses.object(status))

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// The examples name things by variables of the shell, which the first steps set, so that they work when pasted.
+// The examples use shell variables, which the first steps set, so that they can be pasted.
 const authorization = ` -H "Authorization: Bearer $CARREL_KEY"`
 
-// step sets one variable from the reply of an operation: the first id in it with this prefix.
+// step sets a variable to the first id with this prefix in the reply of an operation.
 type step struct {
 	variable, operation, prefix string
 }
@@ -37,7 +37,7 @@ var steps = []step{
 	{"TASK_ID", "listTasks", "trn_"},
 }
 
-// firstSteps is the block that sets the variables of all other examples. It needs nothing but curl and grep.
+// firstSteps returns the commands that set the variables of all other examples. They need curl and grep only.
 func (d *document) firstSteps(curl map[string]string) string {
 	var b strings.Builder
 	b.WriteString("export CARREL_KEY='crl_…'  # your key\n")
@@ -47,7 +47,7 @@ func (d *document) firstSteps(curl map[string]string) string {
 	return b.String()
 }
 
-// variable turns the name of a path parameter into one of the shell: agentId is AGENT_ID.
+// variable returns the shell variable of a path parameter: AGENT_ID for agentId.
 func variable(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -59,7 +59,7 @@ func variable(name string) string {
 	return b.String()
 }
 
-// curl writes the command that calls an operation.
+// curl returns the command that calls an operation.
 func (d *document) curl(method, path string, op *object, public bool) (string, error) {
 	target := path
 	for strings.Contains(target, "{") {
@@ -87,13 +87,13 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 	var b strings.Builder
 	b.WriteString("curl -sS ")
 	if op.object("responses").object("201").object("headers").object("Location") != nil {
-		b.WriteString("-i ") // what came of it stands in a header
+		b.WriteString("-i ") // the result is in a header
 	}
 	sample, err := d.requestSample(op)
 	if err != nil {
 		return "", err
 	}
-	// With a body curl sends POST by itself.
+	// With a body, curl uses POST without -X.
 	file := fileSample(op)
 	if method != "GET" && (method != "POST" || sample+file == "") {
 		b.WriteString("-X " + method + " ")
@@ -109,8 +109,8 @@ func (d *document) curl(method, path string, op *object, public bool) (string, e
 	return b.String(), nil
 }
 
-// fileSample is how to send the bytes of a file, or empty where the operation takes none. The text is the file, so that
-// nothing has to be there.
+// fileSample returns the curl options that upload a file, or "". The content is on the command line, so that no file
+// has to exist.
 func fileSample(op *object) string {
 	content := op.object("requestBody").object("content")
 	switch {
@@ -122,10 +122,10 @@ func fileSample(op *object) string {
 	return ""
 }
 
-// shortBody is how long a body may be to stand on one line.
+// shortBody is the maximum length of a body on one line.
 const shortBody = 48
 
-// requestSample is the body to send, or empty where the operation has none.
+// requestSample returns the body to send, or "" if the operation has none.
 func (d *document) requestSample(op *object) (string, error) {
 	media := op.object("requestBody").object("content").object("application/json")
 	if media == nil {

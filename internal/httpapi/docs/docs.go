@@ -1,5 +1,4 @@
-// Package docs shows the contract to people: it renders the OpenAPI document as one page of plain HTML, without a
-// script, and as JSON.
+// Package docs renders the OpenAPI document as an HTML page without scripts, and as JSON.
 package docs
 
 import (
@@ -17,7 +16,7 @@ var pageTemplate string
 //go:embed style.css
 var Style []byte
 
-// JSON returns the document, which is YAML, as JSON with the keys in the same order.
+// JSON converts the document from YAML to JSON and keeps the order of keys.
 func JSON(source []byte) ([]byte, error) {
 	root, err := parse(source)
 	if err != nil {
@@ -49,16 +48,16 @@ func Page(source []byte, baseURL string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// document is the contract while a page is made of it.
+// document is the contract during rendering.
 type document struct {
 	root    *object
 	baseURL string
-	// codes and schemas are the names that prose may refer to, which then become links.
+	// codes and schemas are the names that become links in prose.
 	codes   map[string]bool
 	schemas map[string]bool
 }
 
-// page is what the template shows.
+// page is the input of the template.
 type page struct {
 	Title, Version, Summary, BaseURL string
 	Intro                            template.HTML
@@ -85,7 +84,7 @@ type operation struct {
 	Errors  []reply
 	Curl    template.HTML
 	Sample  template.HTML
-	// SampleStatus is the status whose body Sample is.
+	// SampleStatus is the status of the reply in Sample.
 	SampleStatus string
 }
 
@@ -111,7 +110,7 @@ type reply struct {
 	Fields      []field
 }
 
-// field is a row of a table of fields. Path is what leads to it from the top.
+// field is a row of a table of fields. Path is the path to the field from the top.
 type field struct {
 	Path, Name  string
 	Type        template.HTML
@@ -123,7 +122,7 @@ type field struct {
 
 type problemCode struct {
 	Code, Status string
-	Cure         template.HTML
+	Solution     template.HTML
 }
 
 type schema struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// small is a document with what a page needs, and a few traps.
+// small is a minimal document with some edge cases.
 const small = `
 openapi: 3.1.0
 info: { title: Small, version: "1", summary: A test., description: 'See <script>alert(1)</script> and "invalid", code ` + "`bad_thing`" + `.' }
@@ -39,7 +39,7 @@ components:
       description: |
         Codes:
 
-        | Status | code | Cure |
+        | Status | code | Solution |
         |---|---|---|
         | 400 | ` + "`bad_thing`" + ` | Mend it. |
       properties:

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep a table of fields goes; beyond it the type's own table is a link away.
+// maxDepth limits the depth of a table of fields. Deeper fields are in the linked table of their type.
 const maxDepth = 3
 
-// typeOf names the type of a schema in words, with links to named ones.
+// typeOf describes the type of a schema, with links to named types.
 func (d *document) typeOf(s *object) template.HTML {
 	target, name := d.resolve(s)
 	if name != "" {
@@ -46,7 +46,7 @@ func link(id, text string) template.HTML {
 	return template.HTML(`<a href="#` + e(id) + `">` + e(text) + `</a>`) //nolint:gosec // both are escaped
 }
 
-// rules says in words what a value must be beyond its type and its description.
+// rules describes the constraints of a schema in words.
 func rules(description string, s *object) string {
 	var out []string
 	if c := s.text("const"); c != "" {
@@ -66,24 +66,24 @@ func rules(description string, s *object) string {
 	switch lo, hi := s.text("minimum"), s.text("maximum"); {
 	case lo != "" && hi != "":
 		out = append(out, "From "+lo+" to "+hi+".")
-	case lo != "" && lo != "0": // that a number of things is not negative goes without saying
+	case lo != "" && lo != "0": // a minimum of 0 is obvious for a count
 		out = append(out, "At least "+lo+".")
 	}
-	// Where the description counts characters itself, it says more than the schema can.
+	// A description that mentions characters is more precise than the schema.
 	if hi := s.text("maxLength"); hi != "" && !strings.Contains(description, "characters") {
 		out = append(out, "At most "+hi+" characters.")
 	}
 	return strings.Join(out, " ")
 }
 
-// describe renders the description of a value and its rules.
+// describe renders the description and the constraints of a value.
 func (d *document) describe(description string, s *object) (template.HTML, error) {
 	target, _ := d.resolve(s)
 	return d.inline(strings.TrimSpace(withoutTable(description) + " " + rules(description, target)))
 }
 
-// fields lists the fields of a schema. With deep, those of the objects inside follow each. What must be sent is
-// marked in a request, and what may be absent everywhere else.
+// fields lists the fields of a schema, with deep also the fields of nested objects. In requests it marks required
+// fields, elsewhere optional ones.
 func (d *document) fields(s *object, deep, request bool) ([]field, error) {
 	var out []field
 	err := d.walk(s, "", 0, deep, &out)
@@ -130,7 +130,7 @@ func (d *document) walk(s *object, path string, depth int, deep bool, out *[]fie
 	return nil
 }
 
-// itemsOr returns where the rules of a value stand: for a list of plain values, with its items.
+// itemsOr returns the schema with the constraints of a value; for a list of scalars that is the schema of its items.
 func itemsOr(s *object) *object {
 	if items := s.object("items"); items != nil && !items.has("$ref") {
 		return items
@@ -138,10 +138,10 @@ func itemsOr(s *object) *object {
 	return s
 }
 
-// exampleText is the example of a plain value; those of objects and lists are shown as JSON elsewhere.
+// exampleText returns the example of a scalar. Examples of objects and lists are shown as JSON elsewhere.
 func exampleText(s *object) string {
 	if !s.has("example") || s.has("enum") || s.text("format") == "date-time" || s.text("type") == "boolean" {
-		return "" // the table says what it can be already
+		return "" // the table lists the possible values already
 	}
 	return s.text("example")
 }

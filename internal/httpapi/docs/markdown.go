@@ -10,11 +10,11 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// codeSpan finds the code spans of rendered Markdown. A code span holds no markup.
+// codeSpan matches the code spans of rendered Markdown, which contain no markup.
 var codeSpan = regexp.MustCompile(`<code>([A-Za-z_]+)</code>`)
 
-// markdown renders prose of the document. Raw HTML in it is left out, which is goldmark's own default. Names of
-// problem codes and schemas become links to where they are explained.
+// markdown renders prose of the document. goldmark omits raw HTML by default. Names of problem codes and schemas become
+// links.
 func (d *document) markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.Table))
@@ -33,7 +33,7 @@ func (d *document) markdown(text string) (template.HTML, error) {
 	return template.HTML(html), nil //nolint:gosec // goldmark has escaped it, and the links are made of [A-Za-z_]
 }
 
-// inline renders prose that stands in a line or a cell: one paragraph without its tags.
+// inline renders a single paragraph without its tags, for use in a line or a table cell.
 func (d *document) inline(text string) (template.HTML, error) {
 	html, err := d.markdown(text)
 	s := strings.TrimSpace(string(html))
@@ -43,24 +43,24 @@ func (d *document) inline(text string) (template.HTML, error) {
 	return template.HTML(s), err //nolint:gosec // as above
 }
 
-// problemRow is a row of the table of problem codes in the description of the schema Problem.
+// problemRow matches a row of the table of problem codes in the description of the schema Problem.
 var problemRow = regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([a-z_]+)` \\| (.+) \\|$")
 
-// problemCodes reads the table of problem codes, so that each can have an address of its own.
+// problemCodes reads the table of problem codes, so that each code can get an anchor.
 func (d *document) problemCodes() ([]problemCode, error) {
 	description := d.component("schemas", "Problem").text("description")
 	var out []problemCode
 	for _, m := range problemRow.FindAllStringSubmatch(description, -1) {
-		cure, err := d.inline(m[3])
+		solution, err := d.inline(m[3])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, problemCode{Status: m[1], Code: m[2], Cure: cure})
+		out = append(out, problemCode{Status: m[1], Code: m[2], Solution: solution})
 	}
 	return out, nil
 }
 
-// withoutTable leaves out the table of problem codes, which the page shows elsewhere.
+// withoutTable removes the table of problem codes, which the page shows elsewhere.
 func withoutTable(text string) string {
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// sampleTime stands for every time without an example.
+// sampleTime is the example of times that have none.
 const sampleTime = "2026-11-15T10:00:00.000Z"
 
-// sample makes an example of a value. In a request only what the document gives examples of is sent, so that it can
-// be pasted; in a reply everything is shown.
+// sample returns an example of a value. A request contains only fields with examples, so that it can be pasted; a reply
+// contains all fields.
 func (d *document) sample(s *object, request bool) any {
 	s, _ = d.resolve(s)
 	if s.has("example") {
@@ -57,7 +57,7 @@ func (d *document) sampleObject(s *object, request bool) any {
 		case request && !property.has("example"):
 			continue
 		case !property.has("example") && ref == "" && property.text("type") == "string":
-			continue // a text nobody has an example of says nothing, and may well be absent
+			continue // an optional text without an example would be meaningless
 		}
 		if id := d.idExample(name); id != "" && !property.has("example") {
 			out.set(name, id)
@@ -68,7 +68,7 @@ func (d *document) sampleObject(s *object, request bool) any {
 	return out
 }
 
-// idExample finds the example of an id elsewhere in the document, by the name of its field.
+// idExample finds the example of an id in another part of the document, by the name of its field.
 func (d *document) idExample(name string) string {
 	if !strings.HasSuffix(name, "Id") {
 		return ""
@@ -82,7 +82,7 @@ func (d *document) idExample(name string) string {
 	return ""
 }
 
-// jsonSample renders a value as JSON for the page.
+// jsonSample renders a value as highlighted JSON.
 func jsonSample(v any) (template.HTML, error) {
 	b, err := indented(v)
 	if err != nil {
@@ -91,13 +91,13 @@ func jsonSample(v any) (template.HTML, error) {
 	return highlight(jsonToken, string(b)), nil
 }
 
-// The tokens that are set apart on the page. The group that matches names the class.
+// Tokens that are highlighted. The name of the matching group is the CSS class.
 var (
 	jsonToken  = regexp.MustCompile(`(?P<key>"(?:[^"\\]|\\.)*")(?:\s*:)|(?P<str>"(?:[^"\\]|\\.)*")|(?P<lit>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)`)
 	shellToken = regexp.MustCompile(`(?P<cmd>\bcurl\b|\bexport\b)|(?P<str>'[^']*'|"[^"]*")|(?P<rem>(?:^|\s)#.*)`)
 )
 
-// highlight puts the tokens of a text into spans.
+// highlight wraps the tokens of a text in spans.
 func highlight(token *regexp.Regexp, text string) template.HTML {
 	var b strings.Builder
 	names := token.SubexpNames()

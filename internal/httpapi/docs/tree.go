@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// object is a mapping that keeps the order of its keys, so that the page and the JSON form read as the document does.
-// All its methods may be called on nil, which is an empty one: what the document leaves out needs no checks.
+// object is a mapping that keeps the order of its keys. A nil object is empty, so optional parts of the document need
+// no checks.
 type object struct {
 	keys   []string
 	values map[string]any
@@ -58,7 +58,7 @@ func (o *object) list(key string) []any {
 	return child
 }
 
-// text returns a scalar as it is written in JSON without quotes, and the empty string for anything else.
+// text returns a scalar in its JSON form without quotes, and "" for other values.
 func (o *object) text(key string) string {
 	switch v := o.get(key).(type) {
 	case nil, *object, []any:
@@ -68,7 +68,7 @@ func (o *object) text(key string) string {
 	}
 }
 
-// MarshalJSON writes the mapping in its own order.
+// MarshalJSON encodes the mapping in order.
 func (o *object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -88,7 +88,7 @@ func (o *object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeJSON is json.Marshal without the escapes for HTML, which would make examples hard to read.
+// writeJSON is json.Marshal without HTML escapes, which make examples hard to read.
 func writeJSON(b *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
@@ -99,7 +99,7 @@ func writeJSON(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-// indented returns a value as JSON for people.
+// indented returns a value as indented JSON.
 func indented(v any) ([]byte, error) {
 	var raw, out bytes.Buffer
 	if err := writeJSON(&raw, v); err != nil {
@@ -109,7 +109,7 @@ func indented(v any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// parse reads a YAML document whose root is a mapping.
+// parse parses a YAML document whose root is a mapping.
 func parse(document []byte) (*object, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -153,7 +153,7 @@ func valueOf(n *yaml.Node) (any, error) {
 		return list, nil
 	case yaml.ScalarNode:
 		if n.Tag == "!!timestamp" {
-			return n.Value, nil // JSON has no times
+			return n.Value, nil // JSON has no type for times
 		}
 		var v any
 		err := n.Decode(&v)
@@ -162,8 +162,8 @@ func valueOf(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: anchors and aliases are not used in the document", n.Line)
 }
 
-// resolve follows a reference inside the document; an object that is none is returned as it is. name is the last
-// part of the reference, or empty.
+// resolve follows a reference inside the document and returns the last part of the reference as name. An object without
+// a reference is returned unchanged.
 func (d *document) resolve(o *object) (target *object, name string) {
 	ref := o.text("$ref")
 	if ref == "" {

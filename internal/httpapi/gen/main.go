@@ -1,6 +1,7 @@
-// Command gen writes the server's types and router from the contract. The document tells readers every status and
-// header; the generated code needs only what differs from one operation to the next, so the rest is taken out first:
-// problem replies become one default reply, and what our own middleware answers (304, ETag, request ids) is dropped.
+// Command gen writes the REST server's types and router, and the table by which other protocols invoke operations.
+//
+// The contract documents every status and header. ogen gets a reduced copy of it: problem replies become one default
+// reply, and the parts that our own middleware answers (304, ETag, request ids) are dropped.
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 	"carrel/api"
 )
 
-// ownParameters are headers that middleware reads.
+// ownParameters are the headers that middleware reads.
 var ownParameters = []string{"ifNoneMatch", "idempotencyKey", "prefer"}
 
 func main() {
@@ -42,18 +43,21 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system would do it one day
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover temporary directory does no harm
 	file := filepath.Join(dir, "openapi.yaml")
 	if err := os.WriteFile(file, out, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(context.Background(), "go", "tool", "ogen", //nolint:gosec // nothing in it comes from outside
+	cmd := exec.CommandContext(context.Background(), "go", "tool", "ogen", //nolint:gosec // the arguments are constants and our own temporary file
 		"--target", "oas", "--package", "oas", "--clean", "--config", "ogen.yml", file)
 	cmd.Stderr = os.Stderr
-	return cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	return writeInvokers()
 }
 
-// The document is edited as nodes, not as maps, so that fields keep its order in the replies too.
+// The document is edited as YAML nodes, not as maps, to keep the order of fields, which is also their order in replies.
 
 func get(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
@@ -64,7 +68,7 @@ func get(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// drop removes the entries of a mapping that it is told to.
+// drop removes the entries of a mapping for which which returns true.
 func drop(n *yaml.Node, which func(key string, value *yaml.Node) bool) {
 	if n == nil {
 		return
@@ -93,7 +97,7 @@ func reduce(doc *yaml.Node) {
 			if method == "parameters" {
 				return false
 			}
-			if isTrue(get(op, "x-carrel-plain")) {
+			if isTrue(get(get(op, "x-carrel"), "plain")) {
 				return true
 			}
 			reduceOperation(op)
@@ -111,7 +115,7 @@ func reduce(doc *yaml.Node) {
 	for i := 1; i < len(responses.Content); i += 2 {
 		dropOwnHeaders(responses.Content[i])
 	}
-	// These are kept and sent as they came: as raw JSON, not as a map, which has no order.
+	// These are stored and returned unchanged, as raw JSON: a map would lose the order of members.
 	for _, raw := range []string{"AnyCard", "AuditDetail"} {
 		dropKeys(get(get(components, "schemas"), raw), "type", "additionalProperties", "example")
 	}
@@ -137,7 +141,7 @@ func reduceOperation(op *yaml.Node) {
 	replies.Content = append(replies.Content, problem.Content[0].Content...)
 }
 
-// dropOwnHeaders removes the headers that middleware sets on many replies alike.
+// dropOwnHeaders removes the headers that middleware sets.
 func dropOwnHeaders(reply *yaml.Node) {
 	headers := get(reply, "headers")
 	dropKeys(headers, "ETag", "X-Request-Id", "Cache-Control", "WWW-Authenticate")
@@ -146,9 +150,9 @@ func dropOwnHeaders(reply *yaml.Node) {
 	}
 }
 
-// loosen takes out what the services check themselves, with better words: lengths of texts. A minLength without a
-// maxLength is that of an id and stays: an empty id is refused here, because to a service it is an absent one. Times become
-// plain strings: the generated encoder would leave out the milliseconds.
+// loosen removes the length limits of texts, which the services check with better error details. A minLength without a
+// maxLength belongs to an id and stays, because services treat an empty id as absent. Times become plain strings,
+// because the generated encoder omits the milliseconds.
 func loosen(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		isText := get(n, "maxLength") != nil

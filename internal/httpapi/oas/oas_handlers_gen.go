@@ -127,8 +127,8 @@ func (s *Server) handleAcceptInvitationRequest(args [1]string, argsEscaped bool,
 
 // handleAddMemoryRequest handles addMemory operation.
 //
-// Adding the same words again, whatever their case and white space, returns the memory that is there.
-// One that is proposed is confirmed by it.
+// Adding the same words again, ignoring case and white space, returns the existing memory. A proposed
+// memory is confirmed by this.
 //
 // POST /api/agents/{agentId}/memories
 func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -239,10 +239,9 @@ func (s *Server) handleAddMemoryRequest(args [1]string, argsEscaped bool, w http
 // handleAddPasskeyRequest handles addPasskey operation.
 //
 // Takes the `ceremony` of `/api/account/passkeys/options` with the `answer` of
-// `navigator.credentials.create`. An answer that is not good is 403 `proof_failed`; one that took too
-// long or was used is 409 `expired`. Needs a session: a key is never enough to change how somebody
-// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
-// user it is 403 `step_up_required`.
+// `navigator.credentials.create`. An invalid answer gets 403 `proof_failed`; an expired or used one
+// 409 `expired`. Needs a session; a key gets 403 `session_required`. Without a proof of identity
+// within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/passkeys
 func (s *Server) handleAddPasskeyRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -337,11 +336,10 @@ func (s *Server) handleAddPasskeyRequest(args [0]string, argsEscaped bool, w htt
 
 // handleBeginPasskeyRequest handles beginPasskey operation.
 //
-// Returns what `navigator.credentials.create` needs. With 20 passkeys it is 409 `conflict`. Where
-// browsers have no passkeys, at addresses that are no name or without HTTPS, it is 403 `forbidden`.
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`.
+// Returns the options for `navigator.credentials.create`. An account with 20 passkeys gets 409
+// `conflict`. If the server has no host name or no HTTPS, browsers do not support passkeys, and it
+// returns 403 `forbidden`. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/passkeys/options
 func (s *Server) handleBeginPasskeyRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -417,9 +415,8 @@ func (s *Server) handleBeginPasskeyRequest(args [0]string, argsEscaped bool, w h
 
 // handleBeginStepUpRequest handles beginStepUp operation.
 //
-// Returns what `navigator.credentials.get` needs. An account without a passkey is 409 `conflict`.
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Returns the options for `navigator.credentials.get`. An account without a passkey gets 409
+// `conflict`. Needs a session; a key gets 403 `session_required`.
 //
 // POST /api/account/step-up/options
 func (s *Server) handleBeginStepUpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -495,11 +492,10 @@ func (s *Server) handleBeginStepUpRequest(args [0]string, argsEscaped bool, w ht
 
 // handleBeginTotpRequest handles beginTotp operation.
 //
-// Makes a secret, in place of one that was not confirmed. It is asked for at sign-in only after it was
-// confirmed with a code. An account that has an app is 409 `conflict`; where apps are not offered it
-// is 403 `forbidden`. Needs a session: a key is never enough to change how somebody signs in, and is
-// 403 `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`.
+// Creates a secret and replaces an unconfirmed one. Codes are required at sign-in only after the
+// secret was confirmed. An account that has an app already gets 409 `conflict`; if the installation
+// does not offer apps, it returns 403 `forbidden`. Needs a session; a key gets 403 `session_required`.
+// Without a proof of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/totp
 func (s *Server) handleBeginTotpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -671,8 +667,8 @@ func (s *Server) handleCancelConnectCodeRequest(args [1]string, argsEscaped bool
 
 // handleCancelSubscriptionRequest handles cancelSubscription operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. It ends at the end of its period, or at once with `now`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The subscription ends with its period, or at once with `now`.
 //
 // DELETE /api/admin/users/{userId}/subscription
 func (s *Server) handleCancelSubscriptionRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -771,8 +767,7 @@ func (s *Server) handleCancelSubscriptionRequest(args [1]string, argsEscaped boo
 
 // handleCancelTaskRequest handles cancelTask operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // POST /api/admin/tasks/{taskId}/cancel
 func (s *Server) handleCancelTaskRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -967,13 +962,12 @@ func (s *Server) handleCancelTurnRequest(args [2]string, argsEscaped bool, w htt
 
 // handleChangeAccountRequest handles changeAccount operation.
 //
-// Sets the fields that are given and leaves the others alone. The name needs a session, or a key with
-// the scope `account`. The e-mail address is what the account is signed in with and needs a session: a
-// key is never enough, and is 403 `session_required`. Without a proof from the last ten minutes that
-// it is the user it is 403 `step_up_required`. The address of an administrator changes at once; one
-// that another account has is 409 `conflict`. The address that a member asks for becomes
-// `pendingEmail` and waits for an administrator, whether another account has it or not. Sending the
-// present address withdraws it.
+// Sets the given fields and leaves the others unchanged. The name needs a session, or a key with the
+// scope `account`. The e-mail address is used to sign in, so changing it needs a session; a key gets
+// 403 `session_required`. Without a proof of identity within the last ten minutes it returns 403
+// `step_up_required`. The address of an administrator changes at once; an address of another account
+// gets 409 `conflict`. A member's new address becomes `pendingEmail` until an administrator sets it,
+// whether or not another account has it. Sending the current address withdraws it.
 //
 // PATCH /api/account
 func (s *Server) handleChangeAccountRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1068,7 +1062,7 @@ func (s *Server) handleChangeAccountRequest(args [0]string, argsEscaped bool, w 
 
 // handleChangeAgentRequest handles changeAgent operation.
 //
-// Sets the fields that are given and leaves the others alone.
+// Sets the given fields and leaves the others unchanged.
 //
 // PATCH /api/agents/{agentId}
 func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1178,8 +1172,8 @@ func (s *Server) handleChangeAgentRequest(args [1]string, argsEscaped bool, w ht
 
 // handleChangeMemoryRequest handles changeMemory operation.
 //
-// Sets the fields that are given and leaves the others alone. A text that another memory already has
-// is 409 `conflict`.
+// Sets the given fields and leaves the others unchanged. The text of another memory gets 409
+// `conflict`.
 //
 // PATCH /api/agents/{agentId}/memories/{memoryId}
 func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1293,10 +1287,9 @@ func (s *Server) handleChangeMemoryRequest(args [2]string, argsEscaped bool, w h
 
 // handleChangePasswordRequest handles changePassword operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`. All other sessions of the user end. An account that has no password yet gets
-// one.
+// Needs a session; a key gets 403 `session_required`. Without a proof of identity within the last ten
+// minutes it returns 403 `step_up_required`. All other sessions of the user end. An account without a
+// password gets one.
 //
 // POST /api/account/password
 func (s *Server) handleChangePasswordRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1391,7 +1384,7 @@ func (s *Server) handleChangePasswordRequest(args [0]string, argsEscaped bool, w
 
 // handleChangeSourceRequest handles changeSource operation.
 //
-// Sets the fields that are given and leaves the others alone. `settings` are replaced as a whole.
+// Sets the given fields and leaves the others unchanged. `settings` are replaced as a whole.
 //
 // PATCH /api/agents/{agentId}/sources/{sourceId}
 func (s *Server) handleChangeSourceRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1505,12 +1498,13 @@ func (s *Server) handleChangeSourceRequest(args [2]string, argsEscaped bool, w h
 
 // handleChangeUserRequest handles changeUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none`
-// is no plan. A disabled account is shut out from the next request on. The owner stays as they are,
-// and only the owner makes admins. An e-mail address or a role needs a session, else it is 403
-// `session_required`, with a proof from the last ten minutes, else it is 403 `step_up_required`. An
-// address that another account has is 409 `conflict`; setting one ends a `pendingEmail`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Sets the given fields. Another plan has no end and ends a subscription; `none` means no plan. A
+// disabled account is refused from the next request on. The owner cannot be changed, and only the
+// owner can appoint admins. Changing an e-mail address or a role needs a session (otherwise 403
+// `session_required`) with a proof of identity within the last ten minutes (otherwise 403
+// `step_up_required`). An address of another account gets 409 `conflict`; setting an address clears
+// `pendingEmail`.
 //
 // PATCH /api/admin/users/{userId}
 func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1620,9 +1614,9 @@ func (s *Server) handleChangeUserRequest(args [1]string, argsEscaped bool, w htt
 
 // handleCheckSpendRequest handles checkSpend operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Each sum is compared with the rows of the ledger. There is never a
-// difference, unless somebody changed the database by hand.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Compares the stored sums with the rows of the ledger. They differ only if the database was changed
+// manually.
 //
 // GET /api/admin/spend-check
 func (s *Server) handleCheckSpendRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1698,7 +1692,7 @@ func (s *Server) handleCheckSpendRequest(args [0]string, argsEscaped bool, w htt
 
 // handleConfirmMemoryRequest handles confirmMemory operation.
 //
-// The agent remembers it from then on. One that is remembered already stays as it is.
+// The agent uses it from now on. Confirming it again has no effect.
 //
 // POST /api/agents/{agentId}/memories/{memoryId}/confirm
 func (s *Server) handleConfirmMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1797,10 +1791,9 @@ func (s *Server) handleConfirmMemoryRequest(args [2]string, argsEscaped bool, w 
 
 // handleConfirmTotpRequest handles confirmTotp operation.
 //
-// Takes a code that the app shows. The recovery codes are in this reply alone. Without a secret that
-// waits it is 409 `conflict`. Needs a session: a key is never enough to change how somebody signs in,
-// and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it is
-// 403 `step_up_required`.
+// Takes a code from the app. The recovery codes are only part of this reply. Without an unconfirmed
+// secret it returns 409 `conflict`. Needs a session; a key gets 403 `session_required`. Without a
+// proof of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/totp/confirm
 func (s *Server) handleConfirmTotpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -1990,10 +1983,10 @@ func (s *Server) handleCreateAgentRequest(args [0]string, argsEscaped bool, w ht
 
 // handleCreateConnectCodeRequest handles createConnectCode operation.
 //
-// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
-// ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply
-// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. What connects
-// with a code that was made with a key ends with that key.
+// Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
+// within the last ten minutes; otherwise it returns 403 `step_up_required`. The code is only part of
+// this reply. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. If a key
+// created the code, the connection is revoked together with that key.
 //
 // POST /api/account/connect-codes
 func (s *Server) handleCreateConnectCodeRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2069,13 +2062,13 @@ func (s *Server) handleCreateConnectCodeRequest(args [0]string, argsEscaped bool
 
 // handleCreateExportRequest handles createExport operation.
 //
-// Begins to write all that the account holds into one zip file, in the background: JSON of everything,
-// a Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
+// Starts to export the whole account into a zip file, in the background: JSON of everything, a
+// Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
 // as text. Secrets are not part of it. An account has one export: a finished one is replaced, and
-// while one is being made this answers with that one. Needs a session, or a key with the scope
-// `account`. The contents of agents (instructions, sources, documents, threads, memories, favourites)
-// are part of it only if the key has the scope `agents` as well; a key that is limited to certain
-// agents is 403 `limited_to_agents`.
+// while one is in progress, that one is returned. Needs a session, or a key with the scope `account`.
+// The contents of agents (instructions, sources, documents, threads, memories, favourites) are part of
+// it only if the key has the scope `agents` as well; a key that is limited to certain agents gets 403
+// `limited_to_agents`.
 //
 // POST /api/account/export
 func (s *Server) handleCreateExportRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2151,11 +2144,10 @@ func (s *Server) handleCreateExportRequest(args [0]string, argsEscaped bool, w h
 
 // handleCreateKeyRequest handles createKey operation.
 //
-// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
-// ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what
-// it is made with: its scopes, its agents and its end are within those of the key that makes it, and
-// revoking that key revokes it too. The token is shown in this reply alone; with an `Idempotency-Key`
-// it is repeated for the same session or key alone.
+// Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
+// within the last ten minutes; otherwise it returns 403 `step_up_required`. A key created with another
+// key has at most its scopes, agents and lifetime, and is revoked together with it. The token is only
+// part of this reply; with an `Idempotency-Key` it is repeated to the same session or key only.
 //
 // POST /api/account/keys
 func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2251,9 +2243,8 @@ func (s *Server) handleCreateKeyRequest(args [0]string, argsEscaped bool, w http
 // handleCreateSourceRequest handles createSource operation.
 //
 // A source of kind `upload` waits for files; folders, pages and feeds are read at once by an import
-// and, where `syncMinutes` says so, brought up to date again and again; live kinds are asked whenever
-// somebody searches. What each kind needs is told at `SourceSettings`. Folders on the server are for
-// those who administer the installation.
+// and, with `syncMinutes`, synced regularly; live kinds are queried at search time. See
+// `SourceSettings` for the settings of each kind. Only administrators can use folders on the server.
 //
 // POST /api/agents/{agentId}/sources
 func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2363,7 +2354,8 @@ func (s *Server) handleCreateSourceRequest(args [1]string, argsEscaped bool, w h
 
 // handleCreateThreadRequest handles createThread operation.
 //
-// No body, an empty body and `{}` are all accepted. Without a title the first message makes one.
+// No body, an empty body and `{}` are all accepted. Without a title, it is taken from the first
+// message.
 //
 // POST /api/agents/{agentId}/threads
 func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2473,13 +2465,13 @@ func (s *Server) handleCreateThreadRequest(args [1]string, argsEscaped bool, w h
 
 // handleCreateWebhookRequest handles createWebhook operation.
 //
-// Needs the scope `account`. From then on the address is sent a POST for every event that it asks for,
-// signed as Standard Webhooks has it, with the headers `webhook-id`, `webhook-timestamp` and
-// `webhook-signature`. A message is
+// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
+// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
+// message is
 // `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, error?: {code}}}`. Any 2xx
-// takes it; everything else is tried again over three days, with the same `webhook-id`; 410 disables
-// the webhook. The secret to check signatures with is shown in this reply alone. A user has at most 20
-// webhooks: one more is 409 `conflict`.
+// is a success. Other responses are retried for three days with the same `webhook-id`; 410 disables
+// the webhook. The secret for checking signatures is only part of this reply. A user can have 20
+// webhooks; one more gets 409 `conflict`.
 //
 // POST /api/account/webhooks
 func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2574,9 +2566,9 @@ func (s *Server) handleCreateWebhookRequest(args [0]string, argsEscaped bool, w 
 
 // handleDeclineInvitationRequest handles declineInvitation operation.
 //
-// Needs a session: a key is never enough, and is 403 `session_required`. The owner is not told of a
-// declined invitation. Leaving an agent ends the access from the next request on; what the account
-// wrote with the agent stays in its export.
+// Needs a session; a key gets 403 `session_required`. The owner is not notified of a declined
+// invitation. Leaving an agent ends the access from the next request on; the content that the account
+// created with the agent stays in its export.
 //
 // DELETE /api/account/invitations/{agentId}
 func (s *Server) handleDeclineInvitationRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2671,13 +2663,12 @@ func (s *Server) handleDeclineInvitationRequest(args [1]string, argsEscaped bool
 
 // handleDeleteAccountRequest handles deleteAccount operation.
 //
-// Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
-// favourites, keys, connections, webhooks, what was used. All its credentials stop working at once;
-// the rest is removed in the background and can't be had back, so export the account first. `email`
-// confirms it, and must be the account's. Needs a session: a key is never enough, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`. The owner of an installation on which others have accounts can't leave it: 409
-// `conflict`.
+// Deletes the account with all its data: agents, sources, documents, threads, memories, favourites,
+// keys, connections, webhooks and usage. All its credentials stop working at once; the data is removed
+// in the background. This can't be undone, so export the account first. `email` confirms the deletion,
+// and must be the account's. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`. The owner cannot delete
+// their account while other accounts exist: 409 `conflict`.
 //
 // DELETE /api/account
 func (s *Server) handleDeleteAccountRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -2867,7 +2858,7 @@ func (s *Server) handleDeleteAgentRequest(args [1]string, argsEscaped bool, w ht
 
 // handleDeleteExportRequest handles deleteExport operation.
 //
-// Stops one that is being made. Needs a session, or a key with the scope `account`.
+// Also cancels an export in progress. Needs a session, or a key with the scope `account`.
 //
 // DELETE /api/account/export
 func (s *Server) handleDeleteExportRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3145,9 +3136,9 @@ func (s *Server) handleDeleteFileRequest(args [3]string, argsEscaped bool, w htt
 
 // handleDeleteGrantRequest handles deleteGrant operation.
 //
-// For the owner of the agent. Removes a grant, or withdraws an invitation. What the other account
-// wrote with the agent stays in that account and its export, and is shown again if the agent is shared
-// again.
+// For the owner of the agent. Removes a grant, or withdraws an invitation. Content that the other
+// account created with the agent stays in that account and its export, and is shown again if the agent
+// is shared again.
 //
 // DELETE /api/agents/{agentId}/grants/{userId}
 func (s *Server) handleDeleteGrantRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3342,7 +3333,7 @@ func (s *Server) handleDeleteKeyRequest(args [1]string, argsEscaped bool, w http
 
 // handleDeleteMemoryRequest handles deleteMemory operation.
 //
-// All that is kept is a hash of its words, so that the agent does not propose them again.
+// Only a hash of its text is kept, so that the agent does not propose it again.
 //
 // DELETE /api/agents/{agentId}/memories/{memoryId}
 func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3441,9 +3432,9 @@ func (s *Server) handleDeleteMemoryRequest(args [2]string, argsEscaped bool, w h
 
 // handleDeletePlanRequest handles deletePlan operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. One that somebody has, that new accounts get, or that the settings declare
-// stays: 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`. A
+// plan that an account has, that is the default, or that is declared in the settings gets 409
+// `conflict`.
 //
 // DELETE /api/admin/plans/{planName}
 func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3538,8 +3529,7 @@ func (s *Server) handleDeletePlanRequest(args [1]string, argsEscaped bool, w htt
 
 // handleDeleteSourceRequest handles deleteSource operation.
 //
-// Its documents go with it. The default can be deleted only when `successor` names the source that
-// takes its place.
+// Also deletes its documents. To delete the default source, name the new default in `successor`.
 //
 // DELETE /api/agents/{agentId}/sources/{sourceId}
 func (s *Server) handleDeleteSourceRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3741,10 +3731,10 @@ func (s *Server) handleDeleteThreadRequest(args [2]string, argsEscaped bool, w h
 
 // handleDeleteUserRequest handles deleteUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. With a session it needs a proof from the last ten minutes that it is them.
-// As with deleteAccount, all that is the user's goes with it. Nobody deletes the owner or themselves
-// here, and only the owner deletes admins.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// With a session, it needs a proof of identity within the last ten minutes. Deletes all data of the
+// user, like deleteAccount. The owner and the caller's own account cannot be deleted here, and only
+// the owner can delete admins.
 //
 // DELETE /api/admin/users/{userId}
 func (s *Server) handleDeleteUserRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3839,7 +3829,7 @@ func (s *Server) handleDeleteUserRequest(args [1]string, argsEscaped bool, w htt
 
 // handleDeleteWebhookRequest handles deleteWebhook operation.
 //
-// Needs the scope `account`. What was still to be delivered is dropped.
+// Needs the scope `account`. Pending deliveries are dropped.
 //
 // DELETE /api/account/webhooks/{webhookId}
 func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -3934,8 +3924,8 @@ func (s *Server) handleDeleteWebhookRequest(args [1]string, argsEscaped bool, w 
 
 // handleDismissMemoryRequest handles dismissMemory operation.
 //
-// It is forgotten but for a hash of its words, so that the agent does not propose them again. A memory
-// that is not proposed is 404.
+// Only a hash of its text is kept, so that the agent does not propose it again. Only proposed memories
+// can be dismissed; others get 404.
 //
 // POST /api/agents/{agentId}/memories/{memoryId}/dismiss
 func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4034,7 +4024,7 @@ func (s *Server) handleDismissMemoryRequest(args [2]string, argsEscaped bool, w 
 
 // handleEndOtherSessionsRequest handles endOtherSessions operation.
 //
-// Needs a session, or a key with the scope `account`. Ends all sessions but the one that asks; with a
+// Needs a session, or a key with the scope `account`. Ends all sessions except the current one; with a
 // key, all of them.
 //
 // DELETE /api/account/sessions
@@ -4474,8 +4464,7 @@ func (s *Server) handleGetAgentRequest(args [1]string, argsEscaped bool, w http.
 
 // handleGetAllUsageRequest handles getAllUsage operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/usage
 func (s *Server) handleGetAllUsageRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4677,8 +4666,8 @@ func (s *Server) handleGetConnectCodeRequest(args [1]string, argsEscaped bool, w
 
 // handleGetDocumentRequest handles getDocument operation.
 //
-// A document of one of the agent's sources, with its text: what the offsets of a passage or of a
-// citation count in. It needs no subscription: what is there can be read.
+// A document of one of the agent's sources, with its text, to which the offsets of passages and
+// citations refer. Needs no subscription.
 //
 // GET /api/agents/{agentId}/documents/{documentId}
 func (s *Server) handleGetDocumentRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -4853,7 +4842,7 @@ func (s *Server) handleGetExportRequest(args [0]string, argsEscaped bool, w http
 
 // handleGetSourceRequest handles getSource operation.
 //
-// With its latest import, which says how far it is.
+// Includes the progress of its latest import.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}
 func (s *Server) handleGetSourceRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5029,8 +5018,8 @@ func (s *Server) handleGetSubscriptionRequest(args [0]string, argsEscaped bool, 
 
 // handleGetSystemRequest handles getSystem operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. The index is that of the server that answers.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The index is the local one of the responding node.
 //
 // GET /api/admin/system
 func (s *Server) handleGetSystemRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5205,8 +5194,7 @@ func (s *Server) handleGetThreadRequest(args [2]string, argsEscaped bool, w http
 
 // handleGetTotpRequest handles getTotp operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Needs a session; a key gets 403 `session_required`.
 //
 // GET /api/account/totp
 func (s *Server) handleGetTotpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5282,8 +5270,8 @@ func (s *Server) handleGetTotpRequest(args [0]string, argsEscaped bool, w http.R
 
 // handleGetUsageRequest handles getUsage operation.
 //
-// Needs a session, or a key with the scope `account`. Told apart by day, agent, credential or model,
-// with what is left of the cap of this month and when it starts anew.
+// Needs a session, or a key with the scope `account`. Grouped by day, agent, credential or model, with
+// the remaining spend of this month and when it resets.
 //
 // GET /api/account/usage
 func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5386,8 +5374,8 @@ func (s *Server) handleGetUsageRequest(args [0]string, argsEscaped bool, w http.
 
 // handleGetUserRequest handles getUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. With what it has, but nothing of what is the user's own.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// With what it has, but nothing of what is the user's own.
 //
 // GET /api/admin/users/{userId}
 func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5482,8 +5470,7 @@ func (s *Server) handleGetUserRequest(args [1]string, argsEscaped bool, w http.R
 
 // handleGiveFeedbackRequest handles giveFeedback operation.
 //
-// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
-// user's is 404.
+// Replaces earlier feedback. Only replies take feedback; for a message of the user it returns 404.
 //
 // PUT /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (s *Server) handleGiveFeedbackRequest(args [3]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5700,8 +5687,7 @@ func (s *Server) handleListAgentsRequest(args [0]string, argsEscaped bool, w htt
 
 // handleListAllAuditRequest handles listAllAudit operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/audit
 func (s *Server) handleListAllAuditRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -5904,7 +5890,8 @@ func (s *Server) handleListAuditRequest(args [0]string, argsEscaped bool, w http
 
 // handleListConnectCodesRequest handles listConnectCodes operation.
 //
-// Needs a session, or a key with the scope `account`. They are kept for 30 days after they expire.
+// Needs a session, or a key with the scope `account`. Codes are listed until 30 days after they
+// expire.
 //
 // GET /api/account/connect-codes
 func (s *Server) handleListConnectCodesRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6003,8 +5990,8 @@ func (s *Server) handleListConnectCodesRequest(args [0]string, argsEscaped bool,
 
 // handleListConnectionAttemptsRequest handles listConnectionAttempts operation.
 //
-// Needs a session, or a key with the scope `account`. The last 100, those alike counted as one. Who
-// administers the installation also sees those of which it is not known whose they are.
+// Needs a session, or a key with the scope `account`. The last 100 failed attempts; equal ones are
+// counted together. Administrators also see attempts that belong to no known account.
 //
 // GET /api/account/connections/attempts
 func (s *Server) handleListConnectionAttemptsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6180,8 +6167,8 @@ func (s *Server) handleListConnectionsRequest(args [0]string, argsEscaped bool, 
 
 // handleListCredentialCapsRequest handles listCredentialCaps operation.
 //
-// Needs a session, or a key with the scope `account`. Only credentials that have a cap are listed; all
-// come at once.
+// Needs a session, or a key with the scope `account`. Only credentials with a cap are listed. The list
+// is not paged.
 //
 // GET /api/account/spend-caps
 func (s *Server) handleListCredentialCapsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6364,7 +6351,7 @@ func (s *Server) handleListFavouritesRequest(args [1]string, argsEscaped bool, w
 
 // handleListFilesRequest handles listFiles operation.
 //
-// What it is made of (files, pages, a feed), newest first, with what came of each.
+// The files, pages or feeds of the source, newest first, each with the result of its import.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/files
 func (s *Server) handleListFilesRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6667,9 +6654,9 @@ func (s *Server) handleListImportsRequest(args [2]string, argsEscaped bool, w ht
 
 // handleListInvitationsRequest handles listInvitations operation.
 //
-// Needs a session, or a key with the scope `account`. The list is not paged and holds the newest 200.
-// After an invitation was declined or a shared agent left, new invitations from the same owner are
-// held back for 30 days.
+// Needs a session, or a key with the scope `account`. The list has the newest 200 and is not paged.
+// After an invitation was declined or a shared agent left, new invitations from the same owner stay
+// hidden for 30 days.
 //
 // GET /api/account/invitations
 func (s *Server) handleListInvitationsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -6953,11 +6940,11 @@ func (s *Server) handleListMemoriesRequest(args [1]string, argsEscaped bool, w h
 
 // handleListMessagesRequest handles listMessages operation.
 //
-// A page is in order of time. The first page holds the newest messages, so that a plain poll always
-// shows the reply, and `nextCursor` leads to older ones. A reply is listed only when it is final:
-// "poll until an assistant message stands after mine" is always right. While a turn works, `turn`
-// tells its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request waits up
-// to N seconds (60 at most) for something new before it answers 304.
+// Messages of a page are in chronological order. The first page has the newest messages, so a simple
+// poll always shows the reply; `nextCursor` leads to older ones. A reply is listed only when it is
+// final, so it is safe to poll until an assistant message follows yours. While a turn is running,
+// `turn` has its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request
+// waits up to N seconds (60 at most) for a change before it returns 304.
 //
 // GET /api/agents/{agentId}/threads/{threadId}/messages
 func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7064,8 +7051,7 @@ func (s *Server) handleListMessagesRequest(args [2]string, argsEscaped bool, w h
 
 // handleListPasskeysRequest handles listPasskeys operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. All come at once.
+// Needs a session; a key gets 403 `session_required`. The list is not paged.
 //
 // GET /api/account/passkeys
 func (s *Server) handleListPasskeysRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7141,8 +7127,8 @@ func (s *Server) handleListPasskeysRequest(args [0]string, argsEscaped bool, w h
 
 // handleListPlansRequest handles listPlans operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. All come at once.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The list is not paged.
 //
 // GET /api/admin/plans
 func (s *Server) handleListPlansRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7218,7 +7204,7 @@ func (s *Server) handleListPlansRequest(args [0]string, argsEscaped bool, w http
 
 // handleListSessionsRequest handles listSessions operation.
 //
-// Needs a session, or a key with the scope `account`. All come at once.
+// Needs a session, or a key with the scope `account`. The list is not paged.
 //
 // GET /api/account/sessions
 func (s *Server) handleListSessionsRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7389,8 +7375,8 @@ func (s *Server) handleListSourcesRequest(args [1]string, argsEscaped bool, w ht
 
 // handleListTasksRequest handles listTasks operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Without what users wrote.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Without what users wrote.
 //
 // GET /api/admin/tasks
 func (s *Server) handleListTasksRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7596,8 +7582,7 @@ func (s *Server) handleListThreadsRequest(args [1]string, argsEscaped bool, w ht
 
 // handleListUsersRequest handles listUsers operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/users
 func (s *Server) handleListUsersRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7700,7 +7685,7 @@ func (s *Server) handleListUsersRequest(args [0]string, argsEscaped bool, w http
 
 // handleListWebhooksRequest handles listWebhooks operation.
 //
-// Needs the scope `account`. There are at most 20, so all come at once.
+// Needs the scope `account`. The list is not paged.
 //
 // GET /api/account/webhooks
 func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7776,9 +7761,9 @@ func (s *Server) handleListWebhooksRequest(args [0]string, argsEscaped bool, w h
 
 // handleOpenPortalRequest handles openPortal operation.
 //
-// Needs a session, or a key with the scope `account`. Makes a page of the payment provider with the
-// subscription, the way of paying and the invoices. Where nothing can be bought it is 404; for an
-// account that the provider does not know (`portal` of `billing` is false) it is 409 `conflict`.
+// Needs a session, or a key with the scope `account`. Creates a page at the payment provider with the
+// subscription, payment method and invoices. Without a payment provider it returns 404; for an account
+// that is unknown to the provider (`portal` of `billing` is false) 409 `conflict`.
 //
 // POST /api/account/subscription/portal
 func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -7858,8 +7843,8 @@ func (s *Server) handleOpenPortalRequest(args [0]string, argsEscaped bool, w htt
 // the invited person accepts or declines in the web app; the agent stays invisible to them until then.
 // The reply is the same whether or not such an account exists, and whether or not they declined. An
 // invitation to an address without an account is delivered when an administrator or the sign-in
-// provider creates one. Changing the grant of somebody who has accepted takes effect at once. An
-// account may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
+// provider creates one. Changing the grant of a user who has accepted takes effect at once. An account
+// may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
 // acceptance and is for administrators: a session, or a key with the scope `admin`.
 //
 // A `viewer` sees the agent, searches it and reads its documents. A `user` also talks to it, with
@@ -7978,9 +7963,9 @@ func (s *Server) handlePutGrantRequest(args [2]string, argsEscaped bool, w http.
 
 // handlePutPlanRequest handles putPlan operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Whoever has the plan has it as it is now from the next request on. One that
-// the settings declare is 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The change applies to all accounts with the plan from their next request on. A plan declared in the
+// settings gets 409 `conflict`.
 //
 // PUT /api/admin/plans/{planName}
 func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8090,8 +8075,8 @@ func (s *Server) handlePutPlanRequest(args [1]string, argsEscaped bool, w http.R
 
 // handlePutSubscriptionRequest handles putSubscription operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. While one that is paid for at Stripe runs it is 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// During a subscription paid through Stripe it returns 409 `conflict`.
 //
 // PUT /api/admin/users/{userId}/subscription
 func (s *Server) handlePutSubscriptionRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8304,9 +8289,8 @@ func (s *Server) handleRemoveFeedbackRequest(args [3]string, argsEscaped bool, w
 
 // handleRemovePasskeyRequest handles removePasskey operation.
 //
-// It can not be used any more, at once. Needs a session: a key is never enough to change how somebody
-// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
-// user it is 403 `step_up_required`.
+// Takes effect at once. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // DELETE /api/account/passkeys/{passkeyId}
 func (s *Server) handleRemovePasskeyRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8401,9 +8385,8 @@ func (s *Server) handleRemovePasskeyRequest(args [1]string, argsEscaped bool, w 
 
 // handleRemoveTotpRequest handles removeTotp operation.
 //
-// Its recovery codes go with it. Needs a session: a key is never enough to change how somebody signs
-// in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it
-// is 403 `step_up_required`.
+// Also deletes the recovery codes. Needs a session; a key gets 403 `session_required`. Without a proof
+// of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // DELETE /api/account/totp
 func (s *Server) handleRemoveTotpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8589,8 +8572,7 @@ func (s *Server) handleRenameConnectionRequest(args [1]string, argsEscaped bool,
 
 // handleRenamePasskeyRequest handles renamePasskey operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Needs a session; a key gets 403 `session_required`.
 //
 // PATCH /api/account/passkeys/{passkeyId}
 func (s *Server) handleRenamePasskeyRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8814,9 +8796,9 @@ func (s *Server) handleRenameThreadRequest(args [2]string, argsEscaped bool, w h
 
 // handleRenewRecoveryCodesRequest handles renewRecoveryCodes operation.
 //
-// They take the place of those that are left. Without an authenticator app it is 409 `conflict`. Needs
-// a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
-// Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+// They replace the remaining ones. Without an authenticator app it returns 409 `conflict`. Needs a
+// session; a key gets 403 `session_required`. Without a proof of identity within the last ten minutes
+// it returns 403 `step_up_required`.
 //
 // POST /api/account/totp/recovery-codes
 func (s *Server) handleRenewRecoveryCodesRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -8988,7 +8970,7 @@ func (s *Server) handleRevokeConnectionRequest(args [1]string, argsEscaped bool,
 
 // handleSaveFavouriteRequest handles saveFavourite operation.
 //
-// Saving a card whose `cardId` is there already updates it.
+// Saving a card with an existing `cardId` updates it.
 //
 // POST /api/agents/{agentId}/favourites
 func (s *Server) handleSaveFavouriteRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9232,16 +9214,16 @@ func (s *Server) handleSearchRequest(args [1]string, argsEscaped bool, w http.Re
 
 // handleSendMessageRequest handles sendMessage operation.
 //
-// The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
-// chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
-// GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+// Returns 200 with the reply if the agent finishes within the wait (25 seconds by default). Otherwise
+// it returns 202 and the turn keeps running: read the reply later with GET on this path. This is not
+// an error; do not send the message again. Disconnecting does not stop a turn.
 //
-// With `research: true` the agent looks further, for up to 10 minutes. Every mark `[n]` of the reply's
-// text stands for the citation with that `n`: a part of a document, word for word; `checks` tells of
-// each sentence with a mark whether what it cites supports it.
+// With `research: true` the agent searches more thoroughly, for up to 10 minutes. Every mark `[n]` in
+// the reply refers to the citation with that `n`, a verbatim passage of a document. `checks` reports
+// for each sentence with a mark whether its citations support it.
 //
-// While a turn works, the same text again answers for the same turn and costs nothing; another text is
-// 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,
+// While a turn is running, the same text joins that turn at no cost; another text gets 409
+// `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,
 // for 24 hours.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/messages
@@ -9356,8 +9338,8 @@ func (s *Server) handleSendMessageRequest(args [2]string, argsEscaped bool, w ht
 
 // handleSetCredentialCapRequest handles setCredentialCap operation.
 //
-// Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the
-// account; null takes it away. A credential that has a cap itself changes none, and is 403
+// Needs a session, or a key with the scope `account`. The cap applies per month, in addition to the
+// account's cap; null removes it. A credential with a cap cannot change caps, and gets 403
 // `forbidden`.
 //
 // PUT /api/account/spend-caps/{credentialId}
@@ -9406,7 +9388,7 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    SetCredentialCapOperation,
-			OperationSummary: "Cap what a credential may spend",
+			OperationSummary: "Set the spend cap of a credential",
 			OperationID:      "setCredentialCap",
 			Body:             request,
 			RawBody:          rawBody,
@@ -9468,10 +9450,10 @@ func (s *Server) handleSetCredentialCapRequest(args [1]string, argsEscaped bool,
 
 // handleStartCheckoutRequest handles startCheckout operation.
 //
-// Needs a session, or a key with the scope `account`. Makes a page of the payment provider on which
-// the plan can be bought, and where to send the browser. The plan is there as soon as the provider
-// says that it is paid for. Where nothing can be bought (`billing` of `getSubscription` is absent) it
-// is 404; while something that is paid for runs it is 409 `conflict`: the portal changes it.
+// Needs a session, or a key with the scope `account`. Creates a checkout page at the payment provider
+// and returns its URL for the browser. The plan becomes active when the provider confirms the payment.
+// Without a payment provider (`billing` of `getSubscription` is absent) it returns 404. During a paid
+// subscription it returns 409 `conflict`; use the portal to change it.
 //
 // POST /api/account/subscription/checkout
 func (s *Server) handleStartCheckoutRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9566,11 +9548,11 @@ func (s *Server) handleStartCheckoutRequest(args [0]string, argsEscaped bool, w 
 
 // handleStepUpRequest handles stepUp operation.
 //
-// Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of
-// `/api/account/step-up/options` with the `answer` of a passkey. For ten minutes sensitive acts are
-// then allowed in this session. A proof that is not good is 403 `proof_failed`; one that took too long
-// or was used is 409 `expired`. Attempts are limited together with sign-ins. Needs a session: a key is
-// never enough to change how somebody signs in, and is 403 `session_required`.
+// Takes the password, with `code` if the account has an authenticator app, or the `ceremony` of
+// `/api/account/step-up/options` with the `answer` of a passkey. Sensitive operations are then allowed
+// in this session for ten minutes. An invalid proof gets 403 `proof_failed`; an expired or used one
+// 409 `expired`. Attempts count towards the sign-in limits. Needs a session; a key gets 403
+// `session_required`.
 //
 // POST /api/account/step-up
 func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9608,7 +9590,7 @@ func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.Re
 		mreq := middleware.Request{
 			Context:          ctx,
 			OperationName:    StepUpOperation,
-			OperationSummary: "Prove again who it is",
+			OperationSummary: "Prove the user's identity again",
 			OperationID:      "stepUp",
 			Body:             request,
 			RawBody:          rawBody,
@@ -9665,8 +9647,8 @@ func (s *Server) handleStepUpRequest(args [0]string, argsEscaped bool, w http.Re
 
 // handleSyncSourceRequest handles syncSource operation.
 //
-// Starts an import of a folder, of pages or of a feed: what has not changed is passed over, what has
-// changed is read again, and what is gone is removed. Imports of one source run after each other.
+// Starts an import of a folder, pages or a feed. Unchanged documents are skipped, changed ones are
+// read again, and deleted ones are removed. Imports of a source run sequentially.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/sync
 func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {
@@ -9766,7 +9748,7 @@ func (s *Server) handleSyncSourceRequest(args [2]string, argsEscaped bool, w htt
 // handleTestWebhookRequest handles testWebhook operation.
 //
 // Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
-// the answer. A disabled webhook whose receiver takes it is enabled again.
+// the response. A disabled webhook is enabled again if its receiver accepts the event.
 //
 // POST /api/account/webhooks/{webhookId}/test
 func (s *Server) handleTestWebhookRequest(args [1]string, argsEscaped bool, w http.ResponseWriter, r *http.Request) {

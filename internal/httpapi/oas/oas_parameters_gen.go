@@ -1283,7 +1283,7 @@ type DeleteFavouriteParams struct {
 	// An agent's id, from the list of agents.
 	AgentId string
 	// The id of the favourite's card, percent-encoded as one segment: a slash is `%2F`. A reverse proxy
-	// must pass the path on as it is.
+	// must not change the path.
 	CardId string
 }
 
@@ -2657,7 +2657,7 @@ type GetAllUsageParams struct {
 	From OptString `json:",omitempty,omitzero"`
 	// Last day (UTC), included. Without it today.
 	To OptString `json:",omitempty,omitzero"`
-	// What to tell usage apart by.
+	// How to group the usage.
 	By OptGetAllUsageBy `json:",omitempty,omitzero"`
 }
 
@@ -3322,7 +3322,7 @@ type GetUsageParams struct {
 	From OptString `json:",omitempty,omitzero"`
 	// Last day (UTC), included. Without it today.
 	To OptString `json:",omitempty,omitzero"`
-	// What to tell usage apart by.
+	// How to group the usage.
 	By OptGetUsageBy `json:",omitempty,omitzero"`
 }
 
@@ -3749,7 +3749,7 @@ func decodeGiveFeedbackParams(args [3]string, argsEscaped bool, r *http.Request)
 type ListAgentsParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -3893,7 +3893,7 @@ type ListAllAuditParams struct {
 	UserId OptString `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -4085,7 +4085,7 @@ func decodeListAllAuditParams(args [0]string, argsEscaped bool, r *http.Request)
 type ListAuditParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -4227,7 +4227,7 @@ func decodeListAuditParams(args [0]string, argsEscaped bool, r *http.Request) (p
 type ListConnectCodesParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -4369,7 +4369,7 @@ func decodeListConnectCodesParams(args [0]string, argsEscaped bool, r *http.Requ
 type ListConnectionsParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -4509,12 +4509,12 @@ func decodeListConnectionsParams(args [0]string, argsEscaped bool, r *http.Reque
 
 // ListFavouritesParams is parameters of listFavourites operation.
 type ListFavouritesParams struct {
-	// Keywords. A favourite matches when its card holds all of them, the last one as a prefix; the best
+	// Keywords. A favourite matches if its card contains all of them, the last one as a prefix. The best
 	// match comes first. When omitted or empty, favourites are listed, newest first.
 	Q OptString `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 	// An agent's id, from the list of agents.
 	AgentId string
@@ -4760,7 +4760,7 @@ func decodeListFavouritesParams(args [1]string, argsEscaped bool, r *http.Reques
 type ListFilesParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 	// An agent's id, from the list of agents.
 	AgentId string
@@ -5196,7 +5196,7 @@ func decodeListImportsParams(args [2]string, argsEscaped bool, r *http.Request) 
 type ListKeysParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -5340,7 +5340,7 @@ type ListMemoriesParams struct {
 	Status OptListMemoriesStatus `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 	// An agent's id, from the list of agents.
 	AgentId string
@@ -5601,7 +5601,7 @@ func decodeListMemoriesParams(args [1]string, argsEscaped bool, r *http.Request)
 type ListMessagesParams struct {
 	// Messages a page, 100 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 	// An agent's id, from the list of agents.
 	AgentId string
@@ -5919,7 +5919,7 @@ type ListTasksParams struct {
 	State OptListTasksState `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 
@@ -6126,7 +6126,7 @@ func decodeListTasksParams(args [0]string, argsEscaped bool, r *http.Request) (p
 type ListThreadsParams struct {
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 	// An agent's id, from the list of agents.
 	AgentId string
@@ -6324,7 +6324,7 @@ type ListUsersParams struct {
 	Q OptString `json:",omitempty,omitzero"`
 	// Rows a page, 50 when omitted.
 	Limit OptInt `json:",omitempty,omitzero"`
-	// `nextCursor` of the page before, as it is.
+	// `nextCursor` of the previous page, unchanged.
 	Cursor OptString `json:",omitempty,omitzero"`
 }
 

@@ -3371,7 +3371,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 										switch method {
 										case "PUT":
 											r.name = SetCredentialCapOperation
-											r.summary = "Cap what a credential may spend"
+											r.summary = "Set the spend cap of a credential"
 											r.operationID = "setCredentialCap"
 											r.operationGroup = ""
 											r.pathPattern = "/api/account/spend-caps/{credentialId}"
@@ -3397,7 +3397,7 @@ func (s *Server) FindPath(method string, u *url.URL) (r Route, _ bool) {
 									switch method {
 									case "POST":
 										r.name = StepUpOperation
-										r.summary = "Prove again who it is"
+										r.summary = "Prove the user's identity again"
 										r.operationID = "stepUp"
 										r.operationGroup = ""
 										r.pathPattern = "/api/account/step-up"

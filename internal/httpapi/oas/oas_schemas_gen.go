@@ -17,10 +17,10 @@ func (s *ProblemStatusCode) Error() string {
 type Account struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
-	// The address that the user asked for and an administrator has not set yet.
+	// The requested address, until an administrator sets it.
 	PendingEmail OptString `json:"pendingEmail"`
 	Name         string    `json:"name"`
-	// What the user is here. There is one owner; admins manage people and plans.
+	// The role on this installation. There is one owner; admins manage users and plans.
 	Role      AccountRole `json:"role"`
 	Plan      string      `json:"plan"`
 	CreatedAt string      `json:"createdAt"`
@@ -164,7 +164,7 @@ func (s *AccountReply) SetCredential(val CallerCredential) {
 	s.Credential = val
 }
 
-// What the user is here. There is one owner; admins manage people and plans.
+// The role on this installation. There is one owner; admins manage users and plans.
 type AccountRole string
 
 const (
@@ -218,11 +218,11 @@ type Agent struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// What the agent is told before every conversation.
+	// Instructions for the agent, used in every conversation.
 	Instructions string `json:"instructions"`
 	// The model that the agent uses; empty for the installation's own.
 	Model string `json:"model"`
-	// What it can search.
+	// The sources that it searches.
 	Sources []AgentSource `json:"sources"`
 	// The source that is searched when none is named.
 	DefaultSourceId string `json:"defaultSourceId"`
@@ -232,7 +232,7 @@ type Agent struct {
 	Shared bool `json:"shared"`
 	// The name of the account that a shared agent belongs to. Absent for the caller's own agents.
 	Owner OptString `json:"owner"`
-	// What this caller may do with this agent now.
+	// The operations that the caller may currently use with this agent.
 	Capabilities []AgentCapabilitiesItem `json:"capabilities"`
 	CreatedAt    string                  `json:"createdAt"`
 	UpdatedAt    string                  `json:"updatedAt"`
@@ -810,8 +810,8 @@ type AgentSource struct {
 	Indexed int `json:"indexed"`
 	// Whether all documents can be found (ready), or the index is still reading some (indexing).
 	Status AgentSourceStatus `json:"status"`
-	// The language of the documents, as ISO 639-1 has it: what was said when the source was made, or a
-	// guess at the first import. Empty while it is not known.
+	// The language of the documents (ISO 639-1): given when the source was created, or detected at the
+	// first import. Empty if unknown.
 	Language string `json:"language"`
 }
 
@@ -941,7 +941,7 @@ func (s *AgentSourceStatus) UnmarshalText(data []byte) error {
 type AllAuditEvent struct {
 	Seq int64  `json:"seq"`
 	At  string `json:"at"`
-	// The account that it happened to, where there is one.
+	// The affected account, if any.
 	UserId OptString `json:"userId"`
 	Event  string    `json:"event"`
 	// A credential, the account itself, or operator.
@@ -1057,13 +1057,13 @@ type Attempt struct {
 	Stage string `json:"stage"`
 	// A word that stays the same.
 	Problem string `json:"problem"`
-	// What the program wanted.
+	// The request of the program.
 	Asked string `json:"asked"`
-	// What was wrong.
+	// The error.
 	Wrong string `json:"wrong"`
 	// What to do about it.
 	Mend string `json:"mend"`
-	// What the program called itself; absent if it is not known here.
+	// The program's own name; absent if the client is unknown.
 	ClientName OptString `json:"clientName"`
 	// How often it failed like this.
 	Count   int    `json:"count"`
@@ -1071,7 +1071,7 @@ type Attempt struct {
 	LastAt  string `json:"lastAt"`
 	// Where the last one came from.
 	Address OptString `json:"address"`
-	// What the program there said of itself.
+	// The program's User-Agent.
 	Program OptString `json:"program"`
 }
 
@@ -1215,10 +1215,10 @@ type AuditDetail jx.Raw
 // Ref: #/components/schemas/AuditEvent
 type AuditEvent struct {
 	At string `json:"at"`
-	// What happened.
+	// The kind of event.
 	Event string `json:"event"`
-	// Who did it: the id of a session, a key, a connection or the account, or `operator` for somebody at
-	// the machine.
+	// The actor: the id of a session, a key, a connection or the account, or `operator` for the command
+	// line.
 	Actor string `json:"actor"`
 	// Where the request came from; absent for commands.
 	Address OptString   `json:"address"`
@@ -1302,7 +1302,7 @@ func (s *AuditList) SetNextCursor(val OptString) {
 	s.NextCursor = val
 }
 
-// What `PublicKeyCredential.toJSON()` gives (WebAuthn).
+// The result of `PublicKeyCredential.toJSON()` (WebAuthn).
 // Ref: #/components/schemas/AuthenticatorAnswer
 type AuthenticatorAnswer map[string]jx.Raw
 
@@ -1315,13 +1315,13 @@ func (s *AuthenticatorAnswer) init() AuthenticatorAnswer {
 	return m
 }
 
-// What can be bought. Absent where nothing can.
+// The plans that can be bought. Absent without a payment provider.
 // Ref: #/components/schemas/Billing
 type Billing struct {
 	// Whether a plan can be bought now: nothing that is paid for runs.
 	Checkout bool `json:"checkout"`
-	// Whether the payment provider knows the account, so that it has a page with its subscription and
-	// invoices.
+	// Whether the account is known to the payment provider, so that there is a page with its subscription
+	// and invoices.
 	Portal bool `json:"portal"`
 	// The plans that can be bought, the cheapest first.
 	Plans []Plan `json:"plans"`
@@ -1373,13 +1373,13 @@ func (s *BillingPage) SetURL(val string) {
 	s.URL = val
 }
 
-// What the request was made with.
+// The credential of the request.
 // Ref: #/components/schemas/CallerCredential
 type CallerCredential struct {
 	ID     string                       `json:"id"`
 	Kind   CallerCredentialKind         `json:"kind"`
 	Scopes []CallerCredentialScopesItem `json:"scopes"`
-	// Until when a session may do what needs a recent proof. Absent for a key, which is never asked.
+	// Until when the session's proof of identity is valid. Absent for a key, which needs none.
 	ProvedUntil OptString `json:"provedUntil"`
 }
 
@@ -1575,7 +1575,7 @@ type Card struct {
 	Doi     OptString `json:"doi"`
 	Authors []string  `json:"authors"`
 	Year    OptInt    `json:"year"`
-	// When it was published, as it came: a date, or a date with a time (RFC 3339).
+	// When it was published, as given by the source: a date, or a date with a time (RFC 3339).
 	PublishedAt OptString `json:"publishedAt"`
 	Venue       OptString `json:"venue"`
 	Type        OptString `json:"type"`
@@ -1791,7 +1791,7 @@ func (s *Card) SetExternalId(val string) {
 type CeremonyReply struct {
 	// To be sent back with the answer.
 	Ceremony string `json:"ceremony"`
-	// What `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads.
+	// The input of `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`.
 	Options CeremonyReplyOptions `json:"options"`
 }
 
@@ -1815,7 +1815,7 @@ func (s *CeremonyReply) SetOptions(val CeremonyReplyOptions) {
 	s.Options = val
 }
 
-// What `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON` reads.
+// The input of `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`.
 type CeremonyReplyOptions map[string]jx.Raw
 
 func (s *CeremonyReplyOptions) init() CeremonyReplyOptions {
@@ -1950,7 +1950,7 @@ func (s *CheckoutStart) SetPlan(val string) {
 	s.Plan = val
 }
 
-// A part of a document, word for word. What names the document comes from its record.
+// A verbatim passage of a document, with the bibliographic data of the document.
 // Ref: #/components/schemas/Citation
 type Citation struct {
 	// The number in the mark.
@@ -2106,15 +2106,15 @@ func (s *Citation) SetPage(val OptInt) {
 // Ref: #/components/schemas/ConnectCode
 type ConnectCode struct {
 	ID string `json:"id"`
-	// What became of it.
+	// The state of the code.
 	State     ConnectCodeState `json:"state"`
 	CreatedAt string           `json:"createdAt"`
 	ExpiresAt string           `json:"expiresAt"`
 	// When a program exchanged it.
 	ClaimedAt OptString `json:"claimedAt"`
-	// The connection that came of it, which may be revoked by now.
+	// The connection that used the code; it may have been revoked since.
 	ConnectionId OptString `json:"connectionId"`
-	// What the program called itself.
+	// The program's own name.
 	ClientName OptString `json:"clientName"`
 }
 
@@ -2191,7 +2191,7 @@ func (s *ConnectCode) SetClientName(val OptString) {
 // Ref: #/components/schemas/ConnectCodeCreated
 type ConnectCodeCreated struct {
 	ConnectCode NewConnectCode `json:"connectCode"`
-	// What to give the program.
+	// The code to enter in the program.
 	Code string `json:"code"`
 }
 
@@ -2257,7 +2257,7 @@ func (s *ConnectCodeReply) SetConnectCode(val ConnectCode) {
 	s.ConnectCode = val
 }
 
-// What became of it.
+// The state of the code.
 type ConnectCodeState string
 
 const (
@@ -2336,7 +2336,7 @@ func (s *ConnectExchange) SetClient(val string) {
 
 // Ref: #/components/schemas/ConnectReply
 type ConnectReply struct {
-	// A key for this client alone, to be sent as a bearer token.
+	// A key for this client, used as a bearer token.
 	Token string `json:"token"`
 	// The address of the MCP endpoint.
 	McpUrl string `json:"mcpUrl"`
@@ -2369,7 +2369,7 @@ type Connection struct {
 	Kind ConnectionKind `json:"kind"`
 	// The user's word for it.
 	Name string `json:"name"`
-	// What the program called itself; nobody has checked it.
+	// The program's own name, which is not verified.
 	ClientName string                 `json:"clientName"`
 	Scopes     []ConnectionScopesItem `json:"scopes"`
 	// The only agents it may touch; empty means all.
@@ -2381,7 +2381,7 @@ type Connection struct {
 	LastUsedAt OptString `json:"lastUsedAt"`
 	// Where it was last used from.
 	LastAddress OptString `json:"lastAddress"`
-	// What the program there said of itself.
+	// The program's User-Agent.
 	LastProgram OptString `json:"lastProgram"`
 }
 
@@ -2710,13 +2710,13 @@ type Document struct {
 	Title      string   `json:"title"`
 	Authors    []string `json:"authors"`
 	Year       OptInt   `json:"year"`
-	// When it was published, as it came: a date, or a date with a time (RFC 3339).
+	// When it was published, as given by the source: a date, or a date with a time (RFC 3339).
 	PublishedAt OptString `json:"publishedAt"`
 	URL         OptString `json:"url"`
 	Doi         OptString `json:"doi"`
 	Venue       OptString `json:"venue"`
 	Type        OptString `json:"type"`
-	// All of it. Offsets count its Unicode code points.
+	// The full text. Offsets count its Unicode code points.
 	Text string `json:"text"`
 	// How often it was cited, when it was imported.
 	CitationCount OptInt `json:"citationCount"`
@@ -2894,8 +2894,7 @@ func (s *DocumentReply) SetDocument(val Document) {
 // Ref: #/components/schemas/Export
 type Export struct {
 	ID string `json:"id"`
-	// `working` while it is being made; `complete` when it can be downloaded; `failed` when it can't be
-	// made.
+	// `working` while in progress; `complete` when it can be downloaded; `failed` otherwise.
 	Status ExportStatus `json:"status"`
 	// How many documents, threads, memories and favourites are written.
 	Done int64 `json:"done"`
@@ -3042,8 +3041,7 @@ func (s *ExportReply) SetExport(val Export) {
 	s.Export = val
 }
 
-// `working` while it is being made; `complete` when it can be downloaded; `failed` when it can't be
-// made.
+// `working` while in progress; `complete` when it can be downloaded; `failed` otherwise.
 type ExportStatus string
 
 const (
@@ -3220,7 +3218,7 @@ func (s *FavouriteSave) SetThreadId(val OptString) {
 	s.ThreadId = val
 }
 
-// What the reader thinks of a reply.
+// The user's rating of a reply.
 // Ref: #/components/schemas/Feedback
 type Feedback struct {
 	Thumb FeedbackThumb `json:"thumb"`
@@ -3387,7 +3385,7 @@ func (s *FeedbackThumb) UnmarshalText(data []byte) error {
 type FieldProblem struct {
 	// A JSON pointer into the body (RFC 6901), or the name of a parameter.
 	Pointer string `json:"pointer"`
-	// What it must be.
+	// The constraint that was violated.
 	Detail string `json:"detail"`
 }
 
@@ -3411,14 +3409,14 @@ func (s *FieldProblem) SetDetail(val string) {
 	s.Detail = val
 }
 
-// A file, page or feed that a source is made of.
+// A file, page or feed of a source.
 // Ref: #/components/schemas/File
 type File struct {
 	ID string `json:"id"`
 	// Its path in the source, or its address.
 	Name string `json:"name"`
 	Size int    `json:"size"`
-	// How many documents came of it.
+	// The number of documents in it.
 	Documents int `json:"documents"`
 	// How many of its records could not be read.
 	Skipped int `json:"skipped"`
@@ -3741,7 +3739,7 @@ type Import struct {
 	Files ImportFiles `json:"files"`
 	// How much of them was read.
 	Bytes ImportBytes `json:"bytes"`
-	// What became of the documents.
+	// The results of the documents.
 	Documents ImportDocuments `json:"documents"`
 	// How much could not be read. `errors` tells of the first 50.
 	Failed int           `json:"failed"`
@@ -3900,7 +3898,7 @@ func (s *ImportBytes) SetDone(val int) {
 	s.Done = val
 }
 
-// What became of the documents.
+// The results of the documents.
 type ImportDocuments struct {
 	Added     int `json:"added"`
 	Updated   int `json:"updated"`
@@ -4242,7 +4240,7 @@ type Key struct {
 	LastUsedAt OptString `json:"lastUsedAt"`
 	// Where it was last used from.
 	LastAddress OptString `json:"lastAddress"`
-	// What the program there said of itself.
+	// The program's User-Agent.
 	LastProgram OptString `json:"lastProgram"`
 }
 
@@ -4349,11 +4347,11 @@ func (s *Key) SetLastProgram(val OptString) {
 // Ref: #/components/schemas/KeyCreate
 type KeyCreate struct {
 	Name string `json:"name"`
-	// What it is for; agents and manage when omitted. You need each of them yourself.
+	// The scopes of the key; agents and manage when omitted. The caller needs each of them.
 	Scopes []KeyCreateScopesItem `json:"scopes"`
 	// The only agents it may touch, at most 100; all when omitted.
 	Agents []string `json:"agents"`
-	// When it ends. When omitted, never, or with the key that makes it.
+	// When it expires. When omitted, it never expires, or together with the key that creates it.
 	ExpiresAt OptString `json:"expiresAt"`
 }
 
@@ -4455,7 +4453,7 @@ func (s *KeyCreateScopesItem) UnmarshalText(data []byte) error {
 // Ref: #/components/schemas/KeyCreated
 type KeyCreated struct {
 	Key NewKey `json:"key"`
-	// What to send as bearer token.
+	// The bearer token.
 	Token string `json:"token"`
 }
 
@@ -4670,9 +4668,9 @@ type Memory struct {
 	Text string `json:"text"`
 	// Whether the agent remembers it (active), or would like to and waits for a yes (proposed).
 	Status MemoryStatus `json:"status"`
-	// Whether it is thought of first, and whatever is asked.
+	// Whether it is always given to the agent, before other memories.
 	Pinned bool `json:"pinned"`
-	// Who it comes from: the user in person, the agent, or a program.
+	// The author of the memory: the user, the agent, or a program.
 	Origin MemoryOrigin `json:"origin"`
 	// The conversation that the agent proposed it in.
 	ThreadId OptString `json:"threadId"`
@@ -4841,7 +4839,7 @@ func (s *MemoryList) SetNextCursor(val OptString) {
 	s.NextCursor = val
 }
 
-// Who it comes from: the user in person, the agent, or a program.
+// The author of the memory: the user, the agent, or a program.
 type MemoryOrigin string
 
 const (
@@ -4971,17 +4969,17 @@ type Message struct {
 	Status    MessageStatus `json:"status"`
 	TurnId    string        `json:"turnId"`
 	CreatedAt string        `json:"createdAt"`
-	// True when there would have been more to say; the text says why. Absent otherwise.
+	// True if the reply is incomplete; the text gives the reason. Absent otherwise.
 	Partial OptBool `json:"partial"`
-	// What the marks `[n]` of the text stand for; absent where there are none.
+	// The citations for the marks `[n]` in the text; absent if there are none.
 	Citations []Citation `json:"citations"`
-	// One for each sentence of the text that has a mark; absent where there are none.
+	// One for each sentence with a mark; absent if there are none.
 	Checks []Check `json:"checks"`
-	// Questions that may be asked next.
+	// Suggested follow-up questions.
 	FollowUps []string `json:"followUps"`
-	// What was searched for, where the question alone would not have said it.
+	// The search query, if it differs from the question.
 	Query OptString `json:"query"`
-	// The memories that the reply was made with.
+	// The memories that were used for the reply.
 	MemoriesUsed []UsedMemory `json:"memoriesUsed"`
 	Usage        OptUsage     `json:"usage"`
 	Feedback     OptFeedback  `json:"feedback"`
@@ -5276,7 +5274,7 @@ func (s *MessageRole) UnmarshalText(data []byte) error {
 type MessageSend struct {
 	// 1 to 8000 characters, without white space at the ends.
 	Text string `json:"text"`
-	// Whether to look further, which takes longer; false when omitted.
+	// Whether to search more thoroughly, which takes longer; false when omitted.
 	Research OptBool `json:"research"`
 }
 
@@ -5528,9 +5526,9 @@ func (s *NewKeyScopesItem) UnmarshalText(data []byte) error {
 type NewWebhook struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
-	// What it is told.
+	// The subscribed events.
 	Events []NewWebhookEventsItem `json:"events"`
-	// What messages are signed with: `whsec_` and the base64 of 32 bytes.
+	// The signing secret: `whsec_` and the base64 of 32 bytes.
 	Secret    string `json:"secret"`
 	CreatedAt string `json:"createdAt"`
 }
@@ -6888,13 +6886,13 @@ func (o OptWebhookDelivery) Or(d WebhookDelivery) WebhookDelivery {
 	return d
 }
 
-// The passage of the document's text that matches best and holds the snippet, in Unicode code points
-// of the text; the end is not part of it. Absent for a document without a text.
+// The best matching passage, which contains the snippet. Offsets count Unicode code points of the
+// document's text; the end is exclusive. Absent for a document without a text.
 // Ref: #/components/schemas/Passage
 type Passage struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// The heading that it stands under, if any.
+	// The heading above the passage, if any.
 	Heading OptString `json:"heading"`
 }
 
@@ -7092,7 +7090,7 @@ func (s *PasswordChange) SetNewPassword(val string) {
 type Plan struct {
 	Name         string                 `json:"name"`
 	Capabilities []PlanCapabilitiesItem `json:"capabilities"`
-	// The only models that may be asked; empty means all.
+	// The included models; empty means all.
 	Models         []string `json:"models"`
 	SpendCapMicros OptInt64 `json:"spendCapMicros"`
 	TurnCapMicros  OptInt64 `json:"turnCapMicros"`
@@ -7100,12 +7098,13 @@ type Plan struct {
 	RateLimit         OptInt64 `json:"rateLimit"`
 	RateBurst         OptInt64 `json:"rateBurst"`
 	StorageLimitBytes OptInt64 `json:"storageLimitBytes"`
-	// What a month costs.
+	// The price per month.
 	PriceMicros int64 `json:"priceMicros"`
-	// The ids of the prices at Stripe that pay for it, with commas between them; the first one is sold.
-	// For admins alone.
+	// The ids of the Stripe prices that pay for the plan, separated by commas; the first one is offered.
+	// For admins only.
 	StripePrice OptString `json:"stripePrice"`
-	// It stands in the settings of the installation and is changed there: here that is 409 `conflict`.
+	// Whether the plan is declared in the settings. It can only be changed there; other changes get 409
+	// `conflict`.
 	Declared bool `json:"declared"`
 }
 
@@ -7506,43 +7505,43 @@ func (s *PlanReply) SetPlan(val Plan) {
 	s.Plan = val
 }
 
-// A problem detail (RFC 9457). Codes and their cures:
+// A problem detail (RFC 9457). Codes and solutions:
 //
-//	Status | code                      | Cure
+//	Status | code                      | Solution
 //	-------+---------------------------+-------------------------------------------------------------------------------------------
 //	400    | `malformed_json`          | Send one JSON object in UTF-8, without duplicate keys or trailing text.
-//	400    | `invalid_request`         | Mend the fields that `errors` points at.
-//	400    | `invalid_code`            | Make a new connect code and exchange it within 15 minutes, once.
+//	400    | `invalid_request`         | Correct the fields in `errors`.
+//	400    | `invalid_code`            | Create a new connect code and exchange it within 15 minutes, once.
 //	400    | `credential_in_query`     | Send the credential in the `Authorization` header, and revoke the one that was in the URL.
 //	401    | `missing_credential`      | Send `Authorization: Bearer <token>`.
-//	401    | `invalid_credential`      | Use a credential that is not revoked or expired. A licence key is not one.
-//	402    | `no_subscription`         | Take a plan. What is already there can be read without.
+//	401    | `invalid_credential`      | Use a credential that is not revoked or expired.
+//	402    | `no_subscription`         | Choose a plan. Existing content stays readable.
 //	402    | `spend_cap_reached`       | Wait until the cap resets, or have it raised.
-//	403    | `forbidden`               | Ask somebody who may.
-//	403    | `capability_disabled`     | Take a plan that includes it, or a model of the plan.
-//	403    | `quota_exceeded`          | Delete documents, or take a plan with more room.
+//	403    | `forbidden`               | Ask the owner of the agent or an administrator.
+//	403    | `capability_disabled`     | Choose a plan that includes it, or a model of the plan.
+//	403    | `quota_exceeded`          | Delete documents, or choose a larger plan.
 //	403    | `insufficient_scope`      | Use a credential with the scope that the detail names.
-//	403    | `limited_to_agents`       | Use a credential for the whole account: this one was made for certain agents.
-//	403    | `step_up_required`        | Prove again that it is you, at `/step-up`, and send the same within ten minutes.
-//	403    | `session_required`        | Sign in with a browser; keys can't change how somebody signs in.
+//	403    | `limited_to_agents`       | Use a credential for the whole account; this one is limited to certain agents.
+//	403    | `step_up_required`        | Confirm your identity at `/step-up`, and send the request again within ten minutes.
+//	403    | `session_required`        | Sign in with a browser; keys cannot change sign-in methods.
 //	403    | `proof_failed`            | Try again with the right password, code or passkey.
-//	403    | `cross_origin`            | Ask from a page of this server, or with a bearer token.
+//	403    | `cross_origin`            | Send the request from a page of this server, or with a bearer token.
 //	404    | `not_found`               | Take the id from the list.
 //	405    | `method_not_allowed`      | Use a method of the `Allow` header.
 //	406    | `not_acceptable`          | Accept `application/json`.
 //	409    | `turn_working`            | Wait until the turn ends, or cancel it.
 //	409    | `turn_cancelled`          | Send the message again if it is still wanted.
-//	409    | `conflict`                | Read the present state, then decide.
-//	409    | `expired`                 | Begin again, and finish within ten minutes, once.
-//	409    | `idempotency_in_progress` | Wait for the first request's reply, then send the same again.
+//	409    | `conflict`                | Read the current state, then decide.
+//	409    | `expired`                 | Start again, and finish within ten minutes.
+//	409    | `idempotency_in_progress` | Wait for the reply to the first request, then send it again.
 //	413    | `body_too_large`          | Send at most 1 MiB.
 //	415    | `unsupported_media_type`  | Send `Content-Type: application/json`.
 //	422    | `idempotency_mismatch`    | Use a new key for a new request.
 //	429    | `rate_limited`            | Wait for `Retry-After` seconds.
-//	500    | `internal`                | Try again; report `requestId` if it stays.
+//	500    | `internal`                | Try again; report `requestId` if it persists.
 //	502    | `model_failed`            | Read the thread's messages; send the message again.
 //	503    | `unavailable`             | Try again after `Retry-After` seconds.
-//	504    | `model_timeout`           | Send the message again, or a smaller question.
+//	504    | `model_timeout`           | Send the message again, or ask a smaller question.
 //
 // Ref: #/components/schemas/Problem
 type Problem struct {
@@ -7552,13 +7551,13 @@ type Problem struct {
 	Title string `json:"title"`
 	// The HTTP status.
 	Status int `json:"status"`
-	// What went wrong here and what to do.
+	// What went wrong, and what to do about it.
 	Detail string `json:"detail"`
 	// The stable word to switch on.
 	Code ProblemCode `json:"code"`
 	// The request's id; also in `X-Request-Id`.
 	RequestId string `json:"requestId"`
-	// What is wrong with single fields.
+	// The invalid fields.
 	Errors []FieldProblem `json:"errors"`
 }
 
@@ -7920,7 +7919,7 @@ func (s *ProblemStatusCode) SetResponse(val Problem) {
 // How the query was understood.
 // Ref: #/components/schemas/QueryInfo
 type QueryInfo struct {
-	// What was searched for instead, because the query as it stands finds little or nothing.
+	// The corrected query that was searched, because the original found little or nothing.
 	Corrected OptString `json:"corrected"`
 }
 
@@ -7936,7 +7935,7 @@ func (s *QueryInfo) SetCorrected(val OptString) {
 
 // Ref: #/components/schemas/RecoveryCodes
 type RecoveryCodes struct {
-	// Shown in this reply alone.
+	// Only part of this reply.
 	RecoveryCodes []string `json:"recoveryCodes"`
 }
 
@@ -7965,7 +7964,7 @@ type SearchReply struct {
 	// How many matches a year bound left out because they have no year.
 	UndatedExcluded int       `json:"undatedExcluded"`
 	Query           QueryInfo `json:"query"`
-	// What keeps the reply from being all that it could be; most often empty.
+	// Problems that make the reply incomplete; usually empty.
 	Warnings []SearchWarning `json:"warnings"`
 }
 
@@ -8125,25 +8124,25 @@ func (s *SearchRequest) SetFacets(val OptBool) {
 	s.Facets = val
 }
 
-// The results are right, but more could have been found.
+// The results are correct but may be incomplete.
 //
 //	`code`                   | meaning
-//	-------------------------+---------------------------------------------------------------------------------------------------------------------------
-//	`index_incomplete`       | The index is still reading this source's documents. Search again in a while; the source's `status` tells when it is ready.
-//	`embeddings_unavailable` | The service that compares meanings did not answer; words alone were compared.
-//	`source_timeout`         | A live source did not answer in time.
-//	`source_rate_limited`    | A live source is asked too often.
-//	`source_refused`         | A live source refuses the key or the address.
-//	`source_unavailable`     | A live source can't be reached, or has a fault.
-//	`source_unexpected`      | A live source answered what can't be read.
+//	-------------------------+------------------------------------------------------------------------------------------------------------
+//	`index_incomplete`       | The index does not contain all documents of this source yet. Search again later; see the source's `status`.
+//	`embeddings_unavailable` | The embeddings service did not respond; the search used keywords only.
+//	`source_timeout`         | A live source timed out.
+//	`source_rate_limited`    | A live source limited the rate of requests.
+//	`source_refused`         | A live source refused the key or the URL.
+//	`source_unavailable`     | A live source is unreachable or failed.
+//	`source_unexpected`      | A live source returned an unexpected response.
 //
-// When a live source fails, the documents that were kept of it are searched instead. Without such the
-// search itself fails, with 503.
+// When a live source fails, its stored documents are searched instead. If there are none, the search
+// fails with 503.
 //
-// Further codes may come.
+// More codes may be added.
 // Ref: #/components/schemas/SearchWarning
 type SearchWarning struct {
-	// The source that it concerns; absent where it concerns the search as a whole.
+	// The affected source; absent if the warning concerns the whole search.
 	SourceId OptString `json:"sourceId"`
 	// A stable word to switch on.
 	Code string `json:"code"`
@@ -8184,11 +8183,11 @@ func (s *SearchWarning) SetDetail(val string) {
 // Ref: #/components/schemas/Session
 type Session struct {
 	ID string `json:"id"`
-	// Whether the request was made with it.
+	// Whether it is the credential of this request.
 	Current bool `json:"current"`
 	// Where it was made.
 	Address OptString `json:"address"`
-	// What the browser said of itself.
+	// The browser's User-Agent.
 	Program   OptString `json:"program"`
 	CreatedAt string    `json:"createdAt"`
 	// When the user last proved who they are.
@@ -8293,7 +8292,7 @@ func (s *SessionList) SetSessions(val []Session) {
 	s.Sessions = val
 }
 
-// What an agent searches.
+// A collection of documents that an agent searches.
 // Ref: #/components/schemas/Source
 type Source struct {
 	ID      string `json:"id"`
@@ -8311,7 +8310,7 @@ type Source struct {
 	// ISO 639-1; empty while it is not known.
 	Language string         `json:"language"`
 	Settings SourceSettings `json:"settings"`
-	// Whether a secret is kept that can be used with the present settings. It is never shown.
+	// Whether a secret for the current settings is stored. The secret itself is never returned.
 	HasSecret  bool      `json:"hasSecret"`
 	LastSyncAt OptString `json:"lastSyncAt"`
 	NextSyncAt OptString `json:"nextSyncAt"`
@@ -8484,12 +8483,12 @@ func (s *Source) SetUpdatedAt(val string) {
 type SourceChange struct {
 	Name     OptString `json:"name"`
 	Language OptString `json:"language"`
-	// True makes it the default. Another is made the default instead of saying false.
+	// True makes it the default source. False is not allowed; make another source the default instead.
 	Default  OptBool           `json:"default"`
 	Settings OptSourceSettings `json:"settings"`
-	// An empty one removes the secret. When omitted, the secret is kept as long as it goes to the same
-	// receiver: settings with another scheme, host or port (for `s3`: another store, bucket or access key)
-	// remove it, and `warnings` says so.
+	// An empty secret removes the stored one. When omitted, the stored secret is kept unless the settings
+	// name another receiver: another scheme, host or port (for `s3`: another store, bucket or access key)
+	// removes it, with a warning.
 	Secret OptString `json:"secret"`
 }
 
@@ -8546,14 +8545,14 @@ func (s *SourceChange) SetSecret(val OptString) {
 // Ref: #/components/schemas/SourceCreate
 type SourceCreate struct {
 	Name string `json:"name"`
-	// What it is made of or asks; see `SourceSettings`. `upload` when omitted.
+	// The kind of source; see `SourceSettings`. `upload` when omitted.
 	Kind OptString `json:"kind"`
 	// ISO 639-1; guessed at the first import when omitted.
 	Language OptString `json:"language"`
 	// Make it the default.
 	Default  OptBool           `json:"default"`
 	Settings OptSourceSettings `json:"settings"`
-	// What the source asks for (a key, a token). It is encrypted and never shown again.
+	// The credential for the source (a key, a token). It is stored encrypted and never returned.
 	Secret OptString `json:"secret"`
 }
 
@@ -8635,7 +8634,7 @@ func (s *SourceList) SetSources(val []Source) {
 // Ref: #/components/schemas/SourceReply
 type SourceReply struct {
 	Source Source `json:"source"`
-	// What the change did besides; absent when there is nothing to say.
+	// Side effects of the change; absent if there are none.
 	Warnings []SourceWarning `json:"warnings"`
 }
 
@@ -8659,7 +8658,7 @@ func (s *SourceReply) SetWarnings(val []SourceWarning) {
 	s.Warnings = val
 }
 
-// What a source is made of, or asks; which of these count depends on its kind.
+// The settings of a source; which of them apply depends on its kind.
 //
 //	kind              | searches                               | `settings`                                                             | `secret`
 //	------------------+----------------------------------------+------------------------------------------------------------------------+----------------------------------------------------------
@@ -8689,11 +8688,11 @@ type SourceSettings struct {
 	Path OptString `json:"path"`
 	// The pages (kind `web`), at most 500.
 	Urls []string `json:"urls"`
-	// The feed (kind `feed`), or the server to ask (kinds `searxng` and `mcp`).
+	// The feed (kind `feed`), or the server to query (kinds `searxng` and `mcp`).
 	URL OptString `json:"url"`
 	// The bucket (kind `s3`).
 	Bucket OptString `json:"bucket"`
-	// What the keys of the objects begin with that are read (kind `s3`); all of them when omitted.
+	// The prefix of the object keys to import (kind `s3`); all objects when omitted.
 	Prefix OptString `json:"prefix"`
 	// Where the bucket is (kind `s3`); us-east-1 when omitted.
 	Region OptString `json:"region"`
@@ -8705,7 +8704,7 @@ type SourceSettings struct {
 	// The code of the encyclopaedia's language (kind `wikipedia`; `en` when omitted), or of the pages to
 	// find (kind `searxng`; any when omitted).
 	Language OptString `json:"language"`
-	// The tool of the server that searches (kind `mcp`); when omitted, the one that looks like it.
+	// The search tool of the server (kind `mcp`); detected when omitted.
 	Tool OptString `json:"tool"`
 	// How often it is brought up to date; 0, or 5 and more.
 	SyncMinutes OptInt `json:"syncMinutes"`
@@ -8866,7 +8865,7 @@ func (s *SourceStatus) UnmarshalText(data []byte) error {
 //	-----------------+-----------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
 //	`secret_removed` | The new settings name another receiver of the secret (scheme, host or port; for `s3` the store, bucket or access key), so the secret was removed. Enter it again if the new receiver needs it.
 //
-// Further codes may come.
+// More codes may be added.
 // Ref: #/components/schemas/SourceWarning
 type SourceWarning struct {
 	Code   string `json:"code"`
@@ -8924,9 +8923,9 @@ func (s *Span) SetEnd(val int) {
 type Spend struct {
 	// Used this month, with what is reserved.
 	UsedMicros int64 `json:"usedMicros"`
-	// Absent where there is no cap.
+	// Absent without a cap.
 	CapMicros OptInt64 `json:"capMicros"`
-	// Absent where there is no cap.
+	// Absent without a cap.
 	LeftMicros OptInt64 `json:"leftMicros"`
 	ResetsAt   string   `json:"resetsAt"`
 }
@@ -8993,7 +8992,7 @@ type SpendDifference struct {
 	Month          string            `json:"month"`
 	ReservedMicros int64             `json:"reservedMicros"`
 	SpentMicros    int64             `json:"spentMicros"`
-	// What the rows add up to.
+	// The sum of the rows.
 	RowsReservedMicros int64 `json:"rowsReservedMicros"`
 	RowsSpentMicros    int64 `json:"rowsSpentMicros"`
 }
@@ -9109,7 +9108,7 @@ func (s *SpendDifferenceOf) UnmarshalText(data []byte) error {
 	}
 }
 
-// Either `password`, with `code` where there is an authenticator app, or `ceremony` and `answer`.
+// Either `password`, with `code` if the account has an authenticator app, or `ceremony` and `answer`.
 // Ref: #/components/schemas/StepUp
 type StepUp struct {
 	Password OptString `json:"password"`
@@ -9175,13 +9174,13 @@ func (s *StepUpReply) SetProvedUntil(val string) {
 	s.ProvedUntil = val
 }
 
-// What the documents of the account take, with the files that are on their way in.
+// The storage used by the account's documents, including uploads in progress.
 // Ref: #/components/schemas/Storage
 type Storage struct {
 	UsedBytes int64 `json:"usedBytes"`
-	// Absent where there is no limit.
+	// Absent without a limit.
 	LimitBytes OptInt64 `json:"limitBytes"`
-	// Absent where there is no limit.
+	// Absent without a limit.
 	LeftBytes OptInt64 `json:"leftBytes"`
 }
 
@@ -9541,7 +9540,7 @@ func (s *SubscriptionStatus) UnmarshalText(data []byte) error {
 type SystemDatabase struct {
 	// `sqlite` or `postgres`.
 	Kind string `json:"kind"`
-	// What it takes up.
+	// The size of the database.
 	Bytes int64 `json:"bytes"`
 }
 
@@ -9570,11 +9569,11 @@ func (s *SystemDatabase) SetBytes(val int64) {
 type SystemIndex struct {
 	// Documents that searches find.
 	Documents int `json:"documents"`
-	// Files that hold them.
+	// The number of index files.
 	Segments int `json:"segments"`
 	// Size of these files.
 	Bytes int64 `json:"bytes"`
-	// Whether a new index is being made; searches read the old one until it is there.
+	// Whether the index is being rebuilt; searches use the old index until then.
 	Rebuilding bool `json:"rebuilding"`
 }
 
@@ -9732,7 +9731,7 @@ func (s *SystemReply) SetTasks(val SystemTasks) {
 type SystemTasks struct {
 	Queued  int64 `json:"queued"`
 	Running int64 `json:"running"`
-	// How long the longest waiting task has been kept waiting.
+	// How long the oldest queued task has waited.
 	OldestSeconds int64 `json:"oldestSeconds"`
 }
 
@@ -9951,7 +9950,7 @@ func (s *TaskState) UnmarshalText(data []byte) error {
 type Thread struct {
 	ID      string `json:"id"`
 	AgentId string `json:"agentId"`
-	// Empty until the first message makes it.
+	// Empty until the first message.
 	Title         string       `json:"title"`
 	Status        ThreadStatus `json:"status"`
 	CreatedAt     string       `json:"createdAt"`
@@ -10249,17 +10248,17 @@ type TurnComplete struct {
 	TurnId string `json:"turnId"`
 	// The reply's message id.
 	MessageId string `json:"messageId"`
-	// True when there would have been more to say; the text says why. Absent otherwise.
+	// True if the reply is incomplete; the text gives the reason. Absent otherwise.
 	Partial OptBool `json:"partial"`
-	// What the marks `[n]` of the text stand for; absent where there are none.
+	// The citations for the marks `[n]` in the text; absent if there are none.
 	Citations []Citation `json:"citations"`
-	// One for each sentence of the text that has a mark; absent where there are none.
+	// One for each sentence with a mark; absent if there are none.
 	Checks []Check `json:"checks"`
-	// Questions that may be asked next.
+	// Suggested follow-up questions.
 	FollowUps []string `json:"followUps"`
-	// What was searched for, where the question alone would not have said it.
+	// The search query, if it differs from the question.
 	Query OptString `json:"query"`
-	// The memories that the reply was made with.
+	// The memories that were used for the reply.
 	MemoriesUsed []UsedMemory `json:"memoriesUsed"`
 	Usage        OptUsage     `json:"usage"`
 }
@@ -10636,7 +10635,7 @@ func (s *TurnWorkingHeaders) SetResponse(val TurnWorking) {
 
 func (*TurnWorkingHeaders) sendMessageRes() {}
 
-// What the reply took of a language model; absent where none was asked.
+// The usage of the language model; absent if none was used.
 // Ref: #/components/schemas/Usage
 type Usage struct {
 	Model        string `json:"model"`
@@ -10644,7 +10643,7 @@ type Usage struct {
 	OutputTokens int    `json:"outputTokens"`
 	// In millionths of a US dollar.
 	CostMicros int `json:"costMicros"`
-	// Whether the model did not say and these are guesses.
+	// Whether the numbers are estimates, because the model reported none.
 	Estimated bool `json:"estimated"`
 }
 
@@ -10838,9 +10837,9 @@ type UsageRow struct {
 	Calls int64  `json:"calls"`
 	// Millionths of a US dollar.
 	SpentMicros int64 `json:"spentMicros"`
-	// How much of it was counted by length, because nobody told.
+	// The part that was estimated from the text length, because the provider reported no usage.
 	EstimatedMicros int64 `json:"estimatedMicros"`
-	// What calls that are under way may come to.
+	// The maximum cost of the calls in progress.
 	ReservedMicros int64 `json:"reservedMicros"`
 }
 
@@ -10925,14 +10924,14 @@ func (s *UsedMemory) SetText(val string) {
 type User struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
-	// The address that the user asked for; set `email` to it to accept.
+	// The address that the user requested; set `email` to it to accept.
 	PendingEmail OptString `json:"pendingEmail"`
 	Name         string    `json:"name"`
 	Role         UserRole  `json:"role"`
 	Disabled     bool      `json:"disabled"`
-	// The plan that it has for good; a subscription takes its place.
+	// The default plan of the account, used without a subscription.
 	Plan string `json:"plan"`
-	// A cap of its own, in place of the plan's.
+	// Overrides the plan's cap.
 	SpendCapMicros OptInt64 `json:"spendCapMicros"`
 	CreatedAt      string   `json:"createdAt"`
 }
@@ -11253,7 +11252,7 @@ func (s *UserRole) UnmarshalText(data []byte) error {
 type Webhook struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
-	// What it is told.
+	// The subscribed events.
 	Events    []WebhookEventsItem `json:"events"`
 	CreatedAt string              `json:"createdAt"`
 	// Since when nothing is sent, because the receiver answered with 410.
@@ -11325,7 +11324,7 @@ func (s *Webhook) SetLastDelivery(val OptWebhookDelivery) {
 type WebhookCreate struct {
 	// An https address with a public host: at most 2000 characters, no user name, no fragment.
 	URL string `json:"url"`
-	// What to be told, at least one; all when omitted.
+	// The events to subscribe to, at least one; all when omitted.
 	Events []WebhookCreateEventsItem `json:"events"`
 }
 
@@ -11409,7 +11408,7 @@ func (s *WebhookCreated) SetWebhook(val NewWebhook) {
 // Ref: #/components/schemas/WebhookDelivery
 type WebhookDelivery struct {
 	At string `json:"at"`
-	// What the receiver answered with; absent when it did not.
+	// The status of the receiver's response; absent if there was none.
 	Status OptInt `json:"status"`
 	// Why it was not delivered; absent when it was.
 	Error OptString `json:"error"`
@@ -11505,7 +11504,7 @@ func (s *WebhookList) SetWebhooks(val []Webhook) {
 type WebhookTest struct {
 	// Whether the receiver answered with 2xx.
 	Delivered bool `json:"delivered"`
-	// What the receiver answered with; absent when it did not.
+	// The status of the receiver's response; absent if there was none.
 	Status OptInt `json:"status"`
 	// Why it was not delivered.
 	Detail OptString `json:"detail"`

@@ -26,8 +26,8 @@ func (UnimplementedHandler) AcceptInvitation(ctx context.Context, params AcceptI
 
 // AddMemory implements addMemory operation.
 //
-// Adding the same words again, whatever their case and white space, returns the memory that is there.
-// One that is proposed is confirmed by it.
+// Adding the same words again, ignoring case and white space, returns the existing memory. A proposed
+// memory is confirmed by this.
 //
 // POST /api/agents/{agentId}/memories
 func (UnimplementedHandler) AddMemory(ctx context.Context, req *MemoryText, params AddMemoryParams) (r *MemoryReply, _ error) {
@@ -37,10 +37,9 @@ func (UnimplementedHandler) AddMemory(ctx context.Context, req *MemoryText, para
 // AddPasskey implements addPasskey operation.
 //
 // Takes the `ceremony` of `/api/account/passkeys/options` with the `answer` of
-// `navigator.credentials.create`. An answer that is not good is 403 `proof_failed`; one that took too
-// long or was used is 409 `expired`. Needs a session: a key is never enough to change how somebody
-// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
-// user it is 403 `step_up_required`.
+// `navigator.credentials.create`. An invalid answer gets 403 `proof_failed`; an expired or used one
+// 409 `expired`. Needs a session; a key gets 403 `session_required`. Without a proof of identity
+// within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/passkeys
 func (UnimplementedHandler) AddPasskey(ctx context.Context, req *PasskeyCreate) (r *PasskeyReply, _ error) {
@@ -49,11 +48,10 @@ func (UnimplementedHandler) AddPasskey(ctx context.Context, req *PasskeyCreate) 
 
 // BeginPasskey implements beginPasskey operation.
 //
-// Returns what `navigator.credentials.create` needs. With 20 passkeys it is 409 `conflict`. Where
-// browsers have no passkeys, at addresses that are no name or without HTTPS, it is 403 `forbidden`.
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`.
+// Returns the options for `navigator.credentials.create`. An account with 20 passkeys gets 409
+// `conflict`. If the server has no host name or no HTTPS, browsers do not support passkeys, and it
+// returns 403 `forbidden`. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/passkeys/options
 func (UnimplementedHandler) BeginPasskey(ctx context.Context) (r *CeremonyReply, _ error) {
@@ -62,9 +60,8 @@ func (UnimplementedHandler) BeginPasskey(ctx context.Context) (r *CeremonyReply,
 
 // BeginStepUp implements beginStepUp operation.
 //
-// Returns what `navigator.credentials.get` needs. An account without a passkey is 409 `conflict`.
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Returns the options for `navigator.credentials.get`. An account without a passkey gets 409
+// `conflict`. Needs a session; a key gets 403 `session_required`.
 //
 // POST /api/account/step-up/options
 func (UnimplementedHandler) BeginStepUp(ctx context.Context) (r *CeremonyReply, _ error) {
@@ -73,11 +70,10 @@ func (UnimplementedHandler) BeginStepUp(ctx context.Context) (r *CeremonyReply, 
 
 // BeginTotp implements beginTotp operation.
 //
-// Makes a secret, in place of one that was not confirmed. It is asked for at sign-in only after it was
-// confirmed with a code. An account that has an app is 409 `conflict`; where apps are not offered it
-// is 403 `forbidden`. Needs a session: a key is never enough to change how somebody signs in, and is
-// 403 `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`.
+// Creates a secret and replaces an unconfirmed one. Codes are required at sign-in only after the
+// secret was confirmed. An account that has an app already gets 409 `conflict`; if the installation
+// does not offer apps, it returns 403 `forbidden`. Needs a session; a key gets 403 `session_required`.
+// Without a proof of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/totp
 func (UnimplementedHandler) BeginTotp(ctx context.Context) (r *TotpSecret, _ error) {
@@ -96,8 +92,8 @@ func (UnimplementedHandler) CancelConnectCode(ctx context.Context, params Cancel
 
 // CancelSubscription implements cancelSubscription operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. It ends at the end of its period, or at once with `now`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The subscription ends with its period, or at once with `now`.
 //
 // DELETE /api/admin/users/{userId}/subscription
 func (UnimplementedHandler) CancelSubscription(ctx context.Context, params CancelSubscriptionParams) (r *UserReply, _ error) {
@@ -106,8 +102,7 @@ func (UnimplementedHandler) CancelSubscription(ctx context.Context, params Cance
 
 // CancelTask implements cancelTask operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // POST /api/admin/tasks/{taskId}/cancel
 func (UnimplementedHandler) CancelTask(ctx context.Context, params CancelTaskParams) (r *CancelReply, _ error) {
@@ -126,13 +121,12 @@ func (UnimplementedHandler) CancelTurn(ctx context.Context, params CancelTurnPar
 
 // ChangeAccount implements changeAccount operation.
 //
-// Sets the fields that are given and leaves the others alone. The name needs a session, or a key with
-// the scope `account`. The e-mail address is what the account is signed in with and needs a session: a
-// key is never enough, and is 403 `session_required`. Without a proof from the last ten minutes that
-// it is the user it is 403 `step_up_required`. The address of an administrator changes at once; one
-// that another account has is 409 `conflict`. The address that a member asks for becomes
-// `pendingEmail` and waits for an administrator, whether another account has it or not. Sending the
-// present address withdraws it.
+// Sets the given fields and leaves the others unchanged. The name needs a session, or a key with the
+// scope `account`. The e-mail address is used to sign in, so changing it needs a session; a key gets
+// 403 `session_required`. Without a proof of identity within the last ten minutes it returns 403
+// `step_up_required`. The address of an administrator changes at once; an address of another account
+// gets 409 `conflict`. A member's new address becomes `pendingEmail` until an administrator sets it,
+// whether or not another account has it. Sending the current address withdraws it.
 //
 // PATCH /api/account
 func (UnimplementedHandler) ChangeAccount(ctx context.Context, req *AccountChange) (r *AccountReply, _ error) {
@@ -141,7 +135,7 @@ func (UnimplementedHandler) ChangeAccount(ctx context.Context, req *AccountChang
 
 // ChangeAgent implements changeAgent operation.
 //
-// Sets the fields that are given and leaves the others alone.
+// Sets the given fields and leaves the others unchanged.
 //
 // PATCH /api/agents/{agentId}
 func (UnimplementedHandler) ChangeAgent(ctx context.Context, req *AgentChange, params ChangeAgentParams) (r *AgentReply, _ error) {
@@ -150,8 +144,8 @@ func (UnimplementedHandler) ChangeAgent(ctx context.Context, req *AgentChange, p
 
 // ChangeMemory implements changeMemory operation.
 //
-// Sets the fields that are given and leaves the others alone. A text that another memory already has
-// is 409 `conflict`.
+// Sets the given fields and leaves the others unchanged. The text of another memory gets 409
+// `conflict`.
 //
 // PATCH /api/agents/{agentId}/memories/{memoryId}
 func (UnimplementedHandler) ChangeMemory(ctx context.Context, req *MemoryChange, params ChangeMemoryParams) (r *MemoryReply, _ error) {
@@ -160,10 +154,9 @@ func (UnimplementedHandler) ChangeMemory(ctx context.Context, req *MemoryChange,
 
 // ChangePassword implements changePassword operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`. All other sessions of the user end. An account that has no password yet gets
-// one.
+// Needs a session; a key gets 403 `session_required`. Without a proof of identity within the last ten
+// minutes it returns 403 `step_up_required`. All other sessions of the user end. An account without a
+// password gets one.
 //
 // POST /api/account/password
 func (UnimplementedHandler) ChangePassword(ctx context.Context, req *PasswordChange) (r *Changed, _ error) {
@@ -172,7 +165,7 @@ func (UnimplementedHandler) ChangePassword(ctx context.Context, req *PasswordCha
 
 // ChangeSource implements changeSource operation.
 //
-// Sets the fields that are given and leaves the others alone. `settings` are replaced as a whole.
+// Sets the given fields and leaves the others unchanged. `settings` are replaced as a whole.
 //
 // PATCH /api/agents/{agentId}/sources/{sourceId}
 func (UnimplementedHandler) ChangeSource(ctx context.Context, req *SourceChange, params ChangeSourceParams) (r *SourceReply, _ error) {
@@ -181,12 +174,13 @@ func (UnimplementedHandler) ChangeSource(ctx context.Context, req *SourceChange,
 
 // ChangeUser implements changeUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Sets what is given. Another plan is for good and ends a subscription; `none`
-// is no plan. A disabled account is shut out from the next request on. The owner stays as they are,
-// and only the owner makes admins. An e-mail address or a role needs a session, else it is 403
-// `session_required`, with a proof from the last ten minutes, else it is 403 `step_up_required`. An
-// address that another account has is 409 `conflict`; setting one ends a `pendingEmail`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Sets the given fields. Another plan has no end and ends a subscription; `none` means no plan. A
+// disabled account is refused from the next request on. The owner cannot be changed, and only the
+// owner can appoint admins. Changing an e-mail address or a role needs a session (otherwise 403
+// `session_required`) with a proof of identity within the last ten minutes (otherwise 403
+// `step_up_required`). An address of another account gets 409 `conflict`; setting an address clears
+// `pendingEmail`.
 //
 // PATCH /api/admin/users/{userId}
 func (UnimplementedHandler) ChangeUser(ctx context.Context, req *UserChange, params ChangeUserParams) (r *UserReply, _ error) {
@@ -195,9 +189,9 @@ func (UnimplementedHandler) ChangeUser(ctx context.Context, req *UserChange, par
 
 // CheckSpend implements checkSpend operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Each sum is compared with the rows of the ledger. There is never a
-// difference, unless somebody changed the database by hand.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Compares the stored sums with the rows of the ledger. They differ only if the database was changed
+// manually.
 //
 // GET /api/admin/spend-check
 func (UnimplementedHandler) CheckSpend(ctx context.Context) (r *SpendCheck, _ error) {
@@ -206,7 +200,7 @@ func (UnimplementedHandler) CheckSpend(ctx context.Context) (r *SpendCheck, _ er
 
 // ConfirmMemory implements confirmMemory operation.
 //
-// The agent remembers it from then on. One that is remembered already stays as it is.
+// The agent uses it from now on. Confirming it again has no effect.
 //
 // POST /api/agents/{agentId}/memories/{memoryId}/confirm
 func (UnimplementedHandler) ConfirmMemory(ctx context.Context, params ConfirmMemoryParams) (r *MemoryReply, _ error) {
@@ -215,10 +209,9 @@ func (UnimplementedHandler) ConfirmMemory(ctx context.Context, params ConfirmMem
 
 // ConfirmTotp implements confirmTotp operation.
 //
-// Takes a code that the app shows. The recovery codes are in this reply alone. Without a secret that
-// waits it is 409 `conflict`. Needs a session: a key is never enough to change how somebody signs in,
-// and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it is
-// 403 `step_up_required`.
+// Takes a code from the app. The recovery codes are only part of this reply. Without an unconfirmed
+// secret it returns 409 `conflict`. Needs a session; a key gets 403 `session_required`. Without a
+// proof of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // POST /api/account/totp/confirm
 func (UnimplementedHandler) ConfirmTotp(ctx context.Context, req *TotpConfirm) (r *RecoveryCodes, _ error) {
@@ -236,10 +229,10 @@ func (UnimplementedHandler) CreateAgent(ctx context.Context, req *AgentCreate) (
 
 // CreateConnectCode implements createConnectCode operation.
 //
-// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
-// ten minutes that it is the user, else it is 403 `step_up_required`. The code is shown in this reply
-// alone. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. What connects
-// with a code that was made with a key ends with that key.
+// Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
+// within the last ten minutes; otherwise it returns 403 `step_up_required`. The code is only part of
+// this reply. A program exchanges it within 15 minutes, once, at `/api/connect/exchange`. If a key
+// created the code, the connection is revoked together with that key.
 //
 // POST /api/account/connect-codes
 func (UnimplementedHandler) CreateConnectCode(ctx context.Context) (r *ConnectCodeCreated, _ error) {
@@ -248,13 +241,13 @@ func (UnimplementedHandler) CreateConnectCode(ctx context.Context) (r *ConnectCo
 
 // CreateExport implements createExport operation.
 //
-// Begins to write all that the account holds into one zip file, in the background: JSON of everything,
-// a Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
+// Starts to export the whole account into a zip file, in the background: JSON of everything, a
+// Markdown page for each thread, bibliographies of favourites and cited documents, and the documents
 // as text. Secrets are not part of it. An account has one export: a finished one is replaced, and
-// while one is being made this answers with that one. Needs a session, or a key with the scope
-// `account`. The contents of agents (instructions, sources, documents, threads, memories, favourites)
-// are part of it only if the key has the scope `agents` as well; a key that is limited to certain
-// agents is 403 `limited_to_agents`.
+// while one is in progress, that one is returned. Needs a session, or a key with the scope `account`.
+// The contents of agents (instructions, sources, documents, threads, memories, favourites) are part of
+// it only if the key has the scope `agents` as well; a key that is limited to certain agents gets 403
+// `limited_to_agents`.
 //
 // POST /api/account/export
 func (UnimplementedHandler) CreateExport(ctx context.Context) (r *ExportReply, _ error) {
@@ -263,11 +256,10 @@ func (UnimplementedHandler) CreateExport(ctx context.Context) (r *ExportReply, _
 
 // CreateKey implements createKey operation.
 //
-// Needs a session, or a key with the scope `account`. With a session it needs a proof from the last
-// ten minutes that it is the user, else it is 403 `step_up_required`. A key can do no more than what
-// it is made with: its scopes, its agents and its end are within those of the key that makes it, and
-// revoking that key revokes it too. The token is shown in this reply alone; with an `Idempotency-Key`
-// it is repeated for the same session or key alone.
+// Needs a session, or a key with the scope `account`. With a session, it needs a proof of identity
+// within the last ten minutes; otherwise it returns 403 `step_up_required`. A key created with another
+// key has at most its scopes, agents and lifetime, and is revoked together with it. The token is only
+// part of this reply; with an `Idempotency-Key` it is repeated to the same session or key only.
 //
 // POST /api/account/keys
 func (UnimplementedHandler) CreateKey(ctx context.Context, req *KeyCreate) (r *KeyCreated, _ error) {
@@ -277,9 +269,8 @@ func (UnimplementedHandler) CreateKey(ctx context.Context, req *KeyCreate) (r *K
 // CreateSource implements createSource operation.
 //
 // A source of kind `upload` waits for files; folders, pages and feeds are read at once by an import
-// and, where `syncMinutes` says so, brought up to date again and again; live kinds are asked whenever
-// somebody searches. What each kind needs is told at `SourceSettings`. Folders on the server are for
-// those who administer the installation.
+// and, with `syncMinutes`, synced regularly; live kinds are queried at search time. See
+// `SourceSettings` for the settings of each kind. Only administrators can use folders on the server.
 //
 // POST /api/agents/{agentId}/sources
 func (UnimplementedHandler) CreateSource(ctx context.Context, req *SourceCreate, params CreateSourceParams) (r *SourceReply, _ error) {
@@ -288,7 +279,8 @@ func (UnimplementedHandler) CreateSource(ctx context.Context, req *SourceCreate,
 
 // CreateThread implements createThread operation.
 //
-// No body, an empty body and `{}` are all accepted. Without a title the first message makes one.
+// No body, an empty body and `{}` are all accepted. Without a title, it is taken from the first
+// message.
 //
 // POST /api/agents/{agentId}/threads
 func (UnimplementedHandler) CreateThread(ctx context.Context, req OptThreadCreate, params CreateThreadParams) (r *ThreadReply, _ error) {
@@ -297,13 +289,13 @@ func (UnimplementedHandler) CreateThread(ctx context.Context, req OptThreadCreat
 
 // CreateWebhook implements createWebhook operation.
 //
-// Needs the scope `account`. From then on the address is sent a POST for every event that it asks for,
-// signed as Standard Webhooks has it, with the headers `webhook-id`, `webhook-timestamp` and
-// `webhook-signature`. A message is
+// Needs the scope `account`. The URL receives a POST for every subscribed event, signed according to
+// Standard Webhooks, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. A
+// message is
 // `{type, timestamp, data: {agentId, threadId, turnId, messageId, status, error?: {code}}}`. Any 2xx
-// takes it; everything else is tried again over three days, with the same `webhook-id`; 410 disables
-// the webhook. The secret to check signatures with is shown in this reply alone. A user has at most 20
-// webhooks: one more is 409 `conflict`.
+// is a success. Other responses are retried for three days with the same `webhook-id`; 410 disables
+// the webhook. The secret for checking signatures is only part of this reply. A user can have 20
+// webhooks; one more gets 409 `conflict`.
 //
 // POST /api/account/webhooks
 func (UnimplementedHandler) CreateWebhook(ctx context.Context, req *WebhookCreate) (r *WebhookCreated, _ error) {
@@ -312,9 +304,9 @@ func (UnimplementedHandler) CreateWebhook(ctx context.Context, req *WebhookCreat
 
 // DeclineInvitation implements declineInvitation operation.
 //
-// Needs a session: a key is never enough, and is 403 `session_required`. The owner is not told of a
-// declined invitation. Leaving an agent ends the access from the next request on; what the account
-// wrote with the agent stays in its export.
+// Needs a session; a key gets 403 `session_required`. The owner is not notified of a declined
+// invitation. Leaving an agent ends the access from the next request on; the content that the account
+// created with the agent stays in its export.
 //
 // DELETE /api/account/invitations/{agentId}
 func (UnimplementedHandler) DeclineInvitation(ctx context.Context, params DeclineInvitationParams) (r *Deleted, _ error) {
@@ -323,13 +315,12 @@ func (UnimplementedHandler) DeclineInvitation(ctx context.Context, params Declin
 
 // DeleteAccount implements deleteAccount operation.
 //
-// Deletes the account with all that is its owner's: agents, sources, documents, threads, memories,
-// favourites, keys, connections, webhooks, what was used. All its credentials stop working at once;
-// the rest is removed in the background and can't be had back, so export the account first. `email`
-// confirms it, and must be the account's. Needs a session: a key is never enough, and is 403
-// `session_required`. Without a proof from the last ten minutes that it is the user it is 403
-// `step_up_required`. The owner of an installation on which others have accounts can't leave it: 409
-// `conflict`.
+// Deletes the account with all its data: agents, sources, documents, threads, memories, favourites,
+// keys, connections, webhooks and usage. All its credentials stop working at once; the data is removed
+// in the background. This can't be undone, so export the account first. `email` confirms the deletion,
+// and must be the account's. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`. The owner cannot delete
+// their account while other accounts exist: 409 `conflict`.
 //
 // DELETE /api/account
 func (UnimplementedHandler) DeleteAccount(ctx context.Context, req *AccountDeletion) (r *Deleted, _ error) {
@@ -347,7 +338,7 @@ func (UnimplementedHandler) DeleteAgent(ctx context.Context, params DeleteAgentP
 
 // DeleteExport implements deleteExport operation.
 //
-// Stops one that is being made. Needs a session, or a key with the scope `account`.
+// Also cancels an export in progress. Needs a session, or a key with the scope `account`.
 //
 // DELETE /api/account/export
 func (UnimplementedHandler) DeleteExport(ctx context.Context) (r *Deleted, _ error) {
@@ -374,9 +365,9 @@ func (UnimplementedHandler) DeleteFile(ctx context.Context, params DeleteFilePar
 
 // DeleteGrant implements deleteGrant operation.
 //
-// For the owner of the agent. Removes a grant, or withdraws an invitation. What the other account
-// wrote with the agent stays in that account and its export, and is shown again if the agent is shared
-// again.
+// For the owner of the agent. Removes a grant, or withdraws an invitation. Content that the other
+// account created with the agent stays in that account and its export, and is shown again if the agent
+// is shared again.
 //
 // DELETE /api/agents/{agentId}/grants/{userId}
 func (UnimplementedHandler) DeleteGrant(ctx context.Context, params DeleteGrantParams) (r *Deleted, _ error) {
@@ -395,7 +386,7 @@ func (UnimplementedHandler) DeleteKey(ctx context.Context, params DeleteKeyParam
 
 // DeleteMemory implements deleteMemory operation.
 //
-// All that is kept is a hash of its words, so that the agent does not propose them again.
+// Only a hash of its text is kept, so that the agent does not propose it again.
 //
 // DELETE /api/agents/{agentId}/memories/{memoryId}
 func (UnimplementedHandler) DeleteMemory(ctx context.Context, params DeleteMemoryParams) (r *Deleted, _ error) {
@@ -404,9 +395,9 @@ func (UnimplementedHandler) DeleteMemory(ctx context.Context, params DeleteMemor
 
 // DeletePlan implements deletePlan operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. One that somebody has, that new accounts get, or that the settings declare
-// stays: 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`. A
+// plan that an account has, that is the default, or that is declared in the settings gets 409
+// `conflict`.
 //
 // DELETE /api/admin/plans/{planName}
 func (UnimplementedHandler) DeletePlan(ctx context.Context, params DeletePlanParams) (r *Deleted, _ error) {
@@ -415,8 +406,7 @@ func (UnimplementedHandler) DeletePlan(ctx context.Context, params DeletePlanPar
 
 // DeleteSource implements deleteSource operation.
 //
-// Its documents go with it. The default can be deleted only when `successor` names the source that
-// takes its place.
+// Also deletes its documents. To delete the default source, name the new default in `successor`.
 //
 // DELETE /api/agents/{agentId}/sources/{sourceId}
 func (UnimplementedHandler) DeleteSource(ctx context.Context, params DeleteSourceParams) (r *Deleted, _ error) {
@@ -434,10 +424,10 @@ func (UnimplementedHandler) DeleteThread(ctx context.Context, params DeleteThrea
 
 // DeleteUser implements deleteUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. With a session it needs a proof from the last ten minutes that it is them.
-// As with deleteAccount, all that is the user's goes with it. Nobody deletes the owner or themselves
-// here, and only the owner deletes admins.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// With a session, it needs a proof of identity within the last ten minutes. Deletes all data of the
+// user, like deleteAccount. The owner and the caller's own account cannot be deleted here, and only
+// the owner can delete admins.
 //
 // DELETE /api/admin/users/{userId}
 func (UnimplementedHandler) DeleteUser(ctx context.Context, params DeleteUserParams) (r *Deleted, _ error) {
@@ -446,7 +436,7 @@ func (UnimplementedHandler) DeleteUser(ctx context.Context, params DeleteUserPar
 
 // DeleteWebhook implements deleteWebhook operation.
 //
-// Needs the scope `account`. What was still to be delivered is dropped.
+// Needs the scope `account`. Pending deliveries are dropped.
 //
 // DELETE /api/account/webhooks/{webhookId}
 func (UnimplementedHandler) DeleteWebhook(ctx context.Context, params DeleteWebhookParams) (r *Deleted, _ error) {
@@ -455,8 +445,8 @@ func (UnimplementedHandler) DeleteWebhook(ctx context.Context, params DeleteWebh
 
 // DismissMemory implements dismissMemory operation.
 //
-// It is forgotten but for a hash of its words, so that the agent does not propose them again. A memory
-// that is not proposed is 404.
+// Only a hash of its text is kept, so that the agent does not propose it again. Only proposed memories
+// can be dismissed; others get 404.
 //
 // POST /api/agents/{agentId}/memories/{memoryId}/dismiss
 func (UnimplementedHandler) DismissMemory(ctx context.Context, params DismissMemoryParams) (r *MemoryDismissed, _ error) {
@@ -465,7 +455,7 @@ func (UnimplementedHandler) DismissMemory(ctx context.Context, params DismissMem
 
 // EndOtherSessions implements endOtherSessions operation.
 //
-// Needs a session, or a key with the scope `account`. Ends all sessions but the one that asks; with a
+// Needs a session, or a key with the scope `account`. Ends all sessions except the current one; with a
 // key, all of them.
 //
 // DELETE /api/account/sessions
@@ -513,8 +503,7 @@ func (UnimplementedHandler) GetAgent(ctx context.Context, params GetAgentParams)
 
 // GetAllUsage implements getAllUsage operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/usage
 func (UnimplementedHandler) GetAllUsage(ctx context.Context, params GetAllUsageParams) (r *UsageReply, _ error) {
@@ -532,8 +521,8 @@ func (UnimplementedHandler) GetConnectCode(ctx context.Context, params GetConnec
 
 // GetDocument implements getDocument operation.
 //
-// A document of one of the agent's sources, with its text: what the offsets of a passage or of a
-// citation count in. It needs no subscription: what is there can be read.
+// A document of one of the agent's sources, with its text, to which the offsets of passages and
+// citations refer. Needs no subscription.
 //
 // GET /api/agents/{agentId}/documents/{documentId}
 func (UnimplementedHandler) GetDocument(ctx context.Context, params GetDocumentParams) (r *DocumentReply, _ error) {
@@ -551,7 +540,7 @@ func (UnimplementedHandler) GetExport(ctx context.Context) (r *ExportReply, _ er
 
 // GetSource implements getSource operation.
 //
-// With its latest import, which says how far it is.
+// Includes the progress of its latest import.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}
 func (UnimplementedHandler) GetSource(ctx context.Context, params GetSourceParams) (r *SourceReply, _ error) {
@@ -570,8 +559,8 @@ func (UnimplementedHandler) GetSubscription(ctx context.Context) (r *Subscriptio
 
 // GetSystem implements getSystem operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. The index is that of the server that answers.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The index is the local one of the responding node.
 //
 // GET /api/admin/system
 func (UnimplementedHandler) GetSystem(ctx context.Context) (r *SystemReply, _ error) {
@@ -589,8 +578,7 @@ func (UnimplementedHandler) GetThread(ctx context.Context, params GetThreadParam
 
 // GetTotp implements getTotp operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Needs a session; a key gets 403 `session_required`.
 //
 // GET /api/account/totp
 func (UnimplementedHandler) GetTotp(ctx context.Context) (r *TotpReply, _ error) {
@@ -599,8 +587,8 @@ func (UnimplementedHandler) GetTotp(ctx context.Context) (r *TotpReply, _ error)
 
 // GetUsage implements getUsage operation.
 //
-// Needs a session, or a key with the scope `account`. Told apart by day, agent, credential or model,
-// with what is left of the cap of this month and when it starts anew.
+// Needs a session, or a key with the scope `account`. Grouped by day, agent, credential or model, with
+// the remaining spend of this month and when it resets.
 //
 // GET /api/account/usage
 func (UnimplementedHandler) GetUsage(ctx context.Context, params GetUsageParams) (r *UsageReply, _ error) {
@@ -609,8 +597,8 @@ func (UnimplementedHandler) GetUsage(ctx context.Context, params GetUsageParams)
 
 // GetUser implements getUser operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. With what it has, but nothing of what is the user's own.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// With what it has, but nothing of what is the user's own.
 //
 // GET /api/admin/users/{userId}
 func (UnimplementedHandler) GetUser(ctx context.Context, params GetUserParams) (r *UserReply, _ error) {
@@ -619,8 +607,7 @@ func (UnimplementedHandler) GetUser(ctx context.Context, params GetUserParams) (
 
 // GiveFeedback implements giveFeedback operation.
 //
-// Takes the place of what was said of the reply before. Only replies take feedback: a message of the
-// user's is 404.
+// Replaces earlier feedback. Only replies take feedback; for a message of the user it returns 404.
 //
 // PUT /api/agents/{agentId}/threads/{threadId}/messages/{messageId}/feedback
 func (UnimplementedHandler) GiveFeedback(ctx context.Context, req *FeedbackGive, params GiveFeedbackParams) (r *FeedbackReply, _ error) {
@@ -638,8 +625,7 @@ func (UnimplementedHandler) ListAgents(ctx context.Context, params ListAgentsPar
 
 // ListAllAudit implements listAllAudit operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/audit
 func (UnimplementedHandler) ListAllAudit(ctx context.Context, params ListAllAuditParams) (r *AllAuditList, _ error) {
@@ -658,7 +644,8 @@ func (UnimplementedHandler) ListAudit(ctx context.Context, params ListAuditParam
 
 // ListConnectCodes implements listConnectCodes operation.
 //
-// Needs a session, or a key with the scope `account`. They are kept for 30 days after they expire.
+// Needs a session, or a key with the scope `account`. Codes are listed until 30 days after they
+// expire.
 //
 // GET /api/account/connect-codes
 func (UnimplementedHandler) ListConnectCodes(ctx context.Context, params ListConnectCodesParams) (r *ConnectCodeList, _ error) {
@@ -667,8 +654,8 @@ func (UnimplementedHandler) ListConnectCodes(ctx context.Context, params ListCon
 
 // ListConnectionAttempts implements listConnectionAttempts operation.
 //
-// Needs a session, or a key with the scope `account`. The last 100, those alike counted as one. Who
-// administers the installation also sees those of which it is not known whose they are.
+// Needs a session, or a key with the scope `account`. The last 100 failed attempts; equal ones are
+// counted together. Administrators also see attempts that belong to no known account.
 //
 // GET /api/account/connections/attempts
 func (UnimplementedHandler) ListConnectionAttempts(ctx context.Context) (r *AttemptList, _ error) {
@@ -687,8 +674,8 @@ func (UnimplementedHandler) ListConnections(ctx context.Context, params ListConn
 
 // ListCredentialCaps implements listCredentialCaps operation.
 //
-// Needs a session, or a key with the scope `account`. Only credentials that have a cap are listed; all
-// come at once.
+// Needs a session, or a key with the scope `account`. Only credentials with a cap are listed. The list
+// is not paged.
 //
 // GET /api/account/spend-caps
 func (UnimplementedHandler) ListCredentialCaps(ctx context.Context) (r *CapList, _ error) {
@@ -706,7 +693,7 @@ func (UnimplementedHandler) ListFavourites(ctx context.Context, params ListFavou
 
 // ListFiles implements listFiles operation.
 //
-// What it is made of (files, pages, a feed), newest first, with what came of each.
+// The files, pages or feeds of the source, newest first, each with the result of its import.
 //
 // GET /api/agents/{agentId}/sources/{sourceId}/files
 func (UnimplementedHandler) ListFiles(ctx context.Context, params ListFilesParams) (r *FileList, _ error) {
@@ -735,9 +722,9 @@ func (UnimplementedHandler) ListImports(ctx context.Context, params ListImportsP
 
 // ListInvitations implements listInvitations operation.
 //
-// Needs a session, or a key with the scope `account`. The list is not paged and holds the newest 200.
-// After an invitation was declined or a shared agent left, new invitations from the same owner are
-// held back for 30 days.
+// Needs a session, or a key with the scope `account`. The list has the newest 200 and is not paged.
+// After an invitation was declined or a shared agent left, new invitations from the same owner stay
+// hidden for 30 days.
 //
 // GET /api/account/invitations
 func (UnimplementedHandler) ListInvitations(ctx context.Context) (r *InvitationList, _ error) {
@@ -766,11 +753,11 @@ func (UnimplementedHandler) ListMemories(ctx context.Context, params ListMemorie
 
 // ListMessages implements listMessages operation.
 //
-// A page is in order of time. The first page holds the newest messages, so that a plain poll always
-// shows the reply, and `nextCursor` leads to older ones. A reply is listed only when it is final:
-// "poll until an assistant message stands after mine" is always right. While a turn works, `turn`
-// tells its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request waits up
-// to N seconds (60 at most) for something new before it answers 304.
+// Messages of a page are in chronological order. The first page has the newest messages, so a simple
+// poll always shows the reply; `nextCursor` leads to older ones. A reply is listed only when it is
+// final, so it is safe to poll until an assistant message follows yours. While a turn is running,
+// `turn` has its steps and the text so far. With `If-None-Match` and `Prefer: wait=N` the request
+// waits up to N seconds (60 at most) for a change before it returns 304.
 //
 // GET /api/agents/{agentId}/threads/{threadId}/messages
 func (UnimplementedHandler) ListMessages(ctx context.Context, params ListMessagesParams) (r *MessageList, _ error) {
@@ -779,8 +766,7 @@ func (UnimplementedHandler) ListMessages(ctx context.Context, params ListMessage
 
 // ListPasskeys implements listPasskeys operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`. All come at once.
+// Needs a session; a key gets 403 `session_required`. The list is not paged.
 //
 // GET /api/account/passkeys
 func (UnimplementedHandler) ListPasskeys(ctx context.Context) (r *PasskeyList, _ error) {
@@ -789,8 +775,8 @@ func (UnimplementedHandler) ListPasskeys(ctx context.Context) (r *PasskeyList, _
 
 // ListPlans implements listPlans operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. All come at once.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The list is not paged.
 //
 // GET /api/admin/plans
 func (UnimplementedHandler) ListPlans(ctx context.Context) (r *PlanList, _ error) {
@@ -799,7 +785,7 @@ func (UnimplementedHandler) ListPlans(ctx context.Context) (r *PlanList, _ error
 
 // ListSessions implements listSessions operation.
 //
-// Needs a session, or a key with the scope `account`. All come at once.
+// Needs a session, or a key with the scope `account`. The list is not paged.
 //
 // GET /api/account/sessions
 func (UnimplementedHandler) ListSessions(ctx context.Context) (r *SessionList, _ error) {
@@ -817,8 +803,8 @@ func (UnimplementedHandler) ListSources(ctx context.Context, params ListSourcesP
 
 // ListTasks implements listTasks operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Without what users wrote.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// Without what users wrote.
 //
 // GET /api/admin/tasks
 func (UnimplementedHandler) ListTasks(ctx context.Context, params ListTasksParams) (r *TaskList, _ error) {
@@ -836,8 +822,7 @@ func (UnimplementedHandler) ListThreads(ctx context.Context, params ListThreadsP
 
 // ListUsers implements listUsers operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
 //
 // GET /api/admin/users
 func (UnimplementedHandler) ListUsers(ctx context.Context, params ListUsersParams) (r *UserList, _ error) {
@@ -846,7 +831,7 @@ func (UnimplementedHandler) ListUsers(ctx context.Context, params ListUsersParam
 
 // ListWebhooks implements listWebhooks operation.
 //
-// Needs the scope `account`. There are at most 20, so all come at once.
+// Needs the scope `account`. The list is not paged.
 //
 // GET /api/account/webhooks
 func (UnimplementedHandler) ListWebhooks(ctx context.Context) (r *WebhookList, _ error) {
@@ -855,9 +840,9 @@ func (UnimplementedHandler) ListWebhooks(ctx context.Context) (r *WebhookList, _
 
 // OpenPortal implements openPortal operation.
 //
-// Needs a session, or a key with the scope `account`. Makes a page of the payment provider with the
-// subscription, the way of paying and the invoices. Where nothing can be bought it is 404; for an
-// account that the provider does not know (`portal` of `billing` is false) it is 409 `conflict`.
+// Needs a session, or a key with the scope `account`. Creates a page at the payment provider with the
+// subscription, payment method and invoices. Without a payment provider it returns 404; for an account
+// that is unknown to the provider (`portal` of `billing` is false) 409 `conflict`.
 //
 // POST /api/account/subscription/portal
 func (UnimplementedHandler) OpenPortal(ctx context.Context) (r *BillingPage, _ error) {
@@ -870,8 +855,8 @@ func (UnimplementedHandler) OpenPortal(ctx context.Context) (r *BillingPage, _ e
 // the invited person accepts or declines in the web app; the agent stays invisible to them until then.
 // The reply is the same whether or not such an account exists, and whether or not they declined. An
 // invitation to an address without an account is delivered when an administrator or the sign-in
-// provider creates one. Changing the grant of somebody who has accepted takes effect at once. An
-// account may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
+// provider creates one. Changing the grant of a user who has accepted takes effect at once. An account
+// may have 50 open invitations; one more is 409 `conflict`. Sharing with `everybody` needs no
 // acceptance and is for administrators: a session, or a key with the scope `admin`.
 //
 // A `viewer` sees the agent, searches it and reads its documents. A `user` also talks to it, with
@@ -885,9 +870,9 @@ func (UnimplementedHandler) PutGrant(ctx context.Context, req *GrantChange, para
 
 // PutPlan implements putPlan operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. Whoever has the plan has it as it is now from the next request on. One that
-// the settings declare is 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// The change applies to all accounts with the plan from their next request on. A plan declared in the
+// settings gets 409 `conflict`.
 //
 // PUT /api/admin/plans/{planName}
 func (UnimplementedHandler) PutPlan(ctx context.Context, req *PlanChange, params PutPlanParams) (r *PlanReply, _ error) {
@@ -896,8 +881,8 @@ func (UnimplementedHandler) PutPlan(ctx context.Context, req *PlanChange, params
 
 // PutSubscription implements putSubscription operation.
 //
-// For those who administer the installation: a session of an admin or the owner, or a key of theirs
-// with the scope `admin`. While one that is paid for at Stripe runs it is 409 `conflict`.
+// For administrators: a session of an admin or the owner, or a key of theirs with the scope `admin`.
+// During a subscription paid through Stripe it returns 409 `conflict`.
 //
 // PUT /api/admin/users/{userId}/subscription
 func (UnimplementedHandler) PutSubscription(ctx context.Context, req *SubscriptionChange, params PutSubscriptionParams) (r *UserReply, _ error) {
@@ -915,9 +900,8 @@ func (UnimplementedHandler) RemoveFeedback(ctx context.Context, params RemoveFee
 
 // RemovePasskey implements removePasskey operation.
 //
-// It can not be used any more, at once. Needs a session: a key is never enough to change how somebody
-// signs in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the
-// user it is 403 `step_up_required`.
+// Takes effect at once. Needs a session; a key gets 403 `session_required`. Without a proof of
+// identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // DELETE /api/account/passkeys/{passkeyId}
 func (UnimplementedHandler) RemovePasskey(ctx context.Context, params RemovePasskeyParams) (r *Deleted, _ error) {
@@ -926,9 +910,8 @@ func (UnimplementedHandler) RemovePasskey(ctx context.Context, params RemovePass
 
 // RemoveTotp implements removeTotp operation.
 //
-// Its recovery codes go with it. Needs a session: a key is never enough to change how somebody signs
-// in, and is 403 `session_required`. Without a proof from the last ten minutes that it is the user it
-// is 403 `step_up_required`.
+// Also deletes the recovery codes. Needs a session; a key gets 403 `session_required`. Without a proof
+// of identity within the last ten minutes it returns 403 `step_up_required`.
 //
 // DELETE /api/account/totp
 func (UnimplementedHandler) RemoveTotp(ctx context.Context) (r *Deleted, _ error) {
@@ -946,8 +929,7 @@ func (UnimplementedHandler) RenameConnection(ctx context.Context, req *Connectio
 
 // RenamePasskey implements renamePasskey operation.
 //
-// Needs a session: a key is never enough to change how somebody signs in, and is 403
-// `session_required`.
+// Needs a session; a key gets 403 `session_required`.
 //
 // PATCH /api/account/passkeys/{passkeyId}
 func (UnimplementedHandler) RenamePasskey(ctx context.Context, req *PasskeyChange, params RenamePasskeyParams) (r *PasskeyReply, _ error) {
@@ -965,9 +947,9 @@ func (UnimplementedHandler) RenameThread(ctx context.Context, req *ThreadRename,
 
 // RenewRecoveryCodes implements renewRecoveryCodes operation.
 //
-// They take the place of those that are left. Without an authenticator app it is 409 `conflict`. Needs
-// a session: a key is never enough to change how somebody signs in, and is 403 `session_required`.
-// Without a proof from the last ten minutes that it is the user it is 403 `step_up_required`.
+// They replace the remaining ones. Without an authenticator app it returns 409 `conflict`. Needs a
+// session; a key gets 403 `session_required`. Without a proof of identity within the last ten minutes
+// it returns 403 `step_up_required`.
 //
 // POST /api/account/totp/recovery-codes
 func (UnimplementedHandler) RenewRecoveryCodes(ctx context.Context) (r *RecoveryCodes, _ error) {
@@ -986,7 +968,7 @@ func (UnimplementedHandler) RevokeConnection(ctx context.Context, params RevokeC
 
 // SaveFavourite implements saveFavourite operation.
 //
-// Saving a card whose `cardId` is there already updates it.
+// Saving a card with an existing `cardId` updates it.
 //
 // POST /api/agents/{agentId}/favourites
 func (UnimplementedHandler) SaveFavourite(ctx context.Context, req *FavouriteSave, params SaveFavouriteParams) (r *FavouriteReply, _ error) {
@@ -1028,16 +1010,16 @@ func (UnimplementedHandler) Search(ctx context.Context, req *SearchRequest, para
 
 // SendMessage implements sendMessage operation.
 //
-// The reply comes with 200 when the agent finishes within the wait (25 seconds unless the operator
-// chose another). Otherwise the answer is 202 and the turn keeps running: read the reply later with
-// GET on this path. That is no error; do not send the message again. Hanging up never stops a turn.
+// Returns 200 with the reply if the agent finishes within the wait (25 seconds by default). Otherwise
+// it returns 202 and the turn keeps running: read the reply later with GET on this path. This is not
+// an error; do not send the message again. Disconnecting does not stop a turn.
 //
-// With `research: true` the agent looks further, for up to 10 minutes. Every mark `[n]` of the reply's
-// text stands for the citation with that `n`: a part of a document, word for word; `checks` tells of
-// each sentence with a mark whether what it cites supports it.
+// With `research: true` the agent searches more thoroughly, for up to 10 minutes. Every mark `[n]` in
+// the reply refers to the citation with that `n`, a verbatim passage of a document. `checks` reports
+// for each sentence with a mark whether its citations support it.
 //
-// While a turn works, the same text again answers for the same turn and costs nothing; another text is
-// 409 `turn_working`. With an `Idempotency-Key` the same request answers with the state of its turn,
+// While a turn is running, the same text joins that turn at no cost; another text gets 409
+// `turn_working`. With an `Idempotency-Key`, a repeated request returns the current state of its turn,
 // for 24 hours.
 //
 // POST /api/agents/{agentId}/threads/{threadId}/messages
@@ -1047,8 +1029,8 @@ func (UnimplementedHandler) SendMessage(ctx context.Context, req *MessageSend, p
 
 // SetCredentialCap implements setCredentialCap operation.
 //
-// Needs a session, or a key with the scope `account`. The cap holds for a month, beside that of the
-// account; null takes it away. A credential that has a cap itself changes none, and is 403
+// Needs a session, or a key with the scope `account`. The cap applies per month, in addition to the
+// account's cap; null removes it. A credential with a cap cannot change caps, and gets 403
 // `forbidden`.
 //
 // PUT /api/account/spend-caps/{credentialId}
@@ -1058,10 +1040,10 @@ func (UnimplementedHandler) SetCredentialCap(ctx context.Context, req *CapChange
 
 // StartCheckout implements startCheckout operation.
 //
-// Needs a session, or a key with the scope `account`. Makes a page of the payment provider on which
-// the plan can be bought, and where to send the browser. The plan is there as soon as the provider
-// says that it is paid for. Where nothing can be bought (`billing` of `getSubscription` is absent) it
-// is 404; while something that is paid for runs it is 409 `conflict`: the portal changes it.
+// Needs a session, or a key with the scope `account`. Creates a checkout page at the payment provider
+// and returns its URL for the browser. The plan becomes active when the provider confirms the payment.
+// Without a payment provider (`billing` of `getSubscription` is absent) it returns 404. During a paid
+// subscription it returns 409 `conflict`; use the portal to change it.
 //
 // POST /api/account/subscription/checkout
 func (UnimplementedHandler) StartCheckout(ctx context.Context, req *CheckoutStart) (r *BillingPage, _ error) {
@@ -1070,11 +1052,11 @@ func (UnimplementedHandler) StartCheckout(ctx context.Context, req *CheckoutStar
 
 // StepUp implements stepUp operation.
 //
-// Takes the password, with `code` where the account has an authenticator app, or the `ceremony` of
-// `/api/account/step-up/options` with the `answer` of a passkey. For ten minutes sensitive acts are
-// then allowed in this session. A proof that is not good is 403 `proof_failed`; one that took too long
-// or was used is 409 `expired`. Attempts are limited together with sign-ins. Needs a session: a key is
-// never enough to change how somebody signs in, and is 403 `session_required`.
+// Takes the password, with `code` if the account has an authenticator app, or the `ceremony` of
+// `/api/account/step-up/options` with the `answer` of a passkey. Sensitive operations are then allowed
+// in this session for ten minutes. An invalid proof gets 403 `proof_failed`; an expired or used one
+// 409 `expired`. Attempts count towards the sign-in limits. Needs a session; a key gets 403
+// `session_required`.
 //
 // POST /api/account/step-up
 func (UnimplementedHandler) StepUp(ctx context.Context, req *StepUp) (r *StepUpReply, _ error) {
@@ -1083,8 +1065,8 @@ func (UnimplementedHandler) StepUp(ctx context.Context, req *StepUp) (r *StepUpR
 
 // SyncSource implements syncSource operation.
 //
-// Starts an import of a folder, of pages or of a feed: what has not changed is passed over, what has
-// changed is read again, and what is gone is removed. Imports of one source run after each other.
+// Starts an import of a folder, pages or a feed. Unchanged documents are skipped, changed ones are
+// read again, and deleted ones are removed. Imports of a source run sequentially.
 //
 // POST /api/agents/{agentId}/sources/{sourceId}/sync
 func (UnimplementedHandler) SyncSource(ctx context.Context, params SyncSourceParams) (r *ImportReply, _ error) {
@@ -1094,7 +1076,7 @@ func (UnimplementedHandler) SyncSource(ctx context.Context, params SyncSourcePar
 // TestWebhook implements testWebhook operation.
 //
 // Needs the scope `account`. Sends an event `webhook.test` now, once, and waits at most 10 seconds for
-// the answer. A disabled webhook whose receiver takes it is enabled again.
+// the response. A disabled webhook is enabled again if its receiver accepts the event.
 //
 // POST /api/account/webhooks/{webhookId}/test
 func (UnimplementedHandler) TestWebhook(ctx context.Context, params TestWebhookParams) (r *WebhookTest, _ error) {

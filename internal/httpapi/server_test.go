@@ -43,26 +43,26 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// baseURL is the address that the API believes to have.
+// baseURL is the configured URL of the API.
 const baseURL = "https://carrel.test"
 
-// secret is what the installation's hashes are keyed with.
+// secret is the installation's secret.
 var secret = []byte("a secret of the installation")
 
-// test is one promise of the API.
+// test is a named subtest.
 type test struct {
 	name string
-	run  func(t *testing.T, w *world)
+	run  func(t *testing.T, w *testServer)
 }
 
-// onBothDatabases runs tests that share one server per database. Each test makes its own users and sees nothing of
-// the others; they may move the clock by milliseconds, which nobody else notices.
+// onBothDatabases runs tests concurrently on one server per database. Each test creates its own users. Tests may
+// advance the clock by milliseconds only.
 func onBothDatabases(t *testing.T, tests []test) {
 	t.Helper()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t))
+			w := newServer(t, open(t))
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) {
 					t.Parallel()
@@ -73,13 +73,13 @@ func onBothDatabases(t *testing.T, tests []test) {
 	}
 }
 
-// inTurn is onBothDatabases for tests that move the clock far or count writes: they run one after the other.
+// inTurn is onBothDatabases for tests that advance the clock further or count writes. They run sequentially.
 func inTurn(t *testing.T, tests []test) {
 	t.Helper()
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t))
+			w := newServer(t, open(t))
 			for _, test := range tests {
 				t.Run(test.name, func(t *testing.T) { test.run(t, w) })
 			}
@@ -87,7 +87,7 @@ func inTurn(t *testing.T, tests []test) {
 	}
 }
 
-// engines open a new, empty database of each kind.
+// engines open a new database of each kind.
 var engines = map[string]func(testing.TB) *store.DB{
 	"sqlite": func(t testing.TB) *store.DB {
 		return openStore(t, store.Options{Path: filepath.Join(t.TempDir(), "carrel.db")})
@@ -118,8 +118,8 @@ func openStore(t testing.TB, o store.Options) *store.DB {
 	return db
 }
 
-// world is the API behind the real chain of the server, on a real database, with a clock that tests move.
-type world struct {
+// testServer is the API behind the real server middleware, on a real database, with a clock that tests set.
+type testServer struct {
 	db          *store.DB
 	clock       *testkit.Clock
 	log         *testkit.Log
@@ -136,6 +136,7 @@ type world struct {
 	threads     *thread.Service
 	memories    *memory.Service
 	deletions   *accountdata.Deletions
+	api         *httpapi.API
 	handler     http.Handler
 	answerer    *answerer
 	draining    chan struct{}
@@ -144,10 +145,10 @@ type world struct {
 	stop        func() // waits for requests, after which the log is whole
 }
 
-// newWorld wires the API as the program does, with settings given as pairs of a name and a value.
-func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
+// newServer wires the API like the program. settings are pairs of a name and a value.
+func newServer(t testing.TB, db *store.DB, settings ...string) *testServer {
 	t.Helper()
-	w := &world{
+	w := &testServer{
 		db: db, clock: testkit.NewClock(), log: &testkit.Log{}, claims: &claims{DB: db}, answerer: &answerer{},
 		draining: make(chan struct{}),
 	}
@@ -163,7 +164,7 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 	log := obs.NewLogger(w.log, obs.LogOptions{Format: "json", Level: slog.LevelDebug, Prefixes: prefixes})
 	w.audit = audit.New(audit.Deps{Store: db, Clock: w.clock, Log: log})
 	w.sessions = credential.NewSessions(credential.SessionDeps{Store: db, Clock: w.clock, Audit: w.audit, HashKey: secret})
-	w.agents = agent.NewService(db, w.clock)
+	w.agents = agent.NewService(agent.Deps{Store: db, Clock: w.clock})
 	w.tokens = oauth.PrefixesFor(cfg.KeyPrefix)
 	w.oauth, err = oauth.NewService(oauth.Deps{
 		Store: db, Clock: w.clock, Audit: w.audit, Log: log, Secret: secret, Issuer: baseURL, Prefixes: w.tokens,
@@ -225,26 +226,26 @@ func newWorld(t testing.TB, db *store.DB, settings ...string) *world {
 		},
 		Problem: problems.Write, Ready: db.Ping,
 	})
-	w.handler = srv.Handler()
+	w.api, w.handler = api, srv.Handler()
 	h := httptest.NewServer(w.handler)
 	t.Cleanup(h.Close)
 	w.url, w.client, w.stop = h.URL, h.Client(), h.Close
 	return w
 }
 
-// answerer is the echo, until a test scripts what is to happen to a question.
+// answerer echoes messages unless a test has set a script for the question.
 type answerer struct {
 	echo.Answerer
 	scripts sync.Map // of a question's text to a script
 }
 
-// script is what happens in a turn, and the text of its reply.
+// script runs a turn and returns the text of its reply.
 type script func(ctx context.Context, r *task.Run, q thread.Question) (string, error)
 
-// answering is a script for the whole answer.
+// answering is a script that returns a complete answer.
 type answering func(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error)
 
-// Answer follows the script of the question.
+// Answer runs the script of the question.
 func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (thread.Answer, error) {
 	scripted, _ := a.scripts.Load(q.Text)
 	switch s := scripted.(type) {
@@ -257,8 +258,7 @@ func (a *answerer) Answer(ctx context.Context, r *task.Run, q thread.Question) (
 	return a.Answerer.Answer(ctx, r, q)
 }
 
-// claims lets a test stop a request between its claim on an Idempotency-Key and its work, or after its work, as a
-// slow machine or a crash would.
+// claims lets a test interrupt a request after it claimed its Idempotency-Key, or after its work, like a crash.
 type claims struct {
 	*store.DB
 	mu           sync.Mutex
@@ -275,7 +275,7 @@ func (c *claims) hook(at *map[string]func() error, key string, f func() error) {
 	(*at)[key] = f
 }
 
-// take returns what to do for this key; it is done once.
+// take returns the hook of a key and removes it.
 func (c *claims) take(at map[string]func() error, key string) func() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +287,7 @@ func (c *claims) take(at map[string]func() error, key string) func() error {
 	return f
 }
 
-// ClaimIdempotency claims and then lets the test interfere.
+// ClaimIdempotency claims the key and then runs the test's hook.
 func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash []byte, seed string, now, lockUntil time.Time) (core.IdempotencyRecord, bool, error) {
 	rec, mine, err := c.DB.ClaimIdempotency(ctx, userID, key, hash, seed, now, lockUntil)
 	if err == nil && mine {
@@ -296,7 +296,7 @@ func (c *claims) ClaimIdempotency(ctx context.Context, userID, key string, hash 
 	return rec, mine, err
 }
 
-// FinishIdempotency lets the test interfere and then finishes.
+// FinishIdempotency runs the test's hook and then stores the reply.
 func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, status int, body []byte, now time.Time) error {
 	if err := c.take(c.beforeFinish, key)(); err != nil {
 		return err
@@ -304,31 +304,31 @@ func (c *claims) FinishIdempotency(ctx context.Context, userID, key string, stat
 	return c.DB.FinishIdempotency(ctx, userID, key, status, body, now)
 }
 
-// person is a user with a key and an agent, through whose eyes a test sees the API.
-type person struct {
+// testUser is a user with a key and an agent, who sends requests.
+type testUser struct {
 	t     *testing.T
-	w     *world
+	w     *testServer
 	id    string
 	token string
 	agent string
 }
 
-// person adds a user of a plan with a key and an agent. The password is of no use here, and hashing one is slow.
-func (w *world) person(t *testing.T, plan string) *person {
+// user adds a user with a plan, a key and an agent. The user has no password, because hashing one is slow.
+func (w *testServer) user(t *testing.T, plan string) *testUser {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
 	u := account.User{ID: id, Email: id + "@example.org", EmailVerified: true, Name: "P", Role: core.RoleMember, Plan: plan, CreatedAt: w.clock.Now()}
 	if err := w.db.InsertUser(t.Context(), u, "none"); err != nil {
 		t.Fatal(err)
 	}
-	p := &person{t: t, w: w, id: id}
+	p := &testUser{t: t, w: w, id: id}
 	p.token = p.key(credential.NewKey{Name: "test"})
 	p.agent = p.newAgent("Landmarks")
 	return p
 }
 
-// makeAdmin lets somebody run the installation.
-func (w *world) makeAdmin(t *testing.T, p *person) {
+// makeAdmin replaces the user by an administrator.
+func (w *testServer) makeAdmin(t *testing.T, p *testUser) {
 	t.Helper()
 	id := core.NewID(core.PrefixUser)
 	u := account.User{ID: id, Email: id + "@example.org", Name: "A", Role: core.RoleAdmin, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
@@ -338,8 +338,8 @@ func (w *world) makeAdmin(t *testing.T, p *person) {
 	p.id = id
 }
 
-// key makes another key for the user.
-func (p *person) key(n credential.NewKey) string {
+// key creates another key for the user.
+func (p *testUser) key(n credential.NewKey) string {
 	p.t.Helper()
 	_, token, err := p.w.credentials.CreateKey(p.t.Context(), core.Operator(p.id), n)
 	if err != nil {
@@ -348,14 +348,14 @@ func (p *person) key(n credential.NewKey) string {
 	return token
 }
 
-// with is the same user through another credential.
-func (p *person) with(token string) *person {
+// with returns the same user with another credential.
+func (p *testUser) with(token string) *testUser {
 	other := *p
 	other.token = token
 	return &other
 }
 
-func (p *person) newAgent(name string) string {
+func (p *testUser) newAgent(name string) string {
 	p.t.Helper()
 	a, err := p.w.agents.Create(p.t.Context(), core.Operator(p.id), agent.Change{Name: &name})
 	if err != nil {
@@ -364,30 +364,30 @@ func (p *person) newAgent(name string) string {
 	return a.ID
 }
 
-func (p *person) newThread(title string) string {
+func (p *testUser) newThread(title string) string {
 	p.t.Helper()
 	return p.post(p.at("/threads"), object{"title": title}).ok(p.t).str("thread", "id")
 }
 
-// at is a path below the person's agent.
-func (p *person) at(path string) string { return "/api/agents/" + p.agent + path }
+// at returns a path below the user's agent.
+func (p *testUser) at(path string) string { return "/api/agents/" + p.agent + path }
 
 // object is a JSON object.
 type object = map[string]any
 
-// answer is a reply.
+// answer is an HTTP response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (p *person) get(path string, headers ...string) answer {
+func (p *testUser) get(path string, headers ...string) answer {
 	p.t.Helper()
 	return p.send(http.MethodGet, path, "", headers...)
 }
 
-func (p *person) post(path string, body any, headers ...string) answer {
+func (p *testUser) post(path string, body any, headers ...string) answer {
 	p.t.Helper()
 	return p.send(http.MethodPost, path, encode(p.t, body), headers...)
 }
@@ -404,9 +404,9 @@ func encode(t testing.TB, body any) string {
 	return string(b)
 }
 
-// send sends a request with the person's credential. Headers are pairs of a name and a value: they replace what would
-// be sent, "+Name" adds another line, and a value of "-" takes the header away.
-func (p *person) send(method, path, body string, headers ...string) answer {
+// send sends a request with the user's credential. Headers are pairs of a name and a value, which replace the
+// defaults; "+Name" adds a further line, and the value "-" removes the header.
+func (p *testUser) send(method, path, body string, headers ...string) answer {
 	p.t.Helper()
 	a, err := p.try(method, path, strings.NewReader(body), headers...)
 	if err != nil {
@@ -415,8 +415,8 @@ func (p *person) send(method, path, body string, headers ...string) answer {
 	return a
 }
 
-// try is send for other goroutines than the test's.
-func (p *person) try(method, path string, body io.Reader, headers ...string) (answer, error) {
+// try is send for use in other goroutines.
+func (p *testUser) try(method, path string, body io.Reader, headers ...string) (answer, error) {
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.w.url+path, body)
 	if err != nil {
 		return answer{}, err
@@ -438,7 +438,7 @@ func (p *person) try(method, path string, body io.Reader, headers ...string) (an
 	return p.w.roundTrip(req)
 }
 
-func (w *world) roundTrip(req *http.Request) (answer, error) {
+func (w *testServer) roundTrip(req *http.Request) (answer, error) {
 	res, err := w.client.Do(req)
 	if err != nil {
 		return answer{}, err
@@ -457,7 +457,7 @@ func (a answer) ok(t testing.TB) answer {
 	return a
 }
 
-// refused fails the test unless the reply is a problem with this status and code, in its full form.
+// refused fails the test unless the reply is a complete problem document with this status and code.
 func (a answer) refused(t testing.TB, status int, code string) answer {
 	t.Helper()
 	if a.status != status || a.str("code") != code {
@@ -467,7 +467,7 @@ func (a answer) refused(t testing.TB, status int, code string) answer {
 	return a
 }
 
-// checkProblem holds a problem to the contract: RFC 9457 with our own members.
+// checkProblem checks a problem document against the contract: RFC 9457 with additional members.
 func (a answer) checkProblem(t testing.TB) {
 	t.Helper()
 	var p struct {
@@ -511,7 +511,7 @@ func (a answer) checkProblem(t testing.TB) {
 	}
 }
 
-// pointers are the places that a problem names, in order.
+// pointers returns the pointers of a problem's errors, in order.
 func (a answer) pointers() []string {
 	var p struct{ Errors []struct{ Pointer string } }
 	_ = json.Unmarshal(a.body, &p) // what is no problem has none
@@ -522,7 +522,7 @@ func (a answer) pointers() []string {
 	return out
 }
 
-// value returns what stands at a path of keys, or nil.
+// value returns the value at a path of keys, or nil.
 func (a answer) value(path ...string) any {
 	var v any
 	_ = json.Unmarshal(a.body, &v) // what is no JSON has no values

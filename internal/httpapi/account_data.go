@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"carrel/internal/accountdata"
 	"carrel/internal/core"
 	"carrel/internal/httpapi/oas"
-	"carrel/internal/accountdata"
 )
 
 // DeleteAccount answers DELETE /api/account.
@@ -51,8 +51,8 @@ func exportReply(e accountdata.Export, err error) (*oas.ExportReply, error) {
 	return &oas.ExportReply{Export: out}, nil
 }
 
-// downloadExport answers GET /api/account/export/file. It is a plain handler because the reply is no JSON, and does not
-// fit into memory.
+// downloadExport answers GET /api/account/export/file. The file is sent from disk, because it may be too large for
+// memory.
 func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
 	who, err := a.authorize(r, core.OpDownloadExport)
 	if err != nil {
@@ -69,16 +69,16 @@ func (a *API) downloadExport(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Disposition", `attachment; filename="carrel-export.zip"`)
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization, Cookie")
-	h.Set("ETag", `"`+e.ID+`"`) // it never changes once it is complete
-	if !oneRange(r.Header.Get("Range"), e.Bytes) {
-		r.Header.Del("Range") // RFC 9110, 14.2: it may be ignored
+	h.Set("ETag", `"`+e.ID+`"`) // a complete export never changes
+	if !isSingleRange(r.Header.Get("Range"), e.Bytes) {
+		r.Header.Del("Range") // a server may ignore Range (RFC 9110, 14.2)
 	}
 	http.ServeContent(w, r, "", e.CreatedAt, file)
 }
 
-// oneRange reports whether a Range asks for one part of a file that there is. Many parts at once are for those who want to
-// make a server work.
-func oneRange(header string, size int64) bool {
+// isSingleRange reports whether a Range header requests a single part within the file. Requests for many parts are used
+// to overload servers.
+func isSingleRange(header string, size int64) bool {
 	first, last, found := strings.Cut(strings.TrimPrefix(header, "bytes="), "-")
 	if !found || !strings.HasPrefix(header, "bytes=") {
 		return false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// columns are the kinds of credential as the documentation shows them.
+// columns are the kinds of credential, as in the documentation.
 var columns = []struct {
 	kind  CredentialKind
 	title string
@@ -17,7 +17,7 @@ var columns = []struct {
 	{CredentialSession, "session"},
 }
 
-// reachTable renders the table of what each kind of credential may do.
+// reachTable formats the documented table of areas and kinds of credential.
 func reachTable() string {
 	var b strings.Builder
 	b.WriteString("| |")
@@ -50,7 +50,7 @@ func cell(kind CredentialKind, area Area) string {
 	return "with scope `" + string(scope) + "`"
 }
 
-func TestTheDocumentationShowsTheTableOfTheCode(t *testing.T) {
+func TestDocumentedAccessTableMatchesTheCode(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/identity.md")
 	if err != nil {
@@ -61,9 +61,8 @@ func TestTheDocumentationShowsTheTableOfTheCode(t *testing.T) {
 	}
 }
 
-// TestEveryCellOfTheTable holds the access of every kind of credential with every scope to what is written out here,
-// not to the table that it is decided by.
-func TestEveryCellOfTheTable(t *testing.T) {
+// The expected access is written out here instead of read from the table under test.
+func TestAccessOfEveryCredentialKindAndScope(t *testing.T) {
 	t.Parallel()
 	inArea := map[Area][]Operation{}
 	for _, op := range Operations() {

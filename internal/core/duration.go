@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// InWords renders a time to wait for a sentence, and never less than it is.
+// InWords formats a waiting time for a message, rounded up.
 func InWords(d time.Duration) string {
 	if d <= 90*time.Second {
 		if s := int(math.Ceil(d.Seconds())); s != 1 {

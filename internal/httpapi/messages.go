@@ -7,13 +7,13 @@ import (
 	"carrel/internal/thread"
 )
 
-// messageOf is a message with all that belongs to it.
+// messageOf converts a message with its answer and feedback.
 func messageOf(m thread.Message) oas.Message {
 	a := m.Answer
 	out := oas.Message{
 		ID: m.ID, Role: oas.MessageRole(m.Role), Text: m.Text, Status: oas.MessageStatus(m.Status),
 		TurnId: m.TurnID, CreatedAt: timestamp(m.CreatedAt),
-		Partial: said(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
 		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
 	}
 	if m.Feedback != nil {
@@ -25,18 +25,18 @@ func messageOf(m thread.Message) oas.Message {
 	return out
 }
 
-// completeOf is the reply of a turn as whoever waited for it gets it.
+// completeOf converts a finished turn for the reply to its message.
 func completeOf(turn thread.Turn) *oas.TurnComplete {
 	a := turn.Reply.Answer
 	return &oas.TurnComplete{
 		Status: "complete", Text: turn.Reply.Text, TurnId: turn.ID, MessageId: turn.Reply.ID,
-		Partial: said(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
+		Partial: trueOrOmitted(a.Partial), Citations: citationsOf(a), Checks: checksOf(a), FollowUps: a.FollowUps,
 		Query: optional(a.Query), MemoriesUsed: usedOf(a), Usage: usageOf(a),
 	}
 }
 
-// said is a truth that is told only where it holds.
-func said(b bool) oas.OptBool { return oas.OptBool{Value: b, Set: b} }
+// trueOrOmitted returns true, or nothing if b is false.
+func trueOrOmitted(b bool) oas.OptBool { return oas.OptBool{Value: b, Set: b} }
 
 func citationsOf(a thread.Answer) []oas.Citation {
 	if len(a.Citations) == 0 {
@@ -45,16 +45,17 @@ func citationsOf(a thread.Answer) []oas.Citation {
 	out := make([]oas.Citation, len(a.Citations))
 	for i, c := range a.Citations {
 		out[i] = oas.Citation{
-			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title, Authors: listed(c.Authors),
-			Year: positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
+			N: c.N, CardId: c.CardID, DocumentId: c.DocumentID, SourceId: c.SourceID, Title: c.Title,
+			Authors: emptyNotNull(c.Authors),
+			Year:    positive(c.Year), URL: link(c.URL), Doi: optional(c.DOI),
 			Quote: c.Quote, Start: c.Start, End: c.End, Page: positive(c.Page),
 		}
 	}
 	return out
 }
 
-// listed is a list that is always there.
-func listed(words []string) []string {
+// emptyNotNull returns an empty list for nil, because the contract requires a list.
+func emptyNotNull(words []string) []string {
 	if words == nil {
 		return []string{}
 	}
@@ -95,7 +96,9 @@ func usageOf(a thread.Answer) oas.OptUsage {
 }
 
 // GiveFeedback answers PUT …/feedback.
-func (h handlers) GiveFeedback(ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams) (*oas.FeedbackReply, error) {
+func (h handlers) GiveFeedback(
+	ctx context.Context, req *oas.FeedbackGive, p oas.GiveFeedbackParams,
+) (*oas.FeedbackReply, error) {
 	f, err := h.Threads.GiveFeedback(ctx, actor(ctx), p.AgentId, p.ThreadId, p.MessageId, thread.Thumb(req.Thumb), req.Note.Value)
 	if err != nil {
 		return nil, err

@@ -14,17 +14,17 @@ import (
 	"carrel/internal/testkit"
 )
 
-// creation is a POST that makes something and honours an Idempotency-Key.
+// creation is a POST that honours an Idempotency-Key.
 type creation struct {
 	name, path, body string
-	// count says how many there are, before and after.
-	count func(p *person) int
+	// count returns the number of objects.
+	count func(p *testUser) int
 }
 
-// creations are all of them, below a thread of the person's.
-func (p *person) creations(thread string) []creation {
-	all := func(path, list string) func(*person) int {
-		return func(p *person) int { return len(p.get(path+"?limit=200").ok(p.t).list(list, "createdAt")) }
+// creations returns all of them, using a thread of the user.
+func (p *testUser) creations(thread string) []creation {
+	all := func(path, list string) func(*testUser) int {
+		return func(p *testUser) int { return len(p.get(path+"?limit=200").ok(p.t).list(list, "createdAt")) }
 	}
 	messages := p.at("/threads/" + thread + "/messages")
 	return []creation{
@@ -37,7 +37,7 @@ func (p *person) creations(thread string) []creation {
 	}
 }
 
-// each is how many rows of its list one creation adds: a message brings its reply along.
+// each is the number of rows that a creation adds: a message adds itself and its reply.
 func (c creation) each() int {
 	if c.name == "a message" {
 		return 2
@@ -48,18 +48,18 @@ func (c creation) each() int {
 func TestARequestWithAnIdempotencyKeyIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, []test{
-		{"TheSameAgainReplaysTheReply", replayed},
+		{"RetryReplaysTheReply", replayed},
 		{"AnotherRequestIsAMismatch", mismatched},
-		{"WhileTheFirstIsAnswered", inProgress},
-		{"AFailedRequestReleasesItsKey", released},
-		{"KeysAreOfOneUser", perUser},
-		{"ManyAtOnceMakeOne", atOnce},
-		{"OnlyCreationsLookAtKeys", ignoredKeys},
+		{"FirstRequestInProgress", inProgress},
+		{"FailedRequestReleasesItsKey", released},
+		{"KeysArePerUser", perUser},
+		{"ConcurrentRequestsCreateOne", atOnce},
+		{"OnlyCreationsUseKeys", ignoredKeys},
 	})
 }
 
-func replayed(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func replayed(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		key := "replay " + c.name
 		before := c.count(p)
@@ -71,7 +71,7 @@ func replayed(t *testing.T, w *world) {
 				t.Errorf("%s: the first was %d %s, the next %d %s", c.name, first.status, first.body, again.status, again.body)
 			}
 			if again.header.Get("Idempotent-Replayed") != "true" || first.header.Get("Idempotent-Replayed") != "" {
-				t.Errorf("%s: a replay can't be told from the first", c.name)
+				t.Errorf("%s: a replay has no header Idempotent-Replayed", c.name)
 			}
 			for _, h := range []string{"Content-Type", "Cache-Control"} {
 				if again.header.Get(h) != first.header.Get(h) {
@@ -85,8 +85,8 @@ func replayed(t *testing.T, w *world) {
 	}
 }
 
-func mismatched(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func mismatched(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	second := p.newAgent("Second")
 	p.post(p.at("/memories"), `{"text":"one"}`, "Idempotency-Key", "k").ok(t)
 	for name, request := range map[string][2]string{
@@ -102,7 +102,7 @@ func mismatched(t *testing.T, w *world) {
 		}
 		a.checkProblem(t)
 	}
-	// Access and the contract are decided before the key is looked at.
+	// Access and validation are checked before the key.
 	unknown := "/api/agents/agt_" + strings.Repeat("0", 26) + "/memories"
 	p.post(unknown, `{"text":"one"}`, "Idempotency-Key", "k").refused(t, 404, "not_found")
 	p.post(p.at("/memories"), `{"text":5}`, "Idempotency-Key", "k").refused(t, 400, "invalid_request")
@@ -111,8 +111,8 @@ func mismatched(t *testing.T, w *world) {
 	}
 }
 
-func inProgress(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func inProgress(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	arrived, goOn := make(chan struct{}), make(chan struct{})
 	w.claims.hook(&w.claims.beforeFinish, "slow "+p.id, func() error {
 		close(arrived)
@@ -140,8 +140,8 @@ func inProgress(t *testing.T, w *world) {
 	}
 }
 
-func released(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func released(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	thread := p.newThread("T")
 	for name, request := range map[string]struct {
 		path, wrong string
@@ -162,8 +162,8 @@ func released(t *testing.T, w *world) {
 			t.Errorf("%s, mended: %d %s", name, a.status, a.body)
 		}
 	}
-	// A plan that comes after the refusal.
-	poor := w.person(t, core.PlanNone)
+	// The account gets a plan after the refusal.
+	poor := w.user(t, core.PlanNone)
 	path := poor.at("/threads/" + poor.newThread("T") + "/messages")
 	poor.post(path, `{"text":"hi"}`, "Idempotency-Key", "k").refused(t, 402, "no_subscription")
 	if err := w.db.SetPlan(t.Context(), poor.id, core.PlanOpen); err != nil {
@@ -172,8 +172,8 @@ func released(t *testing.T, w *world) {
 	poor.post(path, `{"text":"hi"}`, "Idempotency-Key", "k").ok(t)
 }
 
-func perUser(t *testing.T, w *world) {
-	p, other := w.person(t, core.PlanOpen), w.person(t, core.PlanOpen)
+func perUser(t *testing.T, w *testServer) {
+	p, other := w.user(t, core.PlanOpen), w.user(t, core.PlanOpen)
 	mine := p.post("/api/agents", `{"name":"A"}`, "Idempotency-Key", "k").ok(t).str("agent", "id")
 	theirs := other.post("/api/agents", `{"name":"B"}`, "Idempotency-Key", "k").ok(t).str("agent", "id")
 	if mine == theirs {
@@ -182,8 +182,8 @@ func perUser(t *testing.T, w *world) {
 	other.get("/api/agents/"+mine).refused(t, 404, "not_found")
 }
 
-func atOnce(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func atOnce(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		before := c.count(p)
 		answers := make([]answer, 32)
@@ -213,15 +213,15 @@ func atOnce(t *testing.T, w *world) {
 	}
 }
 
-func ignoredKeys(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func ignoredKeys(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	p.post(p.at("/search"), `{"query":"a"}`, "Idempotency-Key", "k").ok(t)
 	p.post(p.at("/search"), `{"query":"b"}`, "Idempotency-Key", "k").ok(t)
 	p.get("/api/agents", "Idempotency-Key", strings.Repeat("x", 999)).ok(t)
 	p.send("PATCH", p.at(""), `{"name":"x"}`, "Idempotency-Key", "k").ok(t)
 	p.send("PATCH", p.at(""), `{"name":"y"}`, "Idempotency-Key", "k").ok(t)
 	p.get("/api/agents", "Idempotency-Key", "").ok(t)
-	// A header that is empty or is sent twice protects from nothing, and the client must know.
+	// An empty or repeated header is refused, because it would protect from nothing.
 	for _, headers := range [][]string{{"Idempotency-Key", ""}, {"Idempotency-Key", "k", "+Idempotency-Key", "k"}} {
 		for path, body := range map[string]string{
 			"/memories": `{"text":"a"}`, "/threads": `{}`, "/threads/" + p.newThread("T") + "/messages": `{"text":"a"}`, "/favourites": `{"card":{}}`,
@@ -235,23 +235,23 @@ func ignoredKeys(t *testing.T, w *world) {
 	p.post(p.at("/memories"), `{"text":"c"}`, "Idempotency-Key", strings.Repeat("~", 255)).ok(t)
 }
 
-// errCrash is what a request ends with that a test cuts off.
+// errCrash is the error of a request that a test interrupts.
 var errCrash = errors.New("the machine went away")
 
-func TestIdempotencyKeysInTime(t *testing.T) {
+func TestIdempotencyKeyExpiry(t *testing.T) {
 	t.Parallel()
 	inTurn(t, []test{
-		{"ACrashAfterTheWorkMakesNothingTwice", func(t *testing.T, w *world) {
+		{"ACrashAfterTheWorkMakesNothingTwice", func(t *testing.T, w *testServer) {
 			crashed(t, w, &w.claims.beforeFinish)
 		}},
-		{"AKeyIsForgottenAfterADay", forgotten},
-		{"ACrashLeavesAKeyThatIsTakenOver", taken},
+		{"KeyExpiresAfterADay", forgotten},
+		{"KeyOfACrashedRequestIsTakenOver", taken},
 	})
 }
 
-// crashed cuts every creation off and sends it again when the lock of the first attempt has run out.
-func crashed(t *testing.T, w *world, at *map[string]func() error) {
-	p := w.person(t, core.PlanOpen)
+// crashed interrupts every creation, and retries it after the lock of the first attempt expired.
+func crashed(t *testing.T, w *testServer, at *map[string]func() error) {
+	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
 			continue // its turn is the record; see AMessageIsItsTurn
@@ -279,24 +279,24 @@ func crashed(t *testing.T, w *world, at *map[string]func() error) {
 		if once := p.post(c.path, c.body, "Idempotency-Key", c.name).ok(t); !bytes.Equal(once.body, again.body) {
 			t.Errorf("%s: %s, then %s", c.name, again.body, once.body)
 		}
-		// What is told is what is stored, the time of creation too.
+		// The reply equals the stored object, including its time of creation.
 		for _, field := range []string{"id", "createdAt"} {
 			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(c.name, "an "), "a "), " ")
 			if told := again.str(name, field); told != "" && !bytes.Contains(stored.body, []byte(told)) {
-				t.Errorf("%s: told %s of %s, which is not in %s", c.name, field, told, stored.body)
+				t.Errorf("%s: the reply has %s = %s, which is not in %s", c.name, field, told, stored.body)
 			}
 		}
 	}
 }
 
-// stored is the list that a creation adds to.
-func (p *person) stored(c creation) answer {
+// stored returns the list that a creation adds to.
+func (p *testUser) stored(c creation) answer {
 	p.t.Helper()
 	return p.get(c.path).ok(p.t)
 }
 
-func taken(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func taken(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	for _, c := range p.creations(p.newThread("T")) {
 		if c.name == "a message" {
 			continue // it need not wait for the lock; see AMessageIsItsTurn
@@ -316,8 +316,8 @@ func taken(t *testing.T, w *world) {
 	}
 }
 
-func forgotten(t *testing.T, w *world) {
-	p := w.person(t, core.PlanOpen)
+func forgotten(t *testing.T, w *testServer) {
+	p := w.user(t, core.PlanOpen)
 	first := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "day").ok(t).str("thread", "id")
 	w.clock.Advance(24*time.Hour - time.Millisecond)
 	if again := p.post(p.at("/threads"), `{}`, "Idempotency-Key", "day").ok(t).str("thread", "id"); again != first {

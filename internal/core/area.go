@@ -2,10 +2,10 @@ package core
 
 import "slices"
 
-// Area is a part of what the service does. What a credential may do is decided area by area.
+// Area is a part of the API. Credentials are given access by area.
 type Area string
 
-// The areas, in the order in which they are shown.
+// The areas, in display order.
 const (
 	AreaAgents     Area = "agents"
 	AreaSearch     Area = "search"
@@ -19,25 +19,25 @@ const (
 	AreaAdmin      Area = "admin"
 )
 
-// work are the areas of daily work with agents: all that a program ever needs that somebody has connected.
-var work = []Area{AreaAgents, AreaSearch, AreaChat, AreaMemories, AreaFavourites, AreaManage}
+// agentAreas are the areas of working with agents, the only ones open to connected programs.
+var agentAreas = []Area{AreaAgents, AreaSearch, AreaChat, AreaMemories, AreaFavourites, AreaManage}
 
-var areas = append(work[:len(work):len(work)], AreaKeys, AreaBilling, AreaAccount, AreaAdmin)
+var areas = append(agentAreas[:len(agentAreas):len(agentAreas)], AreaKeys, AreaBilling, AreaAccount, AreaAdmin)
 
 // Areas lists all areas.
 func Areas() []Area { return slices.Clone(areas) }
 
-// reach is the one table of what a kind of credential can be made for. Inside of it the scopes of the single credential
-// decide. A kind that is not here reaches nothing.
+// reach lists the areas that each kind of credential can have access to. Within them, the scopes of the credential
+// decide. An unknown kind has access to nothing.
 var reach = map[CredentialKind][]Area{
 	CredentialKey:      areas,
-	CredentialMinted:   work,
-	CredentialOAuth:    work,
+	CredentialMinted:   agentAreas,
+	CredentialOAuth:    agentAreas,
 	CredentialSession:  areas,
 	CredentialOperator: areas,
 }
 
-// areaScopes are the scopes that a credential needs in each area.
+// areaScopes maps each area to the scope that it requires.
 var areaScopes = map[Area]Scope{
 	AreaAgents:     ScopeAgents,
 	AreaSearch:     ScopeAgents,
@@ -51,13 +51,14 @@ var areaScopes = map[Area]Scope{
 	AreaAdmin:      ScopeAdmin,
 }
 
-// Reach returns the scope with which a credential of this kind gets into an area, and whether any does.
+// Reach returns the scope that a credential of this kind needs for an area, and whether such a credential can have
+// access at all.
 func Reach(kind CredentialKind, area Area) (Scope, bool) {
 	scope, known := areaScopes[area]
 	return scope, known && slices.Contains(reach[kind], area)
 }
 
 func (a Actor) reaches(area Area) bool {
-	scope, ever := Reach(a.Credential, area)
-	return ever && slices.Contains(a.Scopes, scope)
+	scope, possible := Reach(a.Credential, area)
+	return possible && slices.Contains(a.Scopes, scope)
 }

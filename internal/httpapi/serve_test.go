@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAccept holds the reading of Accept to three laws: an added range for JSON settles it, a range that refuses
-// everything adds nothing, and the order of ranges does not matter.
+// FuzzAccept checks three properties of Accept: adding a range for JSON accepts it, adding a range that excludes
+// everything has no effect, and the order of ranges does not matter.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{
 		"", "*/*", "text/html", "application/json;q=0, */*", "text/html, application/*;q=0.5", " , ,", ";q=0", "application/json;q=0.0;x=y", "*/*;Q=0",
@@ -36,8 +36,7 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// FuzzIfNoneMatch holds the reading of If-None-Match to naming our tag: with it the header matches, and without its
-// text nothing but a star does.
+// FuzzIfNoneMatch checks that a header matches if it contains the tag, and that without the tag only a star matches.
 func FuzzIfNoneMatch(f *testing.F) {
 	tag := etag([]byte("body"))
 	for _, seed := range []string{"", "*", tag, "W/" + tag, `"a", ` + tag, `"a,b"`, ",,", "W/W/" + tag, tag[1:], `"*"`} {
@@ -52,12 +51,12 @@ func FuzzIfNoneMatch(f *testing.F) {
 			t.Errorf("%q matches %s", header, tag)
 		}
 		if matches(header, etag([]byte("another body"))) && !strings.Contains(header, "*") {
-			t.Errorf("%q matches a tag that nobody was given", header)
+			t.Errorf("%q matches another tag", header)
 		}
 	})
 }
 
-func TestATagNamesABody(t *testing.T) {
+func TestETagDependsOnTheBody(t *testing.T) {
 	t.Parallel()
 	first, again, other := etag([]byte("a")), etag([]byte("a")), etag([]byte("b"))
 	if first != again || first == other || etag(nil) == "" {

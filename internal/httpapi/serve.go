@@ -16,14 +16,13 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"carrel/internal/core"
-	"carrel/internal/httpapi/oas"
 )
 
-// maxBody is the largest JSON body.
+// maxBody limits the size of a JSON body.
 const maxBody = 1 << 20
 
-// outcome carries what the generated code has no place for to the front: the error, which is rendered there alone, and
-// the turn that a message belongs to, however that ended.
+// outcome carries results past the generated code to serve: the error of a handler, and the turn of a message, which is
+// known even if sending failed.
 type outcome struct {
 	err  error
 	turn string
@@ -39,8 +38,8 @@ func outcomeOf(ctx context.Context) *outcome {
 	return o
 }
 
-// reply gathers what a handler answers, so that it can be named by an ETag, kept for a retry, or thrown away for a
-// problem.
+// reply buffers the response of a handler, so that it can get an ETag, be stored for a retry, or be replaced by an
+// error.
 type reply struct {
 	header http.Header
 	status int
@@ -53,8 +52,9 @@ func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
 
 var replies = sync.Pool{New: func() any { return new(reply) }}
 
-// keptReply is the largest buffer that goes back to the pool: one large list should not stay for ever.
-const keptReply = 1 << 18
+// maxPooledReply is the largest buffer that is returned to the pool, so that a single large list does not stay in
+// memory.
+const maxPooledReply = 1 << 18
 
 func newReply(header http.Header) *reply {
 	r := replies.Get().(*reply)
@@ -64,26 +64,42 @@ func newReply(header http.Header) *reply {
 }
 
 func (r *reply) free() {
-	if r.body.Cap() <= keptReply {
+	if r.body.Cap() <= maxPooledReply {
 		r.header = nil
 		replies.Put(r)
 	}
 }
 
-// serve is the front of every operation. Refusals come in one order: the credential (401), the permission (403, or 404
-// for an agent that the caller must not know of), the payment (402), then the request itself (400); see docs/api.md.
+// serve answers a request of any operation. It checks in one order: credential (401), permission (403, or 404 for an
+// agent that the caller has no access to), payment (402), then the request itself (400); see docs/api.md.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	method := r.Method
 	if method == http.MethodHead {
-		method = http.MethodGet // the server keeps the body to itself
+		method = http.MethodGet // net/http does not send the body
+	}
+	plain, values := a.plain.match(r.URL)
+	if plain != nil {
+		if handler := plain.handler(r.Method); handler != nil {
+			a.hooks.Route(ctx, plain.pattern)
+			for name, value := range values {
+				r.SetPathValue(name, value)
+			}
+			handler(w, r)
+			return
+		}
 	}
 	route, known := a.oas.FindPath(method, r.URL)
-	if known {
-		a.hooks.Route(ctx, route.PathPattern()) // first of all, so that refusals are counted under it too
+	switch { // before anything can be refused, so that refusals are counted under the route
+	case known:
+		a.hooks.Route(ctx, route.PathPattern())
+	case plain != nil:
+		a.hooks.Route(ctx, plain.pattern)
 	}
+	op := core.Operation(route.OperationID())
+	traits, _ := op.Traits()
 	ctx = withPreference(ctx, r)
-	wait := pollFor(ctx, r, route.Name())
+	wait := pollFor(ctx, r, op)
 	ctx, err := a.admit(ctx, r, route, wait > 0)
 	if err != nil {
 		a.problems.Write(w, r, err)
@@ -92,11 +108,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	var out outcome
 	r = r.WithContext(context.WithValue(ctx, outcomeKey{}, &out))
 	r.Method = method
-	if err := acceptsJSON(r); err != nil {
+	if err := acceptsJSON(r); err != nil && (known || plain == nil) {
 		a.problems.Write(w, r, err)
 		return
 	}
-	body, err := readBody(w, r, route.Name())
+	body, err := readBody(w, r, traits.Body)
 	if err != nil {
 		a.problems.Write(w, r, err)
 		return
@@ -105,9 +121,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	defer rep.free()
 	key, keyed := idempotencyKey(r)
 	switch {
-	case keyed && creating[route.Name()]:
-		out.err = a.once(rep, r, route.Name(), key, body, &out)
-	case keyed && route.Name() == oas.SendMessageOperation:
+	case keyed && traits.Creates == core.CreatesResource:
+		out.err = a.once(rep, r, traits.Secret, key, body, &out)
+	case keyed && traits.Creates == core.CreatesTurn:
 		out.err = a.onceTurn(rep, r, key, body, &out)
 	case wait > 0:
 		a.poll(rep, r, route.Args()[1], wait, &out)
@@ -121,7 +137,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, rep)
 }
 
-// send writes a reply; one to a GET is named by an ETag and left out when the client has it.
+// send writes a reply. The reply to a GET gets an ETag, and becomes a 304 if the client's ETag matches.
 func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h := w.Header()
 	body := rep.body.Bytes()
@@ -140,10 +156,10 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, rep *reply) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(rep.status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// etag names a body by its hash, so that all nodes give one state one name.
+// etag returns the hash of a body, which is the same on all nodes.
 func etag(body []byte) string {
 	var sum [8]byte
 	binary.BigEndian.PutUint64(sum[:], xxhash.Sum64(body))
@@ -153,7 +169,7 @@ func etag(body []byte) string {
 	return string(b[:])
 }
 
-// matches reports whether an If-None-Match names this tag (RFC 9110, 13.1.2: the weak comparison).
+// matches reports whether an If-None-Match header contains the tag (weak comparison, RFC 9110, 13.1.2).
 func matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimSpace(candidate)
@@ -164,8 +180,8 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// acceptsJSON refuses a client that says it can't read our replies. Of the ranges that cover JSON the most specific
-// one counts (RFC 9110, 12.5.1): "application/json;q=0, */*" is everything but JSON.
+// acceptsJSON refuses a request whose Accept header excludes JSON. The most specific range that covers JSON decides
+// (RFC 9110, 12.5.1): "application/json;q=0, */*" means everything but JSON.
 func acceptsJSON(r *http.Request) error {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.Trim(header, ", \t") == "" {
@@ -181,7 +197,7 @@ func acceptsJSON(r *http.Request) error {
 	if accepted {
 		return nil
 	}
-	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON: accept application/json."}
+	return &core.Error{Kind: core.KindNotAcceptable, Code: "not_acceptable", Detail: "Replies are JSON. Accept application/json."}
 }
 
 // refused reports whether a media range has weight 0.
@@ -196,26 +212,15 @@ func refused(mediaRange string) bool {
 	return false
 }
 
-// bodiless are the operations that say all with their path; what is sent along is not read.
-var bodiless = map[string]bool{
-	oas.BeginStepUpOperation: true, oas.BeginPasskeyOperation: true, oas.BeginTotpOperation: true, oas.RenewRecoveryCodesOperation: true,
-	oas.CreateConnectCodeOperation: true, oas.OpenPortalOperation: true, oas.CancelTurnOperation: true, oas.CancelTaskOperation: true, oas.TestWebhookOperation: true, oas.ConfirmMemoryOperation: true, oas.DismissMemoryOperation: true, oas.SyncSourceOperation: true, oas.CreateExportOperation: true,
-	oas.AcceptInvitationOperation: true,
-}
-
-// hasBody are the methods whose requests bring a body. Of the deletions one has a body, too: what confirms it is too much
-// of a secret for an address.
-var hasBody = map[string]bool{http.MethodPost: true, http.MethodPatch: true, http.MethodPut: true}
-
-// readBody reads and checks the body of a request for an operation and puts it back for the decoder. A body of white
-// space alone is none. What is no operation has no body either: its answer is 404 or 405, whatever was sent along.
-func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte, error) {
-	if operation == "" || bodiless[operation] || !hasBody[r.Method] && operation != oas.DeleteAccountOperation {
+// readBody reads and checks the body of a request and puts it back for the decoder. A body of white space counts as
+// empty. A request for an unknown path or method has no body either: it is answered with 404 or 405 in any case.
+func readBody(w http.ResponseWriter, r *http.Request, wanted core.Body) ([]byte, error) {
+	if wanted == core.BodyNone {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}
 	if r.ContentLength > maxBody {
-		return nil, hangUp(w, tooLarge())
+		return nil, closeConnection(w, tooLarge())
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -225,15 +230,15 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return nil, hangUp(w, tooLarge())
+		return nil, closeConnection(w, tooLarge())
 	case err != nil:
-		return nil, malformed("The body did not arrive whole.")
+		return nil, malformed("The body is incomplete.")
 	}
 	body := buf.Bytes()
 	if len(bytes.TrimSpace(body)) == 0 {
 		r.Header.Del("Content-Type")
 		r.Body, r.ContentLength = http.NoBody, 0
-		if operation != oas.CreateThreadOperation { // the only one that needs no body
+		if wanted == core.BodyRequired {
 			return nil, malformed("The body is empty. Send a JSON object.")
 		}
 		return nil, nil
@@ -244,26 +249,34 @@ func readBody(w http.ResponseWriter, r *http.Request, operation string) ([]byte,
 			Detail: "The body must be JSON: Content-Type: application/json.",
 		}
 	}
-	body, err = normalJSON(body)
-	if err != nil {
-		var nul nulError
-		if errors.As(err, &nul) {
-			return nil, core.InvalidField(nul.pointer, "Must not hold a NUL character.")
-		}
-		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
+	if body, err = checkBody(body); err != nil {
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return body, nil
 }
 
+// checkBody refuses a body that is not strict JSON, and returns it with its integers in plain form.
+func checkBody(body []byte) ([]byte, error) {
+	normal, err := normalJSON(body)
+	var nul nulError
+	switch {
+	case errors.As(err, &nul):
+		return nil, core.InvalidField(nul.pointer, "Must not contain a NUL character.")
+	case err != nil:
+		return nil, malformed("The body must be one JSON object in UTF-8, without duplicate keys and nested at most 64 deep.")
+	}
+	return normal, nil
+}
+
 func tooLarge() error {
 	return &core.Error{Kind: core.KindTooLarge, Code: "body_too_large", Detail: "The body is larger than 1 MiB."}
 }
 
-// hangUp makes an answer the last one on its connection. Without it net/http would first read on, to the end of a body
-// that nobody wants; it does this by itself only for handlers that get its own writer.
-func hangUp(w http.ResponseWriter, err error) error {
+// closeConnection closes the connection after the response. Otherwise net/http would first read the rest of the body:
+// it closes the connection itself only for handlers that get its own ResponseWriter.
+func closeConnection(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
 	return err
 }
