@@ -20,7 +20,7 @@ func (free) HoldVectors(context.Context, embedding.Owner, string, float64, int64
 
 func (free) SettleVectors(context.Context, string, int64, bool) error { return nil }
 
-// purse pays from the accounts of the database, as the server does.
+// purse charges the accounts in the database, as the server does.
 type purse struct{ *account.Spending }
 
 func (p purse) HoldVectors(ctx context.Context, o embedding.Owner, model string, _ float64, micros int64) (string, error) {
@@ -60,7 +60,7 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		day := core.Day(now)
 		lines, err := w.db.UsageLines(ctx, "other", day, day)
 		w.must(err)
-		// A million tokens cost 2 cents, and a part of a micro-dollar is one.
+		// A million tokens cost 2 cents; fractions of a micro-dollar are rounded up.
 		w.same("the ledger", lines, []account.UsageLine{{
 			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: account.MeteredEmbedding, Usage: account.Usage{Name: "", Calls: 1, Spent: 1},
 		}})

@@ -16,7 +16,7 @@ import (
 	"carrel/internal/testkit"
 )
 
-// TestTheGuardKnowsAddresses is the table of what may be reached: always, with private networks open, or never.
+// TestTheGuardKnowsAddresses lists addresses that may be reached always, with private networks allowed, or never.
 func TestTheGuardKnowsAddresses(t *testing.T) {
 	t.Parallel()
 	const (
@@ -68,7 +68,7 @@ func TestTheGuardKnowsAddresses(t *testing.T) {
 	}
 }
 
-// FuzzGuard holds every spelling of an IPv4 address inside IPv6 to what holds for the address itself.
+// FuzzGuard checks that every form of an IPv4 address inside IPv6 is treated like the address itself.
 func FuzzGuard(f *testing.F) {
 	for _, s := range []string{"127.0.0.1", "8.8.8.8", "169.254.169.254", "10.0.0.1"} {
 		a := netip.MustParseAddr(s).As4()
@@ -93,8 +93,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// TestNoSpellingOfAPrivateHostIsReached goes through the client, as a request does, whatever the system's resolver makes of
-// a name.
+// The requests go through the client, so the system's resolver interprets the names.
 func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
@@ -128,8 +127,7 @@ func TestNoSpellingOfAPrivateHostIsReached(t *testing.T) {
 	_ = res.Body.Close()
 }
 
-// TestANameWhoseAddressChangesIsHeldToItsLatest is the attack that a check at creation does not see: the name has a public
-// address when it is looked at, and a private one when it is used.
+// DNS rebinding: the name has a public address when it is checked and a private one when it is used.
 func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
@@ -150,7 +148,7 @@ func TestANameWhoseAddressChangesIsHeldToItsLatest(t *testing.T) {
 	if n := hits.Load(); n != 1 {
 		t.Errorf("%d requests arrived, want that of the open guard alone", n)
 	}
-	// The first answer is a good one, the next is not: the connection is refused all the same.
+	// The first reply is allowed, the second is not: the connection must be refused.
 	changing := testkit.Names(t, [4]byte{192, 0, 2, 1}, [4]byte{127, 0, 0, 1})
 	if _, err := changing.LookupNetIP(t.Context(), "ip4", "rebind.example.org"); err != nil {
 		t.Fatal(err)
@@ -219,7 +217,7 @@ func TestAddressesAreChecked(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL holds what is taken to what a request relies on.
+// FuzzCheckURL checks the properties of accepted addresses that requests rely on.
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{"https://example.org/hook", "http://127.0.0.1", "https://a@b", "https://[::1]:1#"} {
 		f.Add(s, true)
@@ -308,8 +306,8 @@ func TestOriginsHaveOneSpelling(t *testing.T) {
 	}
 }
 
-// TestAnUnknownNameAndARefusedOneAreTheSameError also compares the number of DNS queries, because a machine with search
-// domains would otherwise try them for unknown names only.
+// The number of DNS queries is compared as well, because a machine with search domains would try them for unknown
+// names only.
 func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 	t.Parallel()
 	queries := map[string]int{}
@@ -324,7 +322,7 @@ func TestAnUnknownNameAndARefusedOneAreTheSameError(t *testing.T) {
 				_ = res.Body.Close()
 			}
 			var failed *url.Error
-			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which holds no address
+			if !errors.As(err, &failed) || failed.Err != ErrNotPublic { //nolint:errorlint // the bare error, which contains no address
 				t.Errorf("%s %s: %v", name, host, err)
 			}
 		}

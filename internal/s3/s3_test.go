@@ -15,11 +15,11 @@ import (
 	"carrel/internal/testkit/s3fake"
 )
 
-// world is a store and a bucket of it.
+// world is a fake store and a bucket in it.
 type world struct {
 	*s3fake.Store
 	bucket *s3.Bucket
-	// waited are the pauses that were made.
+	// waited are the backoffs so far.
 	waited []time.Duration
 }
 

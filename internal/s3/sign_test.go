@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSignaturesAreThoseThatAmazonPublishes holds the signer to the examples of Amazon's documentation ("Authenticating
-// Requests: Using the Authorization Header"), with the key that it gives for them.
+// The examples and their key are from Amazon's documentation, "Authenticating Requests: Using the Authorization
+// Header".
 func TestSignaturesAreThoseThatAmazonPublishes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)

@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// Items is Markdown whose tree takes more than a hundred times its size in memory.
+// Items returns Markdown whose syntax tree needs more than a hundred times its size.
 func Items() []byte { return []byte(strings.Repeat("* a\n", mib/4-1)) }
 
-// ManyParts is a file of Word's form with so many parts.
+// ManyParts returns a Word file of n parts.
 func ManyParts(n int) []byte { return overlapping(n, "x") }
 
-// docx is a Word file of this text.
 func docx(body text) []byte { return zipped(part{name: "word/document.xml", long: body}) }
 
-// epub is a book of this package file and chapters.
 func epub(pack text, chapters ...part) []byte {
 	return zipped(append([]part{
 		{name: "META-INF/container.xml", content: `<container><rootfile full-path="c.opf"/></container>`}, {name: "c.opf", long: pack},
