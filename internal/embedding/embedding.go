@@ -16,7 +16,7 @@ import (
 	"carrel/internal/task"
 )
 
-// Space identifies comparable vectors: those of one model and length.
+// Space identifies comparable vectors by model and length.
 type Space struct {
 	Model string
 	Dims  int
@@ -53,12 +53,12 @@ type Store interface {
 	Head(ctx context.Context) (uint64, error)
 	EmbeddedThrough(ctx context.Context, s Space) (uint64, error)
 	// UnembeddedDocuments returns documents that may lack vectors, in the order of the change log from after
-	// (exclusive) to through, except those of the users in without. It stops after n documents, or after the document
+	// (exclusive) to through, without the documents of some users. It stops after n documents, or after the document
 	// whose text exceeds bytes in total.
 	UnembeddedDocuments(ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string) ([]Document, error)
 	// KnownEmbeddings returns the stored vectors of texts in any document, by hash.
 	KnownEmbeddings(ctx context.Context, s Space, hashes []string) (map[string][]byte, error)
-	// PutEmbeddings stores vectors and deletes those of texts that a complete document no longer has. In the same
+	// PutEmbeddings stores vectors and deletes the vectors of texts that a complete document no longer has. In the same
 	// transaction it moves complete documents with new vectors to the end of the change log, where indexes find them,
 	// and records that all documents up to through are complete. A document that was changed or deleted meanwhile is
 	// not counted as complete.
@@ -165,7 +165,7 @@ func (s *Service) Vectors(ctx context.Context, docs []Text) (map[string]Vectors,
 	return out, nil
 }
 
-// space returns the model and the length of its vectors. Until the endpoint has replied, the length is that of the
+// space returns the model and the length of its vectors. Until the endpoint has replied, it is the length of the
 // stored vectors; 0 means unknown.
 func (s *Service) space(ctx context.Context) (Space, error) {
 	space := Space{Model: s.embedder.Model(), Dims: s.embedder.Dims()}

@@ -166,7 +166,7 @@ func queryArgument(tool *mcp.Tool) string {
 	return ""
 }
 
-// mcpArguments sets those of the tool's arguments whose names we recognize.
+// mcpArguments sets the arguments of the tool whose names we recognize.
 func mcpArguments(tool *mcp.Tool, q Query, n int) map[string]any {
 	has := argumentNames(tool)
 	arguments := map[string]any{firstNonEmpty(queryArgument(tool), "query"): q.Text}

@@ -36,7 +36,7 @@ func (a archiveFiles) Open(name string, b *budget.Budget) (io.ReadCloser, error)
 	}{b.Reader(r), r}, nil
 }
 
-// openArchive lists the files of a zip archive like those of a folder.
+// openArchive lists the files of a zip archive as a folder.
 func openArchive(ctx context.Context, path string, size int64, l Limits) (reader, error) {
 	f := &folder{archive: size, open: func(b *budget.Budget) (opener, func() error, error) { return unzip(path, size, b) }}
 	files, done, err := unzip(path, size, budget.New(ctx, l.Limits, size, nil))

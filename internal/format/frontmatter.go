@@ -170,7 +170,7 @@ func unquote(s string, quote byte) (inner string, closed bool) {
 	return "", false
 }
 
-// first returns the first value of the first of the keys that has one.
+// first returns the first value found under the keys, in order.
 func (fm frontMatter) first(keys ...string) string {
 	for _, key := range keys {
 		for _, v := range fm[key] {

@@ -19,7 +19,7 @@ import (
 
 // fileQueue holds the files of a source that an import still has to process.
 type fileQueue interface {
-	// size returns the remaining files and bytes, as far as they are known.
+	// size returns the known number of remaining files and bytes.
 	size() (files int, bytes int64)
 	// next imports the next file. The result has End set when the queue is empty.
 	next(ctx context.Context, t *reporter) (fileResult, error)

@@ -78,8 +78,8 @@ func (p *webQueue) next(ctx context.Context, t *reporter) (fileResult, error) {
 	return o, err
 }
 
-// importPage fetches a page and imports it if it has changed. A page that is gone (404, 410) is deleted; one that
-// can't be fetched is reported and keeps its documents.
+// importPage fetches a page and imports it if it has changed. A page that is gone (404, 410) is deleted; a
+// page that can't be fetched is reported and keeps its documents.
 func (p *webQueue) importPage(ctx context.Context, address string, t *reporter) (fileResult, error) {
 	s, old := p.service, p.known[address]
 	o := fileResult{Name: address}

@@ -62,7 +62,7 @@ func canonicalHeaders(req *http.Request) (names, lines string) {
 	return strings.Join(sorted, ";"), b.String()
 }
 
-// canonicalQuery encodes a query as it is signed and sent: sorted, and percent-encoded without "+".
+// canonicalQuery returns the encoding that is signed and sent: sorted, and percent-encoded without "+".
 func canonicalQuery(query url.Values) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(query)) { // sorted by name, because "=" sorts after "-"
