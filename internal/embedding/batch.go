@@ -172,7 +172,9 @@ func (w *work) result() ([]Embedded, uint64) {
 	through, all := w.docs[0].Seq-1, true
 	out := make([]Embedded, 0, len(w.docs))
 	for _, d := range w.docs {
-		e := Embedded{ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: d.hashes, New: map[string][]byte{}, Complete: true}
+		e := Embedded{
+			ID: d.ID, SourceID: d.SourceID, Seq: d.Seq, Hashes: d.hashes, New: map[string][]byte{}, Complete: true,
+		}
 		for _, hash := range d.hashes {
 			_, has := d.has[hash]
 			v, known := w.vectors[hash]
@@ -261,7 +263,9 @@ func (w *work) take(texts []string, out model.Embeddings) error {
 	for i, text := range texts {
 		v := out.Vectors[i]
 		if len(v) != w.space.Dims {
-			return fmt.Errorf("vectors of %s have %d dimensions, stored ones have %d", w.space.Model, len(v), w.space.Dims)
+			return fmt.Errorf(
+				"vectors of %s have %d dimensions, stored ones have %d", w.space.Model, len(v), w.space.Dims,
+			)
 		}
 		w.vectors[hashOf(text)] = Pack(v)
 	}

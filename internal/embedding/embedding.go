@@ -55,7 +55,9 @@ type Store interface {
 	// UnembeddedDocuments returns documents that may lack vectors, in the order of the change log from after
 	// (exclusive) to through, without the documents of some users. It stops after n documents, or after the document
 	// whose text exceeds bytes in total.
-	UnembeddedDocuments(ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string) ([]Document, error)
+	UnembeddedDocuments(
+		ctx context.Context, s Space, after, through uint64, n, bytes int, without ...string,
+	) ([]Document, error)
 	// KnownEmbeddings returns the stored vectors of texts in any document, by hash.
 	KnownEmbeddings(ctx context.Context, s Space, hashes []string) (map[string][]byte, error)
 	// PutEmbeddings stores vectors and deletes the vectors of texts that a complete document no longer has. In the same
@@ -107,7 +109,8 @@ type Deps struct {
 func NewService(d Deps, price float64) *Service {
 	core.RequireDeps(d)
 	return &Service{
-		store: d.Store, embedder: d.Embedder, queries: model.NewBreaker(d.Embedder, d.Clock), tasks: d.Tasks, payer: d.Payer,
+		store: d.Store, embedder: d.Embedder, queries: model.NewBreaker(d.Embedder, d.Clock), tasks: d.Tasks,
+		payer: d.Payer,
 		clock: d.Clock, log: d.Log, price: price, maxSteps: maxSteps,
 	}
 }

@@ -72,7 +72,9 @@ func newWorld(t *testing.T, o store.Options) *world {
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
 	now := w.clock.Now()
-	w.must(w.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"))
+	w.must(
+		w.db.InsertUser(t.Context(), account.User{ID: "usr", Email: "e", Plan: core.PlanOpen, CreatedAt: now}, "none"),
+	)
 	for i, name := range []string{"one", "two"} {
 		w.sources[i] = core.NewID(core.PrefixSource)
 		w.must(w.db.InsertAgent(t.Context(), agent.Agent{
@@ -105,7 +107,8 @@ func (w *world) put(sourceID string, year int, docs ...string) {
 	for i, d := range docs {
 		title, text, _ := strings.Cut(d, ": ")
 		batch[i] = source.Document{
-			ID: core.NewID(core.PrefixDocument), SourceID: sourceID, ExternalID: title, Title: title, Text: text, Year: year,
+			ID: core.NewID(core.PrefixDocument), SourceID: sourceID, ExternalID: title, Title: title, Text: text,
+			Year: year,
 			Hash: fmt.Append(nil, d, year), CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now(),
 		}
 	}
@@ -130,7 +133,9 @@ func (w *world) start(alone bool, change ...func(embedding.Store, *model.Embeddi
 	w.t.Helper()
 	n := &node{w: w, log: &testkit.Log{}}
 	log := slog.New(slog.NewTextHandler(n.log, nil))
-	n.engine = task.New(w.db, w.clock, log, task.Options{Alone: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond})
+	n.engine = task.New(
+		w.db, w.clock, log, task.Options{Alone: alone, Poll: 5 * time.Millisecond, Grace: 200 * time.Millisecond},
+	)
 	o := model.EmbeddingOptions{URL: w.endpoint.URL(), Key: w.endpoint.Key, Model: w.endpoint.Model}
 	var db embedding.Store = w.db
 	for _, f := range change {
@@ -235,7 +240,9 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		before, err := w.db.Head(t.Context())
 		w.must(err)
 		n.settle()
-		w.same("paid", w.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"})
+		w.same(
+			"paid", w.paid(), []string{"Bread\nsourdough and patience", "Bridges\nhow rivers are crossed", "Empty\n"},
+		)
 		w.same("found", n.found(), map[string]string{"Bridges": "1/1", "Bread": "1/1", "Empty": "1/1", "": "0/1"})
 		head, err := w.db.Head(t.Context())
 		w.must(err)
@@ -247,7 +254,9 @@ func TestDocumentsGetVectorsThatSayWhatTheyAreAbout(t *testing.T) {
 		w.must(err)
 		score := map[string]float64{}
 		for _, c := range changes {
-			v, err := n.Vectors(t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}})
+			v, err := n.Vectors(
+				t.Context(), []embedding.Text{{ID: c.ID, Title: c.Document.Title, Text: c.Document.Text}},
+			)
 			w.must(err)
 			if p := v[c.ID].Passages[0]; p != nil {
 				w.same("space", v[c.ID].Space, embedding.Space{Model: "words-64", Dims: 64})
@@ -367,7 +376,8 @@ func TestALongListTakesManyRequests(t *testing.T) {
 			}
 		}
 		w.same("told", told, []string{
-			`{"documents":96,"passages":96,"tokens":288}`, `{"documents":192,"passages":192,"tokens":576}`, `{"documents":250,"passages":250,"tokens":750}`,
+			`{"documents":96,"passages":96,"tokens":288}`, `{"documents":192,"passages":192,"tokens":576}`,
+			`{"documents":250,"passages":250,"tokens":750}`,
 		})
 	})
 }
@@ -376,7 +386,11 @@ func TestALongDocumentTakesManyRequests(t *testing.T) {
 	onBoth(t, func(w *world) {
 		var long strings.Builder
 		for i := range 3000 {
-			fmt.Fprintf(&long, "Paragraph %d tells of %d things that nobody has counted before, and of the %d people who did not.\n\n", i, i*7, i*13)
+			fmt.Fprintf(
+				&long,
+				"Paragraph %d tells of %d things that nobody has counted before, and of the %d people who did not.\n\n",
+				i, i*7, i*13,
+			)
 		}
 		w.put(w.sources[0], 1, "Long: "+long.String(), "Short: text")
 		n := w.start(true)

@@ -143,7 +143,9 @@ type gate struct {
 	before, after func(ctx context.Context, docs []embedding.Embedded) error
 }
 
-func (g *gate) PutEmbeddings(ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time) error {
+func (g *gate) PutEmbeddings(
+	ctx context.Context, s embedding.Space, docs []embedding.Embedded, through uint64, now time.Time,
+) error {
 	if g.before != nil {
 		if err := g.before(ctx, docs); err != nil {
 			return err

@@ -63,7 +63,9 @@ func (s *Service) settle(ctx context.Context, w *work, id string, failed bool) e
 	if tokens == 0 && w.did.Passages > 0 {
 		tokens, estimated = w.bytes()/charBytes, true
 	}
-	return withStopGrace(ctx, func(ctx context.Context) error { return s.payer.SettleVectors(ctx, id, s.micros(tokens), estimated) })
+	return withStopGrace(
+		ctx, func(ctx context.Context) error { return s.payer.SettleVectors(ctx, id, s.micros(tokens), estimated) },
+	)
 }
 
 // micros converts tokens to micro-dollars: a dollar per million tokens is a micro-dollar per token.

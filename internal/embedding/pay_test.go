@@ -23,8 +23,15 @@ func (free) SettleVectors(context.Context, string, int64, bool) error { return n
 // purse charges the accounts in the database, as the server does.
 type purse struct{ *account.Spending }
 
-func (p purse) HoldVectors(ctx context.Context, o embedding.Owner, model string, _ float64, micros int64) (string, error) {
-	return p.Hold(ctx, account.Purchase{UserID: o.UserID, AgentID: o.AgentID, Kind: account.MeteredEmbedding, Model: model, Micros: micros})
+func (p purse) HoldVectors(
+	ctx context.Context, o embedding.Owner, model string, _ float64, micros int64,
+) (string, error) {
+	return p.Hold(
+		ctx,
+		account.Purchase{
+			UserID: o.UserID, AgentID: o.AgentID, Kind: account.MeteredEmbedding, Model: model, Micros: micros,
+		},
+	)
 }
 
 func (p purse) SettleVectors(ctx context.Context, id string, micros int64, estimated bool) error {
@@ -51,7 +58,10 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		through, err := w.db.EmbeddedThrough(ctx, embedding.Space{Model: w.endpoint.Model, Dims: 64})
 		w.must(err)
 		w.same("places up to which nothing lacks vectors", through, 0)
-		w.eventually("it is tried again later", func() bool { waits, ok := w.active(); return ok && waits.RunAt.After(w.clock.Now()) })
+		w.eventually("it is tried again later", func() bool {
+			waits, ok := w.active()
+			return ok && waits.RunAt.After(w.clock.Now())
+		})
 
 		w.must(w.db.SetSpendCap(ctx, "usr", nil))
 		w.clock.Advance(time.Hour)
@@ -62,7 +72,8 @@ func TestOwnersPayForTheirVectorsAndWaitAtTheirCap(t *testing.T) {
 		w.must(err)
 		// A million tokens cost 2 cents; fractions of a micro-dollar are rounded up.
 		w.same("the ledger", lines, []account.UsageLine{{
-			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: account.MeteredEmbedding, Usage: account.Usage{Name: "", Calls: 1, Spent: 1},
+			Day: day, AgentID: theirAgent, Model: w.endpoint.Model, Kind: account.MeteredEmbedding,
+			Usage: account.Usage{Name: "", Calls: 1, Spent: 1},
 		}})
 		differences, err := w.db.SpendDifferences(ctx)
 		w.must(err)

@@ -80,8 +80,8 @@ func (s *Service) submit(ctx context.Context) error {
 // maxRead limits the text of documents that is read at once.
 const maxRead = 4 << 20
 
-// missing returns up to n documents that may lack vectors, without the documents of some users, and the last position in the
-// change log that it covers.
+// missing returns up to n documents that may lack vectors, without the documents of some users, and the last position
+// in the change log that it covers.
 func (s *Service) missing(ctx context.Context, space Space, n int, without ...string) ([]Document, uint64, error) {
 	after, err := s.store.EmbeddedThrough(ctx, space)
 	if err != nil {

@@ -37,7 +37,10 @@ func CardID(card []byte) (string, error) {
 	canonical, err := Canonical(card)
 	if err != nil {
 		// The library's error quotes the card, which must not be logged, so it is dropped.
-		return "", core.InvalidField("/card", "Must be a JSON object in valid UTF-8, without lone surrogates, repeated keys or numbers past a double.")
+		return "", core.InvalidField(
+			"/card",
+			"Must be a JSON object in valid UTF-8, without lone surrogates, repeated keys or numbers past a double.",
+		)
 	}
 	if canonical[0] != '{' {
 		return "", core.InvalidField("/card", "Must be a JSON object.")

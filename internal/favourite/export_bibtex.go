@@ -56,7 +56,8 @@ func writeBibEntry(w *bufio.Writer, key string, r *reference) {
 // backslashes, and an unmatched one would swallow the rest of the file. Letters beyond ASCII are kept, because
 // current BibTeX reads UTF-8.
 var bibEscapes = strings.NewReplacer(
-	`\`, `{\textbackslash}`, `{`, `{\textbraceleft}`, `}`, `{\textbraceright}`, `~`, `{\textasciitilde}`, `^`, `{\textasciicircum}`,
+	`\`, `{\textbackslash}`, `{`, `{\textbraceleft}`, `}`, `{\textbraceright}`, `~`, `{\textasciitilde}`, `^`,
+	`{\textasciicircum}`,
 	`%`, `\%`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `_`, `\_`,
 )
 
@@ -79,7 +80,9 @@ func bibPages(pages string) string {
 
 // pageRange splits "12-34", with any dash.
 func pageRange(pages string) (first, last string, ok bool) {
-	parts := strings.FieldsFunc(pages, func(r rune) bool { return r == '-' || r == '–' || r == '—' || r == '‐' || r == '‑' || r == ' ' })
+	parts := strings.FieldsFunc(
+		pages, func(r rune) bool { return r == '-' || r == '–' || r == '—' || r == '‐' || r == '‑' || r == ' ' },
+	)
 	if len(parts) != 2 || !strings.ContainsAny(pages, "-–—‐‑") {
 		return "", "", false
 	}

@@ -51,7 +51,9 @@ func newCSLItem(r *reference) cslItem {
 		Page: r.pages, Publisher: r.publisher, DOI: r.doi, URL: r.url, Abstract: r.abstract,
 	}
 	for _, n := range r.authors {
-		item.Author = append(item.Author, cslName{Family: n.family, Given: n.given, Suffix: n.suffix, Literal: n.literal})
+		item.Author = append(
+			item.Author, cslName{Family: n.family, Given: n.given, Suffix: n.suffix, Literal: n.literal},
+		)
 	}
 	if r.year != 0 {
 		date := []int{r.year}

@@ -10,7 +10,8 @@ import (
 
 // csvHeader names the columns after the fields of a card.
 var csvHeader = []string{
-	"cardId", "type", "title", "authors", "year", "venue", "volume", "issue", "pages", "publisher", "doi", "url", "abstract",
+	"cardId", "type", "title", "authors", "year", "venue", "volume", "issue", "pages", "publisher", "doi", "url",
+	"abstract",
 }
 
 // writeCSV writes RFC 4180. There is no byte order mark, which every reader but Excel would take for a part of the
@@ -32,7 +33,8 @@ func writeCSV(w *bufio.Writer, refs []reference) error {
 			authors[i] = n.inverted()
 		}
 		row := []string{
-			r.id, r.rawType, r.title, strings.Join(authors, "; "), year, r.venue, r.volume, r.issue, r.pages, r.publisher,
+			r.id, r.rawType, r.title, strings.Join(authors, "; "), year, r.venue, r.volume, r.issue, r.pages,
+			r.publisher,
 			r.doi, r.url, r.abstract,
 		}
 		for i := range row {

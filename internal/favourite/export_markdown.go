@@ -40,7 +40,9 @@ func markdownEntry(r *reference) string {
 		year = strconv.Itoa(r.year)
 	}
 	if authors := markdownAuthors(r.authors); authors != "" {
-		parts = append(parts, markdown.Start(markdown.Text(authors))+" ("+year+").", sentence("*"+markdown.Text(title)+"*", title))
+		parts = append(
+			parts, markdown.Start(markdown.Text(authors))+" ("+year+").", sentence("*"+markdown.Text(title)+"*", title),
+		)
 	} else {
 		parts = append(parts, "*"+markdown.Text(title)+"* ("+year+").")
 	}
@@ -107,6 +109,7 @@ func markdownWhere(r *reference) string {
 // doiURL returns the resolver address of a DOI, with its reserved characters encoded.
 func doiURL(doi string) string {
 	return "https://doi.org/" + percentEncode(doi, func(c byte) bool {
-		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._/:;,@!$'*+=", c) >= 0
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.IndexByte("-._/:;,@!$'*+=", c) >= 0
 	})
 }

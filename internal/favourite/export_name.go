@@ -128,10 +128,13 @@ func isPersonal(words []string) bool {
 // corporateWords are words that occur in names of institutions only.
 var corporateWords = map[string]bool{
 	"the": true, "of": true, "for": true, "and": true, "&": true,
-	"agency": true, "association": true, "authority": true, "board": true, "bureau": true, "center": true, "centre": true,
+	"agency": true, "association": true, "authority": true, "board": true, "bureau": true, "center": true,
+	"centre":        true,
 	"collaboration": true, "college": true, "commission": true, "committee": true, "company": true, "consortium": true,
-	"corp": true, "corporation": true, "council": true, "department": true, "foundation": true, "gmbh": true, "group": true,
-	"inc": true, "institute": true, "laboratories": true, "laboratory": true, "labs": true, "limited": true, "llc": true,
+	"corp": true, "corporation": true, "council": true, "department": true, "foundation": true, "gmbh": true,
+	"group": true,
+	"inc":   true, "institute": true, "laboratories": true, "laboratory": true, "labs": true, "limited": true,
+	"llc": true,
 	"ltd": true, "ministry": true, "network": true, "office": true, "organisation": true, "organization": true,
 	"press": true, "project": true, "society": true, "team": true, "university": true, "working": true,
 }

@@ -57,10 +57,12 @@ var kinds = map[string]kind{
 	"article": kindArticle, "journalarticle": kindArticle, "articlejournal": kindArticle, "journal": kindArticle,
 	"journalpaper": kindArticle, "review": kindArticle, "jour": kindArticle,
 	"conferencepaper": kindConference, "paperconference": kindConference, "conference": kindConference,
-	"inproceedings": kindConference, "proceedings": kindConference, "proceedingsarticle": kindConference, "conf": kindConference,
+	"inproceedings": kindConference, "proceedings": kindConference, "proceedingsarticle": kindConference,
+	"conf": kindConference,
 	"book": kindBook, "monograph": kindBook, "editedbook": kindBook,
-	"chapter": kindChapter, "bookchapter": kindChapter, "incollection": kindChapter, "inbook": kindChapter, "booksection": kindChapter,
-	"report": kindReport, "techreport": kindReport, "technicalreport": kindReport, "workingpaper": kindReport,
+	"chapter": kindChapter, "bookchapter": kindChapter, "incollection": kindChapter, "inbook": kindChapter,
+	"booksection": kindChapter,
+	"report":      kindReport, "techreport": kindReport, "technicalreport": kindReport, "workingpaper": kindReport,
 	"thesis": kindThesis, "phdthesis": kindThesis, "mastersthesis": kindThesis, "dissertation": kindThesis,
 	"dataset": kindDataset, "data": kindDataset,
 	"webpage": kindWebPage, "website": kindWebPage, "web": kindWebPage, "blogpost": kindWebPage,
@@ -182,7 +184,9 @@ func parseYear(v any) int {
 // parseDOI returns a DOI without prefixes, or "".
 func parseDOI(s string) string {
 	lower := strings.ToLower(s)
-	for _, prefix := range []string{"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/"} {
+	for _, prefix := range []string{
+		"https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/",
+	} {
 		if strings.HasPrefix(lower, prefix) {
 			s = s[len(prefix):]
 			if plain, err := url.PathUnescape(s); err == nil {

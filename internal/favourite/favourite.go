@@ -82,7 +82,9 @@ func (s *Service) allow(ctx context.Context, actor core.Actor, op core.Operation
 }
 
 // Save saves a card, with its thread if one is given.
-func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string) (Favourite, error) {
+func (s *Service) Save(
+	ctx context.Context, actor core.Actor, agentID string, card json.RawMessage, threadID string,
+) (Favourite, error) {
 	if err := s.allow(ctx, actor, core.OpSaveFavourite, agentID); err != nil {
 		return Favourite{}, err
 	}
@@ -114,7 +116,9 @@ func (s *Service) Save(ctx context.Context, actor core.Actor, agentID string, ca
 
 // List returns a page of favourites and the cursor of the next page: newest first, or with words in q the cards that
 // contain all of them, best first.
-func (s *Service) List(ctx context.Context, actor core.Actor, agentID, q string, page core.Page) ([]Favourite, string, error) {
+func (s *Service) List(
+	ctx context.Context, actor core.Actor, agentID, q string, page core.Page,
+) ([]Favourite, string, error) {
 	if err := s.allow(ctx, actor, core.OpListFavourites, agentID); err != nil {
 		return nil, "", err
 	}
@@ -152,7 +156,9 @@ func (m match) compare(o match) int {
 
 // find scores all favourites of the agent. A user has hundreds at most, so a scan is faster than maintaining an
 // index.
-func (s *Service) find(ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int) ([]Favourite, string, error) {
+func (s *Service) find(
+	ctx context.Context, actor core.Actor, agentID string, m Matcher, cursor string, rows int,
+) ([]Favourite, string, error) {
 	key, err := core.DecodeCursor("favourites.q", cursor, 3)
 	if err != nil {
 		return nil, "", err

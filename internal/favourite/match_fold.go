@@ -11,7 +11,9 @@ import (
 )
 
 // plainLetters replaces letters with strokes and ligatures that Unicode does not decompose by what people type.
-var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ς", "σ")
+var plainLetters = strings.NewReplacer(
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "ς", "σ",
+)
 
 // fold returns the form in which words are compared: core.Fold without accents, with spaces for everything outside
 // words.

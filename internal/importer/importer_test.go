@@ -60,7 +60,10 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "carrel.db"), Log: log})
 	w.must(err)
 	w.db = db
-	user := account.User{ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleOwner, Plan: core.PlanOpen, CreatedAt: w.clock.Now()}
+	user := account.User{
+		ID: core.NewID(core.PrefixUser), Email: "ada@example.org", Name: "Ada", Role: core.RoleOwner,
+		Plan: core.PlanOpen, CreatedAt: w.clock.Now(),
+	}
 	w.must(db.InsertUser(t.Context(), user, "hash"))
 	w.actor = core.Operator(user.ID)
 	agents := agent.NewService(db, w.clock)
@@ -76,7 +79,9 @@ func newWorldWith(t *testing.T, client *http.Client, change ...func(*importer.Op
 	for _, f := range change {
 		f(&options)
 	}
-	w.importer = importer.NewService(importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options)
+	w.importer = importer.NewService(
+		importer.Deps{Store: db, Sources: w.sources, Tasks: w.tasks, Clock: w.clock, Log: log}, options,
+	)
 	w.tasks.Register(w.importer.Kind())
 	w.must(w.tasks.Start(t.Context()))
 	t.Cleanup(func() {
@@ -182,7 +187,9 @@ func TestRecordsThatAFileNoLongerHoldsAreRemoved(t *testing.T) {
 func TestABrokenFileIsReportedWithItsReasonAndStopsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, content := range map[string]string{"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken"} {
+	for name, content := range map[string]string{
+		"bad.pdf": "no PDF", "good.txt": "A text.", "half.jsonl": `{"id":1,"text":"x"}` + "\nbroken",
+	} {
 		_, err := w.importer.UploadFile(t.Context(), w.target(), name, strings.NewReader(content))
 		w.must(err)
 	}
@@ -257,7 +264,9 @@ func TestAnUploadGoesOnWhereItWasCutOff(t *testing.T) {
 	if !core.IsKind(err, core.KindConflict) {
 		t.Errorf("from the start again: %v", err)
 	}
-	done, err := w.importer.AppendUpload(t.Context(), w.target(), u.ID, half.Received, strings.NewReader(content[half.Received:]))
+	done, err := w.importer.AppendUpload(
+		t.Context(), w.target(), u.ID, half.Received, strings.NewReader(content[half.Received:]),
+	)
 	w.must(err)
 	w.same("ready", done.Ready, true)
 	w.imported(w.upload.ID)
@@ -278,7 +287,8 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 		t.Errorf("too large in the end: %v", err)
 	}
 	for _, name := range []string{"", "..", "a.exe", "a\x00.txt", strings.Repeat("a", 500) + ".txt"} {
-		if _, err := w.importer.CreateUpload(t.Context(), w.target(), name, 1); !core.IsKind(err, core.KindInvalid) && !core.IsKind(err, core.KindUnsupported) {
+		if _, err := w.importer.CreateUpload(t.Context(), w.target(), name, 1); !core.IsKind(err, core.KindInvalid) &&
+			!core.IsKind(err, core.KindUnsupported) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -290,7 +300,12 @@ func TestWhatIsTooLargeOrUnreadableIsRefusedAtOnce(t *testing.T) {
 // roomFor gives the owner a plan with a storage limit.
 func (w *world) roomFor(bytes int64) {
 	w.t.Helper()
-	w.must(w.db.PutPlan(w.t.Context(), account.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()}))
+	w.must(
+		w.db.PutPlan(
+			w.t.Context(),
+			account.Plan{Name: "small", StorageLimit: &bytes, CreatedAt: w.clock.Now(), UpdatedAt: w.clock.Now()},
+		),
+	)
 	w.must(w.db.SetPlan(w.t.Context(), w.actor.UserID, "small"))
 }
 
@@ -324,7 +339,10 @@ func TestAnImportStopsWhereThereIsNoRoomAndKeepsWhatItHas(t *testing.T) {
 		w.must(os.WriteFile(filepath.Join(dir, name+".txt"), []byte("Twenty letters, all."), 0o600))
 	}
 	w.roomFor(50)
-	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir}})
+	src, err := w.sources.Add(
+		t.Context(), w.actor, w.agent,
+		source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir}},
+	)
 	w.must(err)
 	_, err = w.importer.Sync(t.Context(), w.actor, w.agent, src.ID)
 	w.must(err)
@@ -376,7 +394,10 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	write("a.txt", "one")
 	write("sub/refs.bib", "@misc{k, title={K}}")
 	write(".hidden.txt", "no")
-	src, err := w.sources.Add(t.Context(), w.actor, w.agent, source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir, SyncMinutes: 5}})
+	src, err := w.sources.Add(
+		t.Context(), w.actor, w.agent,
+		source.New{Name: "Folder", Kind: source.KindFolder, Settings: source.Settings{Path: dir, SyncMinutes: 5}},
+	)
 	w.must(err)
 	sync := func() importer.Import {
 		t.Helper()
@@ -404,7 +425,9 @@ func TestAFolderIsKeptUpToDate(t *testing.T) {
 	if again := w.imported(src.ID); again.ID == last.ID {
 		t.Error("it was due, and not synced")
 	}
-	member := core.Actor{UserID: w.actor.UserID, Role: core.RoleMember, Plan: core.PlanOpen, Scopes: core.RoleMember.Scopes()}
+	member := core.Actor{
+		UserID: w.actor.UserID, Role: core.RoleMember, Plan: core.PlanOpen, Scopes: core.RoleMember.Scopes(),
+	}
 	if _, err := w.importer.Sync(t.Context(), member, w.agent, src.ID); !core.IsKind(err, core.KindForbidden) {
 		t.Errorf("somebody who does not run the installation: %v", err)
 	}
@@ -466,7 +489,10 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 		w.must(err)
 		return src.ID, w.imported(src.ID)
 	}
-	urls := []string{site.URL + "/a", site.URL + "/b", site.URL + "/moved", site.URL + "/loop", site.URL + "/picture", site.URL + "/fails"}
+	urls := []string{
+		site.URL + "/a", site.URL + "/b", site.URL + "/moved", site.URL + "/loop", site.URL + "/picture",
+		site.URL + "/fails",
+	}
 	id, first := add(source.New{Name: "Web", Kind: source.KindWeb, Settings: source.Settings{URLs: urls}})
 	w.same("added", first.Documents.Added, 3)
 	w.same("failed", first.Files.Failed, 3)
@@ -482,14 +508,16 @@ func TestPagesAndFeedsAreFetchedAndAskedWhetherTheyChanged(t *testing.T) {
 	w.same("RSS", feed.Documents.Added, 1)
 	for d, err := range w.db.ScanDocuments(t.Context(), id) {
 		w.must(err)
-		if d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 || d.URL != "https://example.org/1" || d.Authors[0] != "Ada" || d.Venue != "News" {
+		if d.Title != "First & last" || d.Text != "Some text." || d.Year != 2019 || d.URL != "https://example.org/1" ||
+			d.Authors[0] != "Ada" || d.Venue != "News" {
 			t.Errorf("RSS gave %+v", d)
 		}
 	}
 	id, _ = add(source.New{Name: "Atom", Kind: source.KindFeed, Settings: source.Settings{URL: site.URL + "/atom"}})
 	for d, err := range w.db.ScanDocuments(t.Context(), id) {
 		w.must(err)
-		if d.Title != "Second" || d.Text != "Body here" || d.Year != 2020 || d.URL != "https://example.org/2" || d.Authors[0] != "Alan" {
+		if d.Title != "Second" || d.Text != "Body here" || d.Year != 2020 || d.URL != "https://example.org/2" ||
+			d.Authors[0] != "Alan" {
 			t.Errorf("Atom gave %+v", d)
 		}
 	}

@@ -36,7 +36,12 @@ func sign(req *http.Request, keyID, secret, region string, now time.Time) {
 	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)
 	}
-	req.Header.Set("Authorization", algorithm+" Credential="+keyID+"/"+scope+",SignedHeaders="+names+",Signature="+hex.EncodeToString(mac(key, text)))
+	req.Header.Set(
+		"Authorization",
+		algorithm+" Credential="+keyID+"/"+scope+",SignedHeaders="+names+",Signature="+hex.EncodeToString(
+			mac(key, text),
+		),
+	)
 }
 
 func mac(key []byte, text string) []byte {
@@ -82,7 +87,8 @@ func encode(s string, path bool) string {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~", c) >= 0, path && c == '/':
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c &&
+			c <= '9', strings.IndexByte("-._~", c) >= 0, path && c == '/':
 			b.WriteByte(c)
 		default:
 			b.WriteString("%" + string(hexDigits[c>>4]) + string(hexDigits[c&15]))

@@ -31,7 +31,10 @@ func Book(pages int) []byte {
 }
 
 // words are the vocabulary of the book, with trailing spaces.
-var words = strings.SplitAfter("of data model the relation and users with to in for domain is a programs that banks representation as system set ", " ")
+var words = strings.SplitAfter(
+	"of data model the relation and users with to in for domain is a programs that banks representation as system set ",
+	" ",
+)
 
 // Books returns an archive of harmless PDFs of ten pages.
 func Books(n int) []byte {

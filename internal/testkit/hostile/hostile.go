@@ -63,7 +63,8 @@ func zipped(parts ...part) []byte {
 		}
 		raw, sum, size := p.long.deflate()
 		w, err := z.CreateRaw(&zip.FileHeader{
-			Name: p.name, Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(len(raw)), UncompressedSize64: uint64(size),
+			Name: p.name, Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(len(raw)),
+			UncompressedSize64: uint64(size),
 		})
 		must(err)
 		_, err = w.Write(raw)
@@ -104,7 +105,10 @@ func archives() []Case {
 			return zipped(parts...)
 		}, "has a name of more than 1,000 bytes"},
 		{"a zip whose names lead out of it", "traversal.zip", func() []byte {
-			return zipped(part{"../../../../etc/cron.d/x.txt", "x", text{}}, part{`..\..\boot.txt`, "x", text{}}, part{"/etc/x.txt", "x", text{}})
+			return zipped(
+				part{"../../../../etc/cron.d/x.txt", "x", text{}}, part{`..\..\boot.txt`, "x", text{}},
+				part{"/etc/x.txt", "x", text{}},
+			)
 		}, ""},
 		{"a gzip file of 2,000 members", "members.jsonl.gz", func() []byte {
 			return bytes.Repeat(gzipped(text{unit: "\n", times: mib}), 2000)
@@ -122,7 +126,9 @@ func archives() []Case {
 // newlines returns a small archive of three compressed files of newlines.
 func newlines() []byte {
 	packed := string(gzipped(text{unit: "\n", times: 512 * mib}))
-	return zipped(part{"a.jsonl.gz", packed, text{}}, part{"b.jsonl.gz", packed, text{}}, part{"c.jsonl.gz", packed, text{}})
+	return zipped(
+		part{"a.jsonl.gz", packed, text{}}, part{"b.jsonl.gz", packed, text{}}, part{"c.jsonl.gz", packed, text{}},
+	)
 }
 
 // overlapping returns an archive that lists the same compressed bytes n times under different names.

@@ -53,12 +53,17 @@ func once(s string) text { return text{unit: s, times: 1} }
 
 // drawings returns forms that draw each other ten times, twelve levels deep.
 func drawings() []byte {
-	return file(catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica, deflated("/Subtype/Form", text{unit: "/X Do ", times: 10}, 1))
+	return file(
+		catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica,
+		deflated("/Subtype/Form", text{unit: "/X Do ", times: 10}, 1),
+	)
 }
 
 // Glyphs returns a PDF of a few megabytes with a page of so many characters that layout needs much memory.
 func Glyphs() []byte {
-	return file(catalogue, onePage, thePage, deflated("", text{unit: begin + "(Hello, world) Tj ET\n", times: mib}, 1), helvetica,
+	return file(catalogue, onePage, thePage, deflated(
+		"", text{unit: begin + "(Hello, world) Tj ET\n", times: mib}, 1,
+	), helvetica,
 		object(fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", 2*mib, strings.Repeat("x", 2*mib))))
 }
 
@@ -79,8 +84,14 @@ func pdfs() []Case {
 		return file(append([]object{catalogue, onePage, thePage}, contents...)...)
 	}
 	return append([]Case{
-		{"a PDF of a page of 512 MB of spaces", "spaces.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory},
-		{"a PDF packed three times", "layers.pdf", func() []byte { return page(deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory},
+		{
+			"a PDF of a page of 512 MB of spaces", "spaces.pdf",
+			func() []byte { return page(deflated("", text{unit: " ", times: 512 * mib}, 1), helvetica) }, memory,
+		},
+		{
+			"a PDF packed three times", "layers.pdf",
+			func() []byte { return page(deflated("", text{unit: " ", times: 256 * mib}, 3), helvetica) }, memory,
+		},
 		{"a PDF of drawings that draw themselves", "drawings.pdf", drawings, work},
 		{"a PDF of large drawings in drawings", "forms.pdf", func() []byte {
 			all := []object{catalogue, onePage, thePage, deflated("", once("/X Do "), 1), helvetica}
@@ -132,7 +143,13 @@ func pdfObjects() []Case {
 		{"a PDF of large object streams", "packs.pdf", func() []byte {
 			all := []object{catalogue, onePage, thePage, deflated("", once(begin+"(Hello) Tj ET"), 1), helvetica}
 			for i := range 200 {
-				all = append(all, deflated("/Type/ObjStm/N 1/First 10", text{before: fmt.Sprintf("%-10s", fmt.Sprint(1000+i, " 0")), unit: "0 ", times: 5 * mib}, 1))
+				all = append(
+					all,
+					deflated(
+						"/Type/ObjStm/N 1/First 10",
+						text{before: fmt.Sprintf("%-10s", fmt.Sprint(1000+i, " 0")), unit: "0 ", times: 5 * mib}, 1,
+					),
+				)
 			}
 			data := file(all...)
 			return bytes.Replace(data, []byte("startxref"), []byte("startfoo1"), 1) // so that the whole file is scanned
@@ -159,7 +176,13 @@ func pdfObjects() []Case {
 			all := []object{catalogue, onePage, "<</Type/Page/Contents["}
 			for i := range 5000 {
 				all[2] += object(fmt.Sprintf("%d 0 R ", 4+i))
-				all = append(all, deflated("/DecodeParms[<</Predictor 12/Columns 1048576/Colors 32/BitsPerComponent 16>>]", once("\x00 "), 1))
+				all = append(
+					all,
+					deflated(
+						"/DecodeParms[<</Predictor 12/Columns 1048576/Colors 32/BitsPerComponent 16>>]", once("\x00 "),
+						1,
+					),
+				)
 			}
 			all[2] += "]>>"
 			return file(all...)
@@ -177,7 +200,8 @@ func pdfObjects() []Case {
 		}, work},
 		{"a PDF of widths without end", "widths.pdf", func() []byte {
 			return file(catalogue, onePage, thePage, deflated("", once(begin+"<0041> Tj ET"), 1),
-				"<</Type/Font/Subtype/Type0/DescendantFonts[6 0 R]>>", object("<</W["+strings.Repeat("0 7 0 R ", 50_000)+"]>>"),
+				"<</Type/Font/Subtype/Type0/DescendantFonts[6 0 R]>>",
+				object("<</W["+strings.Repeat("0 7 0 R ", 50_000)+"]>>"),
 				object("["+strings.Repeat("1 ", 500_000)+"]"))
 		}, work},
 	}
@@ -185,12 +209,21 @@ func pdfObjects() []Case {
 
 // Large returns a PDF of 2.4 MB with text on a page of the largest accepted size.
 func Large() []byte {
-	return file(catalogue, onePage, thePage, deflated("", text{before: begin + "(Hello) Tj ", unit: "% noise that is no text, and passed over by a reader\n", times: 25 * mib / 53, after: " ET"}, 1),
+	return file(catalogue, onePage, thePage, deflated(
+		"",
+		text{
+			before: begin + "(Hello) Tj ", unit: "% noise that is no text, and passed over by a reader\n",
+			times: 25 * mib / 53, after: " ET",
+		},
+		1,
+	),
 		helvetica, object(fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", 2*mib, strings.Repeat("x", 2*mib))))
 }
 
 // Objects returns a PDF of 2.4 MB whose objects need many times its size in memory.
 func Objects() []byte {
-	return file(catalogue, onePage, object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/A["+strings.Repeat("0 ", 600_000)+"]/B["+
+	return file(catalogue, onePage, object("<</Type/Page/Contents 4 0 R/Resources<</Font<</F 5 0 R>>/A["+strings.Repeat(
+		"0 ", 600_000,
+	)+"]/B["+
 		strings.Repeat("<</A 1>>", 80_000)+"]>>>>"), deflated("", once(begin+"(Hello) Tj ET"), 1), helvetica)
 }

@@ -90,7 +90,9 @@ func Refuse(status int, code string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, "%s<Error><Code>%s</Code><Message>No.</Message><RequestId>1</RequestId></Error>", xml.Header, code)
+		_, _ = fmt.Fprintf(
+			w, "%s<Error><Code>%s</Code><Message>No.</Message><RequestId>1</RequestId></Error>", xml.Header, code,
+		)
 	}
 }
 
@@ -196,19 +198,24 @@ func (s *Store) list(w http.ResponseWriter, r *http.Request) {
 	slices.Sort(keys)
 	more := len(keys) > s.pageOf
 	keys = keys[:min(len(keys), s.pageOf)]
-	_, _ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
+	_,
+		_ = fmt.Fprintf(w, "%s<ListBucketResult xmlns=%q><Name>%s</Name><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><IsTruncated>%t</IsTruncated>",
 		xml.Header, "http://s3.amazonaws.com/doc/2006-03-01/", Bucket, len(keys), more)
 	for _, key := range keys {
-		_, _ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>",
+		_,
+			_ = fmt.Fprintf(w, "<Contents><Key>%s</Key><LastModified>%s</LastModified><ETag>%s</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>",
 			strings.ReplaceAll(url.QueryEscape(key), "%2F", "/"), modified.Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(etag(s.objects[key]), `"`, "&quot;"), len(s.objects[key]))
 	}
 	if more {
-		_, _ = fmt.Fprintf(w, "<NextContinuationToken>=+/%s</NextContinuationToken>", base64.StdEncoding.EncodeToString([]byte(keys[len(keys)-1])))
+		_, _ = fmt.Fprintf(
+			w, "<NextContinuationToken>=+/%s</NextContinuationToken>",
+			base64.StdEncoding.EncodeToString([]byte(keys[len(keys)-1])),
+		)
 	}
 	_, _ = fmt.Fprint(w, "</ListBucketResult>")
 }
 
-// modified is when every object was changed: a store's seconds are too coarse to tell changes by.
+// modified is the same for all objects, because the one-second resolution of stores can't show changes.
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func etag(content string) string {
